@@ -28,12 +28,14 @@ from benchmarks.records import RESULTS, add, begin, folder
 from benchmarks.split_pages import DecodeSpeed, SplitPoint, SplitSpeed, as_point, split_tables
 from pipelines.pegasus.domain.keys import encode_key, key_hash
 from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions, OldPartition, PartitionCounts
+from pipelines.pegasus.domain.private_log.names import Gpid
 from pipelines.pegasus.domain.private_log.reader import PrivateLogReader
 from pipelines.pegasus.sinks.part_files import PartitionFiles, sst_writer
 from pipelines.pegasus.sources.replica_db import opened_db
+from pipelines.pegasus.sources.replica_logs import ReplicaLogs
 from pipelines.pegasus.transforms.log_checksum import crc32c
 from pipelines.pegasus.transforms.log_rows import Opener, log_batches
-from pipelines.pegasus.use_cases.offline_partition import PartitionTools, split_partition
+from pipelines.pegasus.use_cases.offline_partition import PartitionTools, split_partitions
 from tests.labs.pegasus import private_logs as made
 from tests.labs.pegasus.private_logs import Entry, LogWriter
 from tests.labs.pegasus.replicas import META, stored, write_db
@@ -109,13 +111,12 @@ def split_speed(keys: int, work: Path | None) -> SplitSpeed:
         def split() -> None:
             shutil.rmtree(root / "out", ignore_errors=True)
             tools = PartitionTools(
-                opened_db,
-                lambda _: [],
-                lambda partition: PartitionFiles(root / "out", partition, 64 << 20, parquet=False),
+                lambda source: opened_db(source.database),
+                lambda source: ReplicaLogs(str(source.logs), Gpid(1, source.partition)),
+                PartitionFiles(root / "out", 1, 64 << 20, parquet=False),
             )
-            done = split_partition(
-                OldPartition(1, str(root / "rdb")), PartitionCounts(OLD, NEW), OfflineSplitOptions(), tools
-            )
+            sources = [OldPartition(index, str(root / "rdb")) for index in range(OLD)]
+            (done,) = split_partitions([1], sources, PartitionCounts(OLD, NEW), OfflineSplitOptions(now_s=0), tools)
             assert (done.rows, done.stale) == (keys, 0)
 
         return SplitSpeed(keys, best(ceiling), best(split))

@@ -37,17 +37,20 @@ def instant_ms(text: str | None, now_ms: int) -> int:
     return int(read.timestamp() * 1000)
 
 
-def versions(texts: Sequence[str]) -> dict[int, int]:
-    """Parses the values of `--version INDEX=VERSION`.
+def partition_numbers(option: str, texts: Sequence[str]) -> dict[int, int]:
+    """Parses the values of an option that gives a number to a partition: `--version 3=-1`.
 
     Raises:
-        UsageError: a value is not two numbers.
+        UsageError: a value is not two numbers, or a partition occurs twice.
     """
-    found = {}
+    found: dict[int, int] = {}
     for text in texts:
-        index, _, version = text.partition("=")
+        partition, _, number = text.partition("=")
         try:
-            found[int(index)] = int(version)
+            index, value = int(partition), int(number)
         except ValueError:
-            raise UsageError(f"--version {text}: give partition and version, such as 3=-1") from None
+            raise UsageError(f"{option} {text}: give a partition and a number, such as 3=-1") from None
+        if index in found:
+            raise UsageError(f"{option} {text}: partition {index} occurs twice")
+        found[index] = value
     return found

@@ -12,9 +12,15 @@ NEEDS_SPARK = True
 DESCRIPTION = """\
 Reads the data of every partition of a table, from stopped replicas, a cold backup or Parquet, and writes each row into
 the new partition that owns it by its hash: SSTs in Pegasus's bulk-load layout, or Parquet. What RocksDB itself would
-read counts (deletes and overwrites are resolved, whatever file they are in); the private log's committed tail is
-applied; rows that an earlier split left behind are not brought back. The old number may be anything, the new one is a
-power of two.
+read counts (deletes and overwrites are resolved, whatever file they are in); the private log is applied as far as it is
+prepared; rows that an earlier split left behind are left out if their own partition has them. The old number may be
+anything, the new one is a power of two.
+
+Use it to get a table with more partitions without Pegasus's own split: create a table with the new number of
+partitions, run this job, and load its output with start_bulk_load (docs/split-offline.md).
+
+If the output might lack rows, the job writes none and ends with exit code 3. If you know better, acknowledge the keys
+of its error findings in the configuration (findings.acknowledged) and start it again.
 
 Inputs are opened through links and never altered. Parts are staged, told by manifests, and appear by one rename: start
 a run that was stopped again, and it goes on. Every executor must reach the directories. Needs the extra 'split'
@@ -22,10 +28,10 @@ a run that was stopped again, and it goes on. Every executor must reach the dire
 (docs/split-run.md; the files it reads: docs/split-files.md).
 
 examples:
-  ./spark-submit.sh split-run --replicas /data/pegasus --app-id 2 --app temp --cluster onebox --from 4 --to 16 \\
-      --out /data/bulk_load
-  ./spark-submit.sh split-run --backup /backup/1700000000000 --app-id 2 --app temp --cluster onebox --from 4 --to 8 \\
-      --out /data/bulk_load --drop-expired
+  ./spark-submit.sh split-run --replicas /data/pegasus --app-id 2 --app temp16 --target-id 7 --cluster onebox \\
+      --from 4 --to 16 --out /data/bulk_load
+  ./spark-submit.sh split-run --backup /backup/1700000000000 --app-id 2 --app temp8 --target-id 8 --cluster onebox \\
+      --from 4 --to 8 --out /data/bulk_load --drop-expired
 """
 
 
@@ -35,15 +41,29 @@ def add_arguments(parser: ArgumentParser) -> None:
     source.add_argument("--replicas", metavar="DIR", help="below it <app>.<partition>.pegasus, each partition once")
     source.add_argument("--backup", metavar="DIR", help="cold backup: <root>/<backup id>")
     source.add_argument("--rows", metavar="DIR", help="Parquet: partition_index, key, value")
-    parser.add_argument("--app-id", type=int, required=True, metavar="ID", help="id of the table")
+    parser.add_argument("--app-id", type=int, required=True, metavar="ID", help="id of the table now")
     parser.add_argument("--app", required=True, metavar="NAME", help="name of the table that is to be loaded")
+    parser.add_argument("--target-id", type=int, metavar="ID", help="id of the table that is to be loaded")
+    parser.add_argument(
+        "--target", metavar="FILE", help="output of `app NAME -d -j` of the table that is to be loaded; checked"
+    )
     parser.add_argument("--cluster", required=True, metavar="NAME", help="name of the cluster")
     parser.add_argument("--from", type=int, required=True, metavar="COUNT", dest="old", help="partitions now")
     parser.add_argument("--to", type=int, required=True, metavar="COUNT", dest="new", help="partitions wanted")
     parser.add_argument("--out", required=True, metavar="DIR", help="the output is <DIR>/<cluster>/<app>")
     parser.add_argument("--format", choices=("bulk-load", "parquet"), default="bulk-load", help="default: bulk-load")
     parser.add_argument("--drop-expired", action="store_true", help="leave out rows that have expired by now")
-    parser.add_argument("--committed-decree", type=int, metavar="N", help="apply logs so far; default: what they say")
+    parser.add_argument(
+        "--committed-decree", action="append", default=[], metavar="PARTITION=N",
+        help="apply the logs of this partition up to this decree; repeat it; default: all that is prepared",
+    )  # fmt: skip
+    parser.add_argument(
+        "--created-with", type=int, metavar="COUNT",
+        help="partitions before the splits that may have left copies; default: any number",
+    )  # fmt: skip
+    parser.add_argument(
+        "--data-version", type=int, choices=(0, 1), default=1, help="pegasus_data_version of --rows; default: 1"
+    )
     parser.add_argument("--cluster-id", type=int, default=1, metavar="N", help="for time tags of rows from logs (1)")
     parser.add_argument("--file-size", type=int, default=64, metavar="MiB", help="about the size of a file (64)")
     add_run_options(parser)
@@ -51,7 +71,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, context: JobContext) -> JobResult:
     """Validates the arguments, wires the ports and runs the use case."""
+    from jobs.split.row_options import partition_numbers
     from jobs.split.run_wiring import OfflineSplitRequest, split_offline
+    from jobs.split.target import target_id
     from jobs.split.wiring import split_lake
     from pipelines.common.names import NAME
     from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions, PartitionCounts
@@ -61,22 +83,24 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     if not NAME.fullmatch(args.app) or args.file_size < 1 or not 0 <= args.cluster_id < 128:
         raise UsageError("--app is a plain name, --file-size at least 1, --cluster-id 0 to 127")
     now = context.clock.now_ms()
+    counts = PartitionCounts(args.old, args.new)
+    committed = partition_numbers("--committed-decree", args.committed_decree)
+    if unknown := sorted(set(committed) - set(range(args.old))):
+        raise UsageError(f"--committed-decree {unknown[0]}=…: the table has {args.old} partitions, numbered from 0")
     rules = OfflineSplitOptions(
-        now // 1000 if args.drop_expired else None, args.committed_decree, args.cluster_id, args.file_size << 20,
-        args.format == "parquet",
-    )  # fmt: skip
-    request = OfflineSplitRequest(
-        args.replicas,
-        args.backup,
-        args.rows,
-        args.app_id,
-        args.app,
-        args.cluster,
-        PartitionCounts(args.old, args.new),
-        rules,
-        args.out,
+        now_s=now // 1000,
+        drop_expired=args.drop_expired,
+        created_with=args.created_with,
+        committed=committed,
+        cluster_id=args.cluster_id,
+        file_bytes=args.file_size << 20,
+        parquet=args.format == "parquet",
     )
+    request = OfflineSplitRequest(
+        args.replicas, args.backup, args.rows, args.app_id, args.app, args.cluster, counts, rules, args.out,
+        None if rules.parquet else target_id(args, counts), args.data_version,
+    )  # fmt: skip
     known = acknowledged_findings(args, context)
     inputs = [args.app_id, args.app, args.old, args.new, args.format]
     identity = split_run(context.job, args.cluster, now, inputs, args.run_id, known)
-    return tell_split(identity, split_offline(context, request), split_lake(context, args.lake))
+    return tell_split(identity, split_offline(context, request, identity), split_lake(context, args.lake))

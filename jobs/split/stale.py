@@ -4,7 +4,7 @@ from argparse import ArgumentParser, Namespace
 
 from jobs.cli.context import JobContext
 from jobs.split.options import acknowledged_findings, add_run_options
-from jobs.split.row_options import add_identity, add_instant, instant_ms, versions
+from jobs.split.row_options import add_identity, add_instant, instant_ms, partition_numbers
 from pipelines.common.job_result import JobResult
 
 HELP = "what Pegasus's compaction filter would drop after a partition split, and why"
@@ -64,7 +64,9 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     from pipelines.pegasus.use_cases.split_stale import StaleRequest
 
     placement = Placement(args.partitions, args.created_with, args.data_version)
-    settings = FilterSettings(placement, args.validate_env == "true", args.default_ttl, versions(args.version))
+    settings = FilterSettings(
+        placement, args.validate_env == "true", args.default_ttl, partition_numbers("--version", args.version)
+    )
     request = StaleRequest(args.table, args.rows, settings, instant_ms(args.at, context.clock.now_ms()))
     inputs = {"table": args.table, "rows": args.rows, "settings": str(settings)}
     known = acknowledged_findings(args, context)

@@ -15,12 +15,13 @@ from pyspark.sql import SparkSession
 
 from jobs.cli.context import JobContext
 from jobs.cli.entry import main
-from jobs.split.run_wiring import logged_mutations
 from pipelines.common.errors import UnavailableError, UsageError
 from pipelines.pegasus.domain.keys import key_hash
 from pipelines.pegasus.domain.offline.merge import merged_rows
+from pipelines.pegasus.domain.private_log.names import Gpid
 from pipelines.pegasus.sinks.part_files import PartitionFiles, SstWriter
 from pipelines.pegasus.sources.parquet_rows import check_rows, opened_rows
+from pipelines.pegasus.sources.replica_logs import ReplicaLogs
 from tests.labs.pegasus import private_logs as made
 from tests.labs.pegasus.private_logs import Entry
 from tests.labs.pegasus.replicas import EXPIRED, FLUSHED, keys, stored, write_log
@@ -42,7 +43,7 @@ def test_every_row_is_where_its_hash_wants_it(
     assert reopened(table, 16) == table.live
     assert table.inputs() == before, "nothing of the inputs was altered or added"
     assert (result["rows"], result["stale"], result["empty"], result["malformed"]) == (len(table.live), 12, 4, 4)
-    assert result["logged"] == 4 * 3
+    assert result["logged"] == 4 * 4
     (example,) = re.findall(r"^```text\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     size = re.compile(r"[\d.]+ KiB")  # SSTs hold the time and the place of their making
     assert size.sub("N KiB", text) == size.sub("N KiB", example)
@@ -187,7 +188,7 @@ def test_a_cold_backup(spark: SparkSession, tmp_path: Path) -> None:
     code, result = table.run(*options)
     assert (code, result["logged"]) == (0, 0)
     assert set(reopened(table, 16).values()) == {stored(b"old"), stored(b"new"), stored(b"gone", EXPIRED)}
-    code, result = table.run(*options, "--committed-decree", "99", out="other")
+    code, result = table.run(*options, "--committed-decree", "1=99", out="other")
     assert (code, "there is no log up to 99" in result["error"]["message"]) == (3, True)
 
 
@@ -222,7 +223,7 @@ def test_logs_that_cannot_be_applied_are_refused(
     code, result = table.run()
     assert (code, "is broken" in result["error"]["message"]) == (3, True), result
     log.unlink()
-    assert list(logged_mutations(str(log.parent))) == []
+    assert list(ReplicaLogs(str(log.parent), Gpid(APP, 1))) == []
 
 
 @pytest.mark.parametrize(
@@ -247,6 +248,8 @@ def test_bad_usage_is_named(spark: SparkSession, tmp_path: Path, options: tuple[
         f"{tmp_path}/n1",
         "--result",
         f"{tmp_path}/r.json",
+        "--target-id",
+        "7",
         *options,
     ]
     assert main(arguments, context=JobContext("split-run", spark=spark)) == 2

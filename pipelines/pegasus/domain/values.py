@@ -118,6 +118,20 @@ def encode_value(value: StoredValue) -> bytes:
     return mark + value.expire_ts.to_bytes(4, "big") + tag + value.data
 
 
+def as_version_1(raw: bytes) -> bytes | None:
+    """Returns a value of a replica with data version 0 as a replica with data version 1 has to store it.
+
+    It gets a timetag of 0, so every write with a timetag is newer. A value that contains its version stays as it is.
+
+    Returns:
+        The bytes; None = the value is too short for its header.
+    """
+    if raw and raw[0] & _MARKED:
+        return raw
+    cut = _HEADER_BYTES[0]
+    return raw[:cut] + bytes(_HEADER_BYTES[1] - cut) + raw[cut:] if len(raw) >= cut else None
+
+
 def is_expired(expire_ts: int, now_s: int) -> bool:
     """Returns whether a value has expired, with the rule of Pegasus's `check_if_ts_expired`.
 

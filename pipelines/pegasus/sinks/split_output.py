@@ -3,23 +3,26 @@
 import json
 import os
 import shutil
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 
+from pydantic import TypeAdapter
+
 from pipelines.common.errors import UnavailableError, UsageError
-from pipelines.pegasus.domain.offline.plan import PartFile, PartitionResult
+from pipelines.pegasus.domain.offline.plan import PartitionResult
 
 MANIFEST = "_split_manifest.json"
 """Readers of Parquet ignore files that begin with an underscore."""
-_PART = "part.json"
+_PART, _INPUTS = "part.json", "inputs.json"
+_PARTS = TypeAdapter(list[PartitionResult])
 
 
 class SplitOutput:
     """Writes `<out>/<cluster>/<app>` in Pegasus's bulk-load layout, or the same layout with Parquet files.
 
-    Until the output is complete it is named `<out>/<cluster>/.<app>.staging`. A part that has its manifest is not made
-    again.
+    Until the output is complete it is named `<out>/<cluster>/.<app>.staging`. A group of old partitions that has its
+    manifest is not split again.
     """
 
     def __init__(self, out: str, cluster: str, app: str, inputs: str) -> None:
@@ -42,32 +45,44 @@ class SplitOutput:
                 raise UsageError(
                     f"{self.final} exists already and was made of other inputs; move it away or give another --out"
                 )
-            return [_done(part) for part in said["parts"]]
+            return [replace(part, resumed=True) for part in _PARTS.validate_python(said["parts"])]
         try:
             self.staging.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UnavailableError(f"{self.staging} cannot be created: {error.strerror}") from None
         return None
 
-    def part(self, partition: int) -> Path:
-        """Empties and returns the directory for the files of one old partition."""
-        folder = self.staging / f"part-{partition}"
+    def part(self, group: Sequence[int]) -> Path:
+        """Empties and returns the directory for the files of a group of old partitions."""
+        folder = self._folder(group[0])
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         return folder
 
-    def kept(self, partition: int, fingerprint: str) -> PartitionResult | None:
-        """Returns the result of an earlier attempt for a part; None = it is incomplete, or was made of other inputs."""
-        manifest = self.staging / f"part-{partition}" / _PART
+    def kept(self, group: Sequence[int], prints: Mapping[int, str]) -> list[PartitionResult] | None:
+        """Returns the results of an earlier attempt for a group.
+
+        Args:
+            group: the old partitions.
+            prints: the digest of the inputs of every old partition.
+
+        Returns:
+            None = the group is incomplete, or was made of other inputs.
+        """
+        manifest = self._folder(group[0]) / _PART
         if not manifest.is_file():
             return None
-        said = json.loads(manifest.read_text())
-        return _done(said["part"], resumed=True) if said["inputs"] == fingerprint else None
+        parts = [replace(part, resumed=True) for part in _PARTS.validate_json(manifest.read_bytes(), strict=False)]
+        return parts if (self._folder(group[0]) / _INPUTS).read_text() == _inputs(parts, prints) else None
 
-    def keep(self, done: PartitionResult, fingerprint: str) -> None:
-        """Marks an old partition as complete: writes its manifest last, by rename."""
-        target = self.staging / f"part-{done.partition}" / _PART
-        _write(target, {"inputs": fingerprint, "part": asdict(done)})
+    def keep(self, parts: Sequence[PartitionResult], prints: Mapping[int, str]) -> None:
+        """Marks a group of old partitions as complete: writes its manifest last, by rename."""
+        folder = self._folder(parts[0].partition)
+        (folder / _INPUTS).write_text(_inputs(parts, prints))
+        _write(folder / _PART, [asdict(part) for part in parts])
+
+    def _folder(self, first: int) -> Path:
+        return self.staging / f"part-{first}"
 
     def publish(self, app_id: int, app: str, count: int, parts: Sequence[PartitionResult], *, parquet: bool) -> None:
         """Collects all files and publishes the output by one rename.
@@ -118,6 +133,7 @@ def _write(target: Path, document: object) -> None:
     scratch.replace(target)
 
 
-def _done(said: dict[str, object], *, resumed: bool = True) -> PartitionResult:
-    files = tuple(PartFile(**file) for file in said["files"])  # type: ignore[attr-defined]
-    return PartitionResult(**{**said, "files": files, "resumed": resumed})  # type: ignore[arg-type]
+def _inputs(parts: Iterable[PartitionResult], prints: Mapping[int, str]) -> str:
+    """Returns the digests of all inputs on which these results depend."""
+    partitions = sorted({index for part in parts for index in (part.partition, *part.owners)})
+    return json.dumps([[index, prints[index]] for index in partitions])

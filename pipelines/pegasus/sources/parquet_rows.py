@@ -46,8 +46,13 @@ def check_rows(directory: str, count: int) -> None:
 
 
 @contextmanager
-def opened_rows(directory: str, partition: int) -> Iterator[ReplicaDb]:
+def opened_rows(directory: str, partition: int, data_version: int = 1) -> Iterator[ReplicaDb]:
     """Opens the rows of one partition in key order.
+
+    Args:
+        directory: the Parquet files.
+        partition: the index of the partition.
+        data_version: the `pegasus_data_version` of the values.
 
     Raises:
         UsageError: there is no Parquet file, a file is damaged, a row has no key or value, a key occurs twice, or
@@ -72,7 +77,7 @@ def opened_rows(directory: str, partition: int) -> Iterator[ReplicaDb]:
             kept = sum(1 for _ in database.items())
             if kept != put:
                 raise UsageError(f"{directory}: {put - kept} keys of partition {partition} occur more than once")
-            yield ReplicaDb(1, 0, database, directory, scratch)
+            yield ReplicaDb(data_version, 0, database, directory, scratch)
         finally:
             database.close()
 

@@ -3,7 +3,7 @@
 import importlib
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,6 +43,21 @@ class ReplicaDb:
             last = row[0]
             yield row
         self._ended(last, count)
+
+    def get(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """Returns the value of each key; None = no such row.
+
+        Raises:
+            RefusedError: RocksDB cannot read a row.
+        """
+        try:
+            return list(self._database.get(list(keys)))
+        except Exception as error:  # noqa: BLE001 - rocksdict raises bare exceptions
+            said = str(error).replace(self._clone, self._where)
+            raise RefusedError(
+                Condition.REPLICA_DAMAGED,
+                f"{self._where}: RocksDB cannot read a row ({said}). Take the replica of another server",
+            ) from None
 
     def _ended(self, last: bytes | None, count: int) -> None:
         """Checks for an error after the last row, because rocksdict's `items` ends silently at an error."""

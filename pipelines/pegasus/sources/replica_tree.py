@@ -7,7 +7,14 @@ from pipelines.common.errors import MalformedError, UnavailableError, UsageError
 from pipelines.pegasus.domain.encryption import refuse_encrypted
 from pipelines.pegasus.domain.offline.plan import OldPartition
 from pipelines.pegasus.domain.private_log.names import DISCARDED, parse_replica_name
-from pipelines.pegasus.domain.state.app_info import APP_INFO, AppInfo, parse_app_info, parse_app_metadata
+from pipelines.pegasus.domain.state.app_info import (
+    APP_INFO,
+    INIT_INFO,
+    AppInfo,
+    parse_app_info,
+    parse_app_metadata,
+    parse_init_info,
+)
 
 _DEEPEST = 12
 
@@ -16,9 +23,10 @@ def find_old_partitions(root: str, app_id: int, count: int) -> list[OldPartition
     """Returns one source for each old partition: `<app>.<partition>.pegasus/data/rdb`, logs in `plog`.
 
     Raises:
-        UsageError: a partition has no source or more than one, or its `.app-info` has another table or count.
-        RefusedError: `.app-info` is encrypted.
-        UnavailableError: `.app-info` cannot be read.
+        UsageError: a partition has no source or more than one, its `.app-info` has another table or count, or its
+            `.init-info` cannot be parsed.
+        RefusedError: `.app-info` or `.init-info` is encrypted.
+        UnavailableError: `.app-info` or `.init-info` cannot be read.
     """
     found: dict[int, list[OldPartition]] = {}
     for path in _directories(Path(root), 0):
@@ -27,7 +35,11 @@ def find_old_partitions(root: str, app_id: int, count: int) -> list[OldPartition
             logs = path / "plog"
             unread = _agreed(path / APP_INFO, parse_app_info, app_id, count)
             source = OldPartition(
-                gpid.partition, str(path / "data" / "rdb"), str(logs) if logs.is_dir() else None, unread
+                gpid.partition,
+                str(path / "data" / "rdb"),
+                str(logs) if logs.is_dir() else None,
+                _valid_offset(path / INIT_INFO),
+                unread,
             )
             found.setdefault(gpid.partition, []).append(source)
     return _each_once(found, root, app_id, count)
@@ -60,8 +72,31 @@ def backup_of(root: str, app_id: int, count: int) -> list[OldPartition]:
             name = current.read_text(encoding="utf-8").strip()
             if "/" in name or not (path / name).is_dir():
                 raise UsageError(f"{current} names {name!r}, but there is no such directory")
-            found.setdefault(int(path.name), []).append(OldPartition(int(path.name), str(path / name), None, unread))
+            found.setdefault(int(path.name), []).append(OldPartition(int(path.name), str(path / name), unread=unread))
     return _each_once(found, str(folder), app_id, count)
+
+
+def _valid_offset(path: Path) -> int:
+    """Returns the offset in the private logs from which mutations count; 0 = the replica has no such file."""
+    data = _content(path)
+    if data is None:
+        return 0
+    try:
+        return parse_init_info(data)
+    except MalformedError as error:
+        raise UsageError(f"{path}: {error}; copy the replica again, or take the replica of another server") from None
+
+
+def _content(path: Path) -> bytes | None:
+    """Returns the bytes of a file; None = there is no such file."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise UnavailableError(f"{path} cannot be read: {error.strerror}") from None
+    refuse_encrypted(data, str(path))
+    return data
 
 
 def _agreed(path: Path, parse: Callable[[bytes], AppInfo], app_id: int, count: int) -> str | None:
@@ -70,13 +105,9 @@ def _agreed(path: Path, parse: Callable[[bytes], AppInfo], app_id: int, count: i
     Returns:
         Why the file cannot be parsed; None = it agrees, or there is no such file.
     """
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError:
+    data = _content(path)
+    if data is None:
         return None
-    except OSError as error:
-        raise UnavailableError(f"{path} cannot be read: {error.strerror}") from None
-    refuse_encrypted(data, str(path))
     try:
         said = parse(data)
     except MalformedError as error:

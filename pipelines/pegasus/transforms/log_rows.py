@@ -6,7 +6,7 @@ Each log is one task and is decoded in batches, so that memory use does not grow
 import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -23,10 +23,11 @@ from pyspark.sql.types import (
 
 from pipelines.common.errors import MalformedError
 from pipelines.pegasus.domain.audit_log.files import LogFile
+from pipelines.pegasus.domain.audit_log.log_tally import LogTally
 from pipelines.pegasus.domain.keys import key_hash
-from pipelines.pegasus.domain.private_log.blocks import LogEnd, Read
+from pipelines.pegasus.domain.private_log.blocks import Read
 from pipelines.pegasus.domain.private_log.mutations import Mutation
-from pipelines.pegasus.domain.private_log.names import Gpid, parse_log_name
+from pipelines.pegasus.domain.private_log.names import Gpid
 from pipelines.pegasus.domain.private_log.reader import PrivateLogReader
 from pipelines.pegasus.domain.private_log.requests import Replay, decode_request
 from pipelines.pegasus.transforms.log_checksum import crc32c
@@ -92,72 +93,46 @@ def log_decoder(opener: Opener) -> Callable[[Iterator[Any]], Iterator[Any]]:
 
 def log_batches(task: dict[str, Any], opener: Opener) -> Iterator[Any]:
     """Decodes one log and yields its rows in batches. Invalid contents and file system errors never raise an error."""
-    tally = _Tally(task)
+    tally = LogTally(task["node"], Gpid(task["app_id"], task["partition"]), task["log"])
     rows: list[dict[str, Any]] = []
+    undecoded = 0
     try:
         with opener(task["uri"]) as read:
-            reader = PrivateLogReader(read, crc32c, tally.start_offset)
+            reader = PrivateLogReader(read, crc32c, tally.file.start_offset)
             for mutation in reader:
-                rows.append({"mutation": tally.row(mutation)})
+                tally.add(mutation)
+                row, unknown = _row(tally.file, mutation)
+                undecoded += unknown
+                rows.append({"mutation": row})
                 if len(rows) == BATCH:
                     yield _batch(rows)
                     rows = []
-            tally.end(reader)
+            tally.end(reader, undecoded)
     except OSError as error:
         tally.unreadable(str(error))
-    rows.append({"file": tally.file})
+    rows.append({"file": asdict(tally.file)})
     yield _batch(rows)
 
 
-class _Tally:
-    """Counts one log while it is read."""
-
-    def __init__(self, task: dict[str, Any]) -> None:
-        name = parse_log_name(task["log"])
-        self.start_offset = name.start_offset
-        self.gpid = Gpid(task["app_id"], task["partition"])
-        self.file: dict[str, Any] = {field.name: field.default for field in fields(LogFile)}
-        self.file |= {name: task[name] for name in ("node", "app_id", "partition", "log")}
-        self.file |= {"log_index": name.index, "start_offset": name.start_offset}
-
-    def row(self, mutation: Mutation) -> dict[str, Any]:
-        file = self.file
-        file["mutations"] += 1
-        file["foreign"] += mutation.gpid != self.gpid
-        file["ballots_back"] += file["max_ballot"] is not None and mutation.ballot < file["max_ballot"]
-        for name, value in (("decree", mutation.decree), ("ballot", mutation.ballot)):
-            low, high = file[f"min_{name}"], file[f"max_{name}"]
-            file[f"min_{name}"] = value if low is None else min(low, value)
-            file[f"max_{name}"] = value if high is None else max(high, value)
-        digest = hashlib.blake2b(digest_size=8)
-        hashes, empty = set(), True
-        for update in mutation.updates:
-            request = decode_request(update)
-            digest.update(update.code.encode() + b"\0" + len(update.data).to_bytes(4, "big") + update.data)
-            empty = empty and request.replay is Replay.EMPTY
-            file["undecoded"] += request.replay in {Replay.NEEDS_BASE, Replay.UNKNOWN}
-            if request.key is not None:
-                hashes.add(_signed_hash(request.key))
-        return {
-            "node": file["node"], "app_id": file["app_id"], "partition": file["partition"], "log": file["log"],
-            "log_offset": mutation.log_offset, "decree": mutation.decree, "ballot": mutation.ballot,
-            "committed": mutation.committed, "timestamp_us": mutation.timestamp_us,
-            "codes": [update.code for update in mutation.updates], "hashes": sorted(hashes),
-            "digest": digest.hexdigest(), "empty": empty,
-        }  # fmt: skip
-
-    def end(self, reader: PrivateLogReader) -> None:
-        header = reader.header
-        self.file |= {
-            "ending": reader.ending.value, "problem": reader.problem, "bad_blocks": reader.bad_blocks,
-            "length": reader.length,
-            "max_decree_before": header.max_decrees.get(self.gpid) if header else None,
-        }  # fmt: skip
-        if header and self.gpid not in header.max_decrees and header.max_decrees:
-            self.file["foreign"] += 1
-
-    def unreadable(self, problem: str) -> None:
-        self.file |= {"ending": LogEnd.UNREADABLE.value, "problem": problem}
+def _row(log: LogFile, mutation: Mutation) -> tuple[dict[str, Any], int]:
+    """Returns the row of a mutation, and how many of its requests cannot be replayed from the log alone."""
+    digest = hashlib.blake2b(digest_size=8)
+    hashes, empty, undecoded = set(), True, 0
+    for update in mutation.updates:
+        request = decode_request(update)
+        digest.update(update.code.encode() + b"\0" + len(update.data).to_bytes(4, "big") + update.data)
+        empty = empty and request.replay is Replay.EMPTY
+        undecoded += request.replay in {Replay.NEEDS_BASE, Replay.UNKNOWN}
+        if request.key is not None:
+            hashes.add(_signed_hash(request.key))
+    row = {
+        "node": log.node, "app_id": log.app_id, "partition": log.partition, "log": log.log,
+        "log_offset": mutation.log_offset, "decree": mutation.decree, "ballot": mutation.ballot,
+        "committed": mutation.committed, "timestamp_us": mutation.timestamp_us,
+        "codes": [update.code for update in mutation.updates], "hashes": sorted(hashes),
+        "digest": digest.hexdigest(), "empty": empty,
+    }  # fmt: skip
+    return row, undecoded
 
 
 def _signed_hash(key: bytes) -> int:

@@ -1,9 +1,10 @@
-"""Splits one old partition offline: writes the rows of its data and log to files of the new partitions."""
+"""Splits old partitions offline: writes the rows of their data and logs to files of the new partitions."""
 
+import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from itertools import islice
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass, replace
+from itertools import chain, islice
 from typing import Protocol
 
 import numpy as np
@@ -11,6 +12,9 @@ import pyarrow as pa
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError
+from pipelines.pegasus.domain.audit_log.files import LogFile
+from pipelines.pegasus.domain.keys import escape_bytes
+from pipelines.pegasus.domain.offline.copies import CopyProblem, copy_problem
 from pipelines.pegasus.domain.offline.merge import merged_rows
 from pipelines.pegasus.domain.offline.plan import (
     OfflineSplitOptions,
@@ -18,13 +22,19 @@ from pipelines.pegasus.domain.offline.plan import (
     PartFile,
     PartitionCounts,
     PartitionResult,
+    UnprovenCopies,
 )
-from pipelines.pegasus.domain.offline.tail import LogTail, committed_tail
+from pipelines.pegasus.domain.offline.tail import LogTail, log_tail
 from pipelines.pegasus.domain.private_log.mutations import Mutation
-from pipelines.pegasus.domain.values import EPOCH_S
+from pipelines.pegasus.domain.rows import Placement
+from pipelines.pegasus.domain.values import EPOCH_S, as_version_1
 from pipelines.pegasus.transforms.key_columns import binary_column, key_hashes, partition_indexes
 
 BATCH = 50_000
+_SAMPLES = 5
+_EMPTY_WRITE = (b"", bytes(12))
+"""The record of an empty write in version 1: no client can read it, and compaction keeps it."""
+Row = tuple[bytes, bytes]
 
 
 class OpenDb(Protocol):
@@ -40,8 +50,25 @@ class OpenDb(Protocol):
         """Returns the `pegasus_last_flushed_decree`."""
         ...
 
-    def rows(self) -> Iterator[tuple[bytes, bytes]]:
+    def rows(self) -> Iterator[Row]:
         """Yields live rows in key order."""
+        ...
+
+    def get(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """Returns the value of each key; None = no such row."""
+        ...
+
+
+class Logs(Protocol):
+    """The private logs of a replica."""
+
+    @property
+    def files(self) -> Sequence[LogFile]:
+        """Returns the logs that have been read."""
+        ...
+
+    def __iter__(self) -> Iterator[Mutation]:
+        """Yields the mutations in order."""
         ...
 
 
@@ -61,89 +88,178 @@ class PartSink(Protocol):
 class PartitionTools:
     """The functions of other layers that a task calls."""
 
-    open_db: Callable[[str], AbstractContextManager[OpenDb]]
-    mutations: Callable[[str], Iterable[Mutation]]
-    sink: Callable[[int], PartSink]
+    open_db: Callable[[OldPartition], AbstractContextManager[OpenDb]]
+    logs: Callable[[OldPartition], Logs]
+    sink: PartSink
 
 
-def split_partition(
-    source: OldPartition, counts: PartitionCounts, rules: OfflineSplitOptions, tools: PartitionTools
-) -> PartitionResult:
-    """Splits one old partition into its new partitions.
+def split_partitions(
+    group: Sequence[int],
+    sources: Sequence[OldPartition],
+    counts: PartitionCounts,
+    rules: OfflineSplitOptions,
+    tools: PartitionTools,
+) -> list[PartitionResult]:
+    """Splits the old partitions of one group into their new partitions.
 
-    It skips rows whose hash belongs to another old partition: they remain from an earlier split.
+    It leaves out rows whose hash belongs to another old partition, and counts those that this may lose.
+
+    Args:
+        group: the old partitions to split, see `PartitionCounts.groups`.
+        sources: all old partitions of the table, by index.
+        counts: the partition counts.
+        rules: the options.
+        tools: the functions of other layers.
 
     Raises:
         UsageError, UnavailableError: the data cannot be opened.
         RefusedError: the log lacks a committed decree, is broken, or cannot be replayed.
     """
-    with tools.open_db(source.database) as database:
-        tail = LogTail(database.flushed)
+    with ExitStack() as stack:
+        opened = _Opened(sources, rules, tools, stack)
+        readers = [_Reader(opened, index, counts, rules) for index in group]
+        batches: Iterable[list[Row]] = readers[0].batches()
+        if len(readers) > 1:  # a bulk load refuses files of one partition whose keys overlap
+            rows = heapq.merge(*(chain.from_iterable(reader.batches()) for reader in readers))
+            batches = iter(lambda: list(islice(rows, BATCH)), [])
+        filled = set[int]()
+        for batch in batches:
+            filled |= _spread(batch, counts, tools.sink)
+        if not rules.parquet:
+            for target in counts.targets(group[0]):
+                if target not in filled:  # a replica refuses a bulk load without a file
+                    tools.sink.put(target, [_EMPTY_WRITE[0]], [_EMPTY_WRITE[1]])
+        results = [reader.result() for reader in readers]
+    return [replace(results[0], files=tools.sink.close()), *results[1:]]
+
+
+class _OpenPartition:
+    """The data of an old partition and the tail of its log."""
+
+    def __init__(
+        self, source: OldPartition, database: OpenDb, rules: OfflineSplitOptions, tools: PartitionTools
+    ) -> None:
+        self.database = database
+        self.logs: Sequence[LogFile] = ()
+        self.tail = LogTail(database.flushed)
+        committed = rules.committed.get(source.partition)
         if source.logs is not None:
-            tail = committed_tail(
-                tools.mutations(source.logs), database.flushed, rules.committed, database.data_version,
-                rules.cluster_id, source.logs,
-            )  # fmt: skip
-        elif rules.committed is not None and rules.committed > database.flushed:
+            logs = tools.logs(source)
+            self.tail = log_tail(
+                logs, database.flushed, committed, database.data_version, rules.cluster_id, source.logs
+            )
+            self.logs = tuple(logs.files)
+        elif committed is not None and committed > database.flushed:
             raise RefusedError(
                 Condition.DECREE_MISSING,
-                f"{source.database}: the data end at decree {database.flushed}, but there is no log up to "
-                f"{rules.committed}",
+                f"{source.database}: the data end at decree {database.flushed}, but there is no log up to {committed}",
             )
-        sink = tools.sink(source.partition)
 
-        tally = _Tally()
-        rows = _counted(database.rows(), tally)
-        live = merged_rows(rows, tail.rows)
+    def get(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """Returns the value of each key; None = no such row."""
+        rows = self.tail.rows
+        return [rows.get(key, value) for key, value in zip(keys, self.database.get(keys), strict=True)]
+
+
+class _Opened:
+    """The old partitions that a task has opened: those that it splits, and the owners of rows that lie in them."""
+
+    def __init__(
+        self, sources: Sequence[OldPartition], rules: OfflineSplitOptions, tools: PartitionTools, stack: ExitStack
+    ) -> None:
+        self._sources, self._rules, self._tools, self._stack = sources, rules, tools, stack
+        self._open: dict[int, _OpenPartition] = {}
+
+    def __getitem__(self, index: int) -> _OpenPartition:
+        if index not in self._open:
+            source = self._sources[index]
+            database = self._stack.enter_context(self._tools.open_db(source))
+            self._open[index] = _OpenPartition(source, database, self._rules, self._tools)
+        return self._open[index]
+
+
+class _Reader:
+    """Reads the rows of one old partition, and counts those that are left out."""
+
+    def __init__(self, opened: _Opened, index: int, counts: PartitionCounts, rules: OfflineSplitOptions) -> None:
+        self._opened, self._index, self._counts, self._rules = opened, index, counts, rules
+        self._mine = opened[index]
+        self._placement = Placement(counts.old, rules.created_with or counts.lowest, self._mine.database.data_version)
+        self._read = self._owned = self._expired = self._stale = self._malformed = self._empty = 0
+        self._owners = set[int]()
+        self._problems: dict[CopyProblem, UnprovenCopies] = {}
+
+    def batches(self) -> Iterator[list[Row]]:
+        """Yields the rows of the output in key order, with values of version 1."""
+        live = merged_rows(self._counted(), self._mine.tail.rows)
         while batch := list(islice(live, BATCH)):
-            _spread(batch, source.partition, counts, rules, sink, tally)
-    return PartitionResult(
-        source.partition, sink.close(), tally.read, tail.writes, database.flushed, tail.committed, tally.expired,
-        tally.stale, tally.malformed, tally.empty,
-    )  # fmt: skip
+            yield self._kept(batch)
+
+    def result(self) -> PartitionResult:
+        """Returns the result without the files, after the last batch."""
+        tail = self._mine.tail
+        return PartitionResult(
+            self._index, (), self._read, tail.writes, self._mine.database.flushed, tail.last, self._owned,
+            self._expired, self._stale, self._malformed, self._empty, tail.left_out, tuple(self._mine.logs),
+            tuple(self._problems.values()), tuple(sorted(self._owners)),
+        )  # fmt: skip
+
+    def _counted(self) -> Iterator[Row]:
+        for row in self._mine.database.rows():
+            self._read += 1
+            yield row
+
+    def _kept(self, batch: list[Row]) -> list[Row]:
+        found = key_hashes(binary_column(pa.array([key for key, _ in batch], pa.binary())))
+        owners = partition_indexes(found.hashes, self._counts.old)
+        whole = ~found.malformed & ~found.empty
+        good, stale = whole & (owners == self._index), whole & (owners != self._index)
+        self._malformed += int(found.malformed.sum())
+        self._empty += int(found.empty.sum())
+        self._owned += int(good.sum())
+        self._stale += int(stale.sum())
+        for owner in np.unique(owners[stale]).tolist():
+            self._judge(owner, [batch[place] for place in np.flatnonzero(stale & (owners == owner)).tolist()])
+        rows = batch if good.all() else [batch[place] for place in np.flatnonzero(good).tolist()]
+        if self._placement.data_version == 0:
+            rows = self._converted(rows)
+        if self._rules.drop_expired:
+            now = self._rules.now_s - EPOCH_S
+            live = [row for row in rows if not _is_expired(row[1], now)]
+            self._expired += len(rows) - len(live)
+            rows = live
+        return rows
+
+    def _judge(self, owner: int, copies: list[Row]) -> None:
+        """Judges rows that another partition owns."""
+        self._owners.add(owner)
+        theirs = self._opened[owner].get([key for key, _ in copies])
+        for (key, value), there in zip(copies, theirs, strict=True):
+            problem = copy_problem(key, value, self._index, there, self._placement, self._rules.now_s)
+            if problem is not None:
+                old = self._problems.get(problem, UnprovenCopies(problem, 0, ()))
+                samples = old.samples if old.rows >= _SAMPLES else (*old.samples, escape_bytes(key))
+                self._problems[problem] = UnprovenCopies(problem, old.rows + 1, samples)
+
+    def _converted(self, rows: list[Row]) -> list[Row]:
+        found = [(key, as_version_1(value)) for key, value in rows]
+        whole = [(key, value) for key, value in found if value is not None]
+        self._malformed += len(found) - len(whole)
+        return whole
 
 
-@dataclass
-class _Tally:
-    read: int = 0
-    expired: int = 0
-    stale: int = 0
-    malformed: int = 0
-    empty: int = 0
-
-
-def _counted(rows: Iterable[tuple[bytes, bytes]], tally: _Tally) -> Iterator[tuple[bytes, bytes]]:
-    for row in rows:
-        tally.read += 1
-        yield row
-
-
-def _spread(
-    batch: list[tuple[bytes, bytes]],
-    partition: int,
-    counts: PartitionCounts,
-    rules: OfflineSplitOptions,
-    sink: PartSink,
-    tally: _Tally,
-) -> None:
-    """Writes the rows of a batch to their new partitions; rows of one partition keep their order."""
+def _spread(batch: list[Row], counts: PartitionCounts, sink: PartSink) -> set[int]:
+    """Writes the rows of a batch to their new partitions in order, and returns these partitions."""
+    if not batch:
+        return set()
     keys, values = [key for key, _ in batch], [value for _, value in batch]
-    found = key_hashes(binary_column(pa.array(keys, pa.binary())))
-    mine = partition_indexes(found.hashes, counts.old) == partition
-    whole = ~found.malformed & ~found.empty
-    good = whole & mine
-    tally.malformed += int(found.malformed.sum())
-    tally.empty += int(found.empty.sum())
-    tally.stale += int((whole & ~mine).sum())
-    if rules.expired_at_s is not None:
-        now = rules.expired_at_s - EPOCH_S
-        expired = np.fromiter((_is_expired(value, now) for value in values), dtype=np.bool_, count=len(values))
-        tally.expired += int((good & expired).sum())
-        good &= ~expired
-    targets = partition_indexes(found.hashes, counts.new)
-    for target in np.unique(targets[good]).tolist():
-        chosen = np.flatnonzero(good & (targets == target)).tolist()
+    hashes = key_hashes(binary_column(pa.array(keys, pa.binary()))).hashes
+    targets = partition_indexes(hashes, counts.new)
+    filled = np.unique(targets).tolist()
+    for target in filled:
+        chosen = np.flatnonzero(targets == target).tolist()
         sink.put(target, [keys[one] for one in chosen], [values[one] for one in chosen])
+    return set(filled)
 
 
 def _is_expired(value: bytes, now: int) -> bool:

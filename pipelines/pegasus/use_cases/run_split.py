@@ -18,25 +18,25 @@ class SplitResult:
 
     Attributes:
         app: the name of the table.
-        location: the directory of the output.
+        location: the directory of the output; None = there is none, because it might lack rows.
         doubts: the warnings about the split.
     """
 
     app: str
-    location: str
+    location: str | None
     counts: PartitionCounts
     parts: Sequence[PartitionResult]
     doubts: Sequence[FindingRow] = ()
 
 
 def tell_split(run: JobRun, split: SplitResult, lake: JobLake) -> JobResult:
-    """Writes the manifest table and returns the result; exit code 0."""
-    files = [file for part in split.parts for file in part.files]
+    """Writes the manifest table and returns the result; see `deliver` for the exit code."""
+    files = [file for part in split.parts for file in part.files] if split.location else []
     sums = {
         name: sum(getattr(part, name) for part in split.parts)
-        for name in ("rows", "read", "logged", "expired", "stale", "malformed", "empty")
+        for name in ("read", "logged", "expired", "stale", "malformed", "empty")
     }
-    size = sum(file.bytes for file in files)
+    size, rows = sum(file.bytes for file in files), sum(file.rows for file in files)
     result = {
         "app": split.app,
         "location": split.location,
@@ -44,14 +44,15 @@ def tell_split(run: JobRun, split: SplitResult, lake: JobLake) -> JobResult:
         "new_count": split.counts.new,
         "files": len(files),
         "bytes": size,
+        "rows": rows,
         "resumed": sum(part.resumed for part in split.parts),
         **sums,
         "parts": [{**asdict(part), "files": len(part.files)} for part in split.parts],
     }
     left_out = ", ".join(f"{sums[name]:,} {name}" for name in ("expired", "stale", "malformed", "empty"))
     lines = [
-        f"table {split.app}: {split.counts.old} to {split.counts.new} partitions in {split.location}",
-        f"  {sums['rows']:,} rows in {human_count(len(files), 'file')}, {human_bytes(size)}",
+        f"table {split.app}: {split.counts.old} to {split.counts.new} partitions in {split.location or 'no output'}",
+        f"  {rows:,} rows in {human_count(len(files), 'file')}, {human_bytes(size)}",
         f"  read {sums['read']:,}, {sums['logged']:,} writes of private logs; left out: {left_out}",
     ]
     return deliver(run, lake, [(SPLIT_MANIFEST, files)], split.doubts, result, lines)

@@ -35,7 +35,9 @@ def keys(partition: int, count: int, number: int, name: str = "row") -> list[byt
 EXPIRED = NOW_S - EPOCH_S - 10
 
 
-def write_db(folder: Path, layers: Iterable[dict[bytes, bytes | None]], flushed: int = FLUSHED) -> None:
+def write_db(
+    folder: Path, layers: Iterable[dict[bytes, bytes | None]], flushed: int = FLUSHED, version: int = 1
+) -> None:
     """Writes a database.
 
     Each layer is flushed to its own files, so later layers overwrite and delete rows of earlier ones.
@@ -47,7 +49,7 @@ def write_db(folder: Path, layers: Iterable[dict[bytes, bytes | None]], flushed:
     options.set_disable_auto_compactions(True)
     database = rocksdict.Rdict(str(folder), options=options, column_families={META: options})
     meta = database.get_column_family(META)
-    meta[b"pegasus_data_version"] = b"1"
+    meta[b"pegasus_data_version"] = str(version).encode()
     meta[b"pegasus_last_flushed_decree"] = str(flushed).encode()
     for layer in layers:
         for key, value in layer.items():

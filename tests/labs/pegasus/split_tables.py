@@ -25,7 +25,7 @@ from tests.labs.pegasus.replicas import (
     write_log,
 )
 
-APP, OLD = 2, 4
+APP, OLD, TARGET = 2, 4, 7
 
 
 @dataclass
@@ -47,8 +47,9 @@ class Table:
 
     def _replica(self, partition: int) -> None:
         mine = keys(partition, self.old, 60)
-        foreign = keys((partition + 1) % self.old, self.old, 3, "elsewhere")
-        first = {key: stored(b"old") for key in mine} | {key: stored(b"stale") for key in foreign} | {b"": b"\0" * 12}
+        # copies that a split left: the partition that owns them has them as they are
+        copies = keys((partition + self.old // 2) % self.old, self.old, 60)[45:48] if self.old % 2 == 0 else []
+        first = {key: stored(b"old") for key in (*mine, *copies)} | {b"": b"\0" * 12}
         over: dict[bytes, bytes | None] = {key: stored(b"new") for key in mine[10:20]}
         over |= dict.fromkeys(mine[20:25])
         over |= {mine[30]: stored(b"gone", EXPIRED), b"\0": stored(b"no key")}
@@ -61,7 +62,7 @@ class Table:
             Entry(FLUSHED + 1, (made.put(added[0], b"a"), made.put(mine[40], b"b", 5)), ballot=4),
             Entry(FLUSHED + 2, (made.remove(mine[41]),), ballot=4),
             Entry(FLUSHED + 3, ballot=4),
-            Entry(FLUSHED + 4, (made.put(added[1], b"never committed"),), ballot=4),
+            Entry(FLUSHED + 4, (made.put(added[1], b"prepared"),), ballot=4),
         ]
         write_log(folder / "plog", APP, partition, log)
         rows = {key: stored(b"old") for key in mine} | {
@@ -71,12 +72,14 @@ class Table:
             del rows[key]
         time = 1_600_000_000_000_000
         rows |= {added[0]: stored(b"a", 0, time), mine[40]: stored(b"b", 5, time)}
+        rows[added[1]] = stored(b"prepared", 0, time)
         self.live |= rows
         self.expired |= {mine[30], mine[40]}
 
     def run(self, *options: str, new: int = 16, out: str = "out") -> tuple[int, dict[str, Any]]:
         arguments = ["split-run", "--app-id", str(APP), "--app", "temp", "--cluster", "onebox", "--from", str(self.old)]
         arguments += ["--to", str(new), "--out", f"{self.root}/{out}", "--result", f"{self.root}/result.json"]
+        arguments += ["--target-id", str(TARGET)]
         if not {"--backup", "--rows"} & {*options}:
             arguments += ["--replicas", str(self.root / "n1")]
         code = main([*arguments, *options], context=JobContext("split-run", clock=Clock(), spark=self.spark))
@@ -97,7 +100,7 @@ def reopened(table: Table, new: int, out: str = "out") -> dict[bytes, bytes]:
     """Returns all rows of a bulk-load directory after checking its metadata and the owner of each row."""
     found: dict[bytes, bytes] = {}
     assert json.loads((table.output(out) / "bulk_load_info").read_text()) == {
-        "app_id": APP, "app_name": "temp", "partition_count": new,
+        "app_id": TARGET, "app_name": "temp", "partition_count": new,
     }  # fmt: skip
     for partition in range(new):
         folder = table.output(out) / str(partition)
@@ -108,7 +111,9 @@ def reopened(table: Table, new: int, out: str = "out") -> dict[bytes, bytes]:
         for path, said in zip(files, metadata["files"], strict=True):
             assert (said["size"], said["md5"]) == (path.stat().st_size, md5(path))
             assert footer_version(path) == 5
-        rows = rows_of(files, table.root / f"opened-{out}-{partition}") if files else {}
+        assert metadata["file_total_size"] > 0, "replica_bulk_loader::parse_bulk_load_metadata refuses 0"
+        rows = rows_of(files, table.root / f"opened-{out}-{partition}")
+        rows.pop(b"", None)  # the record of an empty write
         assert {key_hash(key) & (new - 1) for key in rows} <= {partition}
         assert not rows.keys() & found.keys()
         found |= rows

@@ -11,6 +11,10 @@ from pipelines.pegasus.domain.private_log.blocks import LogEnd
 from pipelines.pegasus.domain.report import rule_violation
 
 DELETABLE, HELD = "DELETABLE", "HELD"
+_INCOMPLETE = {
+    LogEnd.TORN.value: "it ends inside a block, so the writes of that block are missing",
+    LogEnd.NO_HEADER.value: "it has no complete header, so its writes are missing",
+}
 _LOOK = "Keep the log; let the replica learn again from its primary, or compare with the other replicas first."
 
 
@@ -78,9 +82,9 @@ def check_files(files: Iterable[LogFile]) -> Iterator[FindingRow]:
 
 
 def _own(log: LogFile, *, last: bool) -> Iterator[FindingRow]:
-    broken = log.ending in {LogEnd.CORRUPT.value, LogEnd.UNREADABLE.value}
-    if broken or (log.ending == LogEnd.NO_HEADER.value and not last):
-        words = log.problem or "its header is incomplete, and other logs follow it"
+    # a server that restarts begins the next log where it could read the torn one
+    if log.ending != LogEnd.WHOLE.value and (last or log.ending != LogEnd.TORN.value):
+        words = log.problem or _INCOMPLETE.get(log.ending, "it cannot be read")
         yield rule_violation(
             "L1", ERROR, log.where, f"Log {log.where} is {log.ending}: {words}.", _LOOK, blocks=log.bad_blocks
         )

@@ -1,18 +1,27 @@
-"""Turns the doubts about an offline split into findings of severity warning."""
+"""Turns the doubts about an offline split into findings. An error means that the output may lack rows."""
 
 from collections.abc import Iterator, Sequence
 
 from pipelines.common.human import human_count
-from pipelines.lake.findings import WARNING
+from pipelines.lake.findings import ERROR, WARNING
 from pipelines.lake.run_summary import FindingRow
+from pipelines.pegasus.domain.audit_log.files import check_files
+from pipelines.pegasus.domain.offline.copies import CopyProblem
 from pipelines.pegasus.domain.offline.plan import OldPartition, PartitionResult
 from pipelines.pegasus.domain.report import rule_violation
+
+_COPIES = {
+    CopyProblem.OWNER_LACKS: ("D1", "their own partition does not have"),
+    CopyProblem.FOREIGN: ("D3", "never belonged to the partition that has them"),
+    CopyProblem.NEWER: ("D5", "may be newer than the rows of their own partition"),
+}
+_COMPARE = "Compare --from and --created-with with `app <name> -d`, and look at the rows with split-verify."
 
 
 def doubts_of(
     app: str, sources: Sequence[OldPartition], parts: Sequence[PartitionResult], *, of_replicas: bool
 ) -> Iterator[FindingRow]:
-    """Yields warnings: malformed keys, replicas without a private log, unreadable files with the partition count.
+    """Yields the findings of a split.
 
     Args:
         app: the name of the table.
@@ -20,12 +29,16 @@ def doubts_of(
         parts: the results of these partitions.
         of_replicas: whether the sources are directories of replica servers, which have logs.
     """
+    yield from check_files(log for part in parts for log in part.logs)
+    yield from _unproven_logs(app, parts)
+    yield from _unproven_copies(app, parts)
+    yield from _wrong_count(app, parts)
     malformed = sum(part.malformed for part in parts)
     if malformed:
         yield rule_violation(
             "D6", WARNING, app,
-            f"Table {app}: {human_count(malformed, 'row')} with a key that Pegasus does not write: no partition owns "
-            "it, and it is not in the output.",
+            f"Table {app}: {human_count(malformed, 'row')} with a key or value that Pegasus does not write: they are "
+            "not in the output.",
             "Look at them before the old data are removed.", rows=malformed,
         )  # fmt: skip
     bare = [source for source in sources if of_replicas and source.logs is None]
@@ -43,4 +56,51 @@ def doubts_of(
             f"Table {app}: {human_count(len(unread), 'file')} could not be read, so --from was not compared with the "
             f"count in it: {unread[0].unread}.",
             "Compare --from with `app <name> -d`.", files=len(unread),
+        )  # fmt: skip
+
+
+def _unproven_logs(app: str, parts: Sequence[PartitionResult]) -> Iterator[FindingRow]:
+    for part in parts:
+        if part.left_out:
+            yield rule_violation(
+                "L2", ERROR, f"{app}/{part.partition}",
+                f"Table {app}, partition {part.partition}: {human_count(len(part.left_out), 'prepared mutation')}, "
+                f"first decree {part.left_out[0]}, are not in the output: a decree before them is missing or has a "
+                f"higher ballot. The output ends with decree {part.committed}.",
+                "Compare with the logs of the other replicas; if they too end there, acknowledge this finding.",
+                decrees=part.left_out[:100],
+            )  # fmt: skip
+
+
+def _unproven_copies(app: str, parts: Sequence[PartitionResult]) -> Iterator[FindingRow]:
+    for problem, (rule, words) in _COPIES.items():
+        found = [(part.partition, copies) for part in parts for copies in part.copies if copies.problem is problem]
+        rows = sum(copies.rows for _, copies in found)
+        if rows:
+            samples = [f"partition {index}: {key}" for index, copies in found for key in copies.samples]
+            yield rule_violation(
+                rule, ERROR, app,
+                f"Table {app}: {human_count(rows, 'row')} that {words}, so leaving them out may lose data. The first: "
+                f"{samples[0]}.",
+                _COMPARE, rows=rows, partitions=len(found), samples=samples[:20],
+            )  # fmt: skip
+
+
+def _wrong_count(app: str, parts: Sequence[PartitionResult]) -> Iterator[FindingRow]:
+    """Yields the signs that the table has another number of partitions."""
+    empty = [part.partition for part in parts if not part.owned + part.stale]
+    crowded = [part.partition for part in parts if part.stale > part.owned]
+    if crowded:
+        yield rule_violation(
+            "D7", ERROR, f"{app}/stale",
+            f"Table {app}: by --from, more than half of the rows of {human_count(len(crowded), 'partition')}, such as "
+            f"{crowded[0]}, belong to other partitions.",
+            _COMPARE, partitions=crowded[:100],
+        )  # fmt: skip
+    if empty:
+        yield rule_violation(
+            "D7", ERROR, f"{app}/empty",
+            f"Table {app}: {human_count(len(empty), 'partition')}, such as {empty[0]}, have no row.",
+            "Compare --from with `app <name> -d`; if these partitions are empty, acknowledge this finding.",
+            partitions=empty[:100],
         )  # fmt: skip

@@ -1,8 +1,12 @@
 """Values of an offline split: its input, its options, and its result for each old partition."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import gcd
 
 from pipelines.common.errors import UsageError
+from pipelines.pegasus.domain.audit_log.files import LogFile
+from pipelines.pegasus.domain.offline.copies import CopyProblem
 from pipelines.pegasus.domain.partitions import is_power_of_two
 
 _MOST = 1 << 20
@@ -26,6 +30,23 @@ class PartitionCounts:
                 "for servers find a key's owner by hash & (number - 1)"
             )
 
+    def groups(self) -> list[range]:
+        """Returns the old partitions in groups; those of a group give rows to the same new partitions.
+
+        If the old count is a power of two, each old partition is a group of its own.
+        """
+        step = gcd(self.old, self.new)
+        return [range(first, self.old, step) for first in range(step)]
+
+    def targets(self, first: int) -> range:
+        """Returns the new partitions that get the rows of the group with this first partition."""
+        return range(first, self.new, gcd(self.old, self.new))
+
+    @property
+    def lowest(self) -> int:
+        """Returns the lowest count with which a table of the old count may have been created."""
+        return self.old // gcd(self.old, self.new)
+
 
 @dataclass(frozen=True, slots=True)
 class OldPartition:
@@ -35,6 +56,7 @@ class OldPartition:
         partition: the index of the partition.
         database: the directory of its RocksDB, in a replica or in a cold backup.
         logs: the directory of its private logs; None = it has no logs, as in a cold backup.
+        valid_offset: the global offset in the private logs from which mutations count.
         unread: why the file with the table's partition count cannot be parsed; None = the count agrees, or there is no
             such file.
     """
@@ -42,6 +64,7 @@ class OldPartition:
     partition: int
     database: str
     logs: str | None = None
+    valid_offset: int = 0
     unread: str | None = None
 
 
@@ -50,15 +73,20 @@ class OfflineSplitOptions:
     """The options of an offline split.
 
     Attributes:
-        expired_at_s: rows that have expired at this time (seconds since 1970) are left out; None = all are kept.
-        committed: the decree up to which the log is applied; None = up to the largest committed decree in the log.
+        now_s: the time that decides which rows have expired, seconds since 1970.
+        drop_expired: whether to leave out expired rows.
+        created_with: the number of partitions before any split that may have left copies; None = unknown.
+        committed: the `last_committed_decree` by old partition, where the operator knows it; the log of a partition
+            without an entry counts as far as it is prepared.
         cluster_id: the cluster id for the time tags of rows from the log.
         file_bytes: the approximate size at which a file is closed.
         parquet: whether to write Parquet instead of SST files.
     """
 
-    expired_at_s: int | None = None
-    committed: int | None = None
+    now_s: int
+    drop_expired: bool = False
+    created_with: int | None = None
+    committed: Mapping[int, int] = field(default_factory=dict)
     cluster_id: int = 1
     file_bytes: int = 64 << 20
     parquet: bool = False
@@ -70,7 +98,7 @@ class PartFile:
 
     Attributes:
         partition: the new partition.
-        parent: the old partition.
+        parent: the old partition; if several give rows to the new one, the first of them.
         file: name in the partition's directory.
         rows: rows in the file.
         bytes: size of the file.
@@ -88,32 +116,56 @@ class PartFile:
 
 
 @dataclass(frozen=True, slots=True)
+class UnprovenCopies:
+    """Rows of an old partition that it does not own, and that cannot be left out without a doubt.
+
+    Attributes:
+        rows: the number of rows.
+        samples: the keys of the first rows, as text.
+    """
+
+    problem: CopyProblem
+    rows: int
+    samples: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class PartitionResult:
     """The result of splitting one old partition.
 
     Attributes:
-        files: the files written, in order.
+        files: the files written, in order; those of several old partitions stand with the first.
         read: the number of rows of the database, including those of empty writes.
         logged: the number of row writes and removals that the log added.
         flushed: the last flushed decree of the database.
         committed: the decree up to which the log was applied.
+        owned: the number of rows that this partition owns, including expired ones.
         expired: the number of rows left out because they had expired.
         stale: the number of rows left out because this partition does not own them: an earlier split left them.
-        malformed: the number of rows left out because their keys are malformed.
+        malformed: the number of rows left out because Pegasus does not write such keys or values.
         empty: the number of records of empty writes, which are left out.
+        left_out: the decrees of prepared mutations that are not in the output.
+        logs: the private logs.
+        copies: the rows of other partitions that cannot be left out without a doubt.
+        owners: the partitions that own rows of this one; the result depends on their data too.
         resumed: whether the result comes from an earlier attempt.
     """
 
     partition: int
-    files: tuple[PartFile, ...]
+    files: tuple[PartFile, ...] = ()
     read: int = 0
     logged: int = 0
     flushed: int = 0
     committed: int = 0
+    owned: int = 0
     expired: int = 0
     stale: int = 0
     malformed: int = 0
     empty: int = 0
+    left_out: tuple[int, ...] = ()
+    logs: tuple[LogFile, ...] = ()
+    copies: tuple[UnprovenCopies, ...] = ()
+    owners: tuple[int, ...] = ()
     resumed: bool = False
 
     @property

@@ -1,10 +1,10 @@
-"""Extracts the tail of a private log: every committed write after the database's last flushed decree."""
+"""Extracts the tail of a private log: every write after the database's last flushed decree that may be acknowledged."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from pipelines.common.conditions import Condition
-from pipelines.common.errors import RefusedError
+from pipelines.common.errors import RefusedError, UsageError
 from pipelines.pegasus.domain.private_log.mutations import Mutation
 from pipelines.pegasus.domain.private_log.requests import Replay, RowWrite, decode_request
 from pipelines.pegasus.domain.values import StoredValue, Timetag, encode_value
@@ -15,56 +15,79 @@ class LogTail:
     """The rows in the tail of a log.
 
     Attributes:
-        committed: the last decree that the tail includes.
+        last: the last decree that the tail includes.
         rows: the encoded values by raw key; None = the row was removed.
         writes: the number of row writes and removals, including those overwritten later.
+        left_out: the decrees of prepared mutations that the tail does not include, in order.
     """
 
-    committed: int
+    last: int
     rows: dict[bytes, bytes | None] = field(default_factory=dict)
     writes: int = 0
+    left_out: tuple[int, ...] = ()
 
 
-def committed_tail(
+def log_tail(
     mutations: Iterable[Mutation], flushed: int, committed: int | None, version: int, cluster_id: int, where: str
 ) -> LogTail:
-    """Returns the committed part of a log after the flushed data.
+    """Returns the part of a log after the flushed data that the replica would commit.
 
-    If a decree has several mutations, the one with the highest ballot counts, and of those the last. Mutations after
-    the last committed decree are left out: they were never acknowledged, or are lost with their primary.
+    A mutation states the last committed decree at the time it was prepared, so a log cannot state that its own last
+    mutations were committed. A new primary commits what it has prepared (`replica::replay_prepare_list`). So every
+    prepared mutation counts, up to the first missing decree or the first lower ballot. If a decree has several
+    mutations, the first one with the highest ballot counts (`replica::replay_mutation`).
 
     Args:
         mutations: the mutations of all logs, in order.
         flushed: the last flushed decree of the database.
-        committed: the last decree to apply; None = the largest `last_committed_decree` in the log.
+        committed: the last decree to apply; None = as far as the log is prepared.
         version: the `pegasus_data_version`.
         cluster_id: the cluster id for time tags.
         where: the name of the log in messages.
 
     Raises:
-        RefusedError: a decree is missing, or a request cannot be replayed without the previous value.
+        RefusedError: a committed decree is missing, or a request cannot be replayed without the previous value.
+        UsageError: `committed` is lower than what the data or the log prove.
     """
     behind: dict[int, Mutation] = {}
-    said = flushed
+    proven = flushed
     for one in mutations:
-        said = max(said, one.committed)
-        if one.decree > flushed and (one.decree not in behind or behind[one.decree].ballot <= one.ballot):
+        proven = max(proven, one.committed)
+        if one.decree > flushed and (one.decree not in behind or behind[one.decree].ballot < one.ballot):
             behind[one.decree] = one
-    upto = said if committed is None else committed
-    missing = [decree for decree in range(flushed + 1, upto + 1) if decree not in behind]
+    if committed is not None and committed < proven:
+        by = f"the data are flushed up to decree {flushed}" if committed < flushed else f"the log states {proven}"
+        raise UsageError(
+            f"{where}: --committed-decree {committed} is too low: {by}. Give the partition's last_committed_decree, or "
+            "omit the option"
+        )
+    needed = proven if committed is None else committed
+    missing = [decree for decree in range(flushed + 1, needed + 1) if decree not in behind]
     if missing:
         raise RefusedError(
             Condition.DECREE_MISSING,
-            f"{where}: decree {missing[0]} is in no private log, the data end at {flushed}, and {upto} is committed: "
-            "writes would be lost. Copy the logs too, or give --committed-decree",
+            f"{where}: decree {missing[0]} is in no private log, the data end at {flushed}, and {needed} is committed: "
+            "writes would be lost. Copy the logs too, or take the replica of another server",
         )
+    last = needed
+    if committed is None:
+        last = _prepared(behind, proven)
     tail: dict[bytes, bytes | None] = {}
     writes = 0
-    for decree in range(flushed + 1, upto + 1):
+    for decree in range(flushed + 1, last + 1):
         for row in _rows(behind[decree], where):
             tail[row.key] = _encoded(row, behind[decree], version, cluster_id)
             writes += 1
-    return LogTail(upto, tail, writes)
+    left_out = () if committed is not None else tuple(sorted(decree for decree in behind if decree > last))
+    return LogTail(last, tail, writes, left_out)
+
+
+def _prepared(behind: dict[int, Mutation], proven: int) -> int:
+    """Returns the last decree of the mutations that follow the proven ones without a gap or a lower ballot."""
+    last, ballot = proven, behind[proven].ballot if proven in behind else 0
+    while (following := behind.get(last + 1)) is not None and following.ballot >= ballot:
+        last, ballot = last + 1, following.ballot
+    return last
 
 
 def _rows(mutation: Mutation, where: str) -> Iterator[RowWrite]:

@@ -28,7 +28,7 @@ class LogEnd(str, Enum):
     WHOLE = "WHOLE"
     """It ends after a whole block."""
     TORN = "TORN"
-    """It ends inside its last block, which is normal while a log is written; the missing part was not acknowledged."""
+    """It ends inside its last block: it was copied while it was written, or its server died. Writes are missing."""
     NO_HEADER = "NO_HEADER"
     """It ends inside its first block."""
     CORRUPT = "CORRUPT"

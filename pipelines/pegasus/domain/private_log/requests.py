@@ -11,6 +11,8 @@ from pipelines.pegasus.domain.private_log.mutations import MutationUpdate
 from pipelines.pegasus.domain.private_log.thrift import Kind, ThriftReader
 
 _BINARY = 1
+_CHECK_AND_MUTATE_REMOVE = 4
+"""`update_type.UT_CHECK_AND_MUTATE_REMOVE`: the put of an idempotent table that stands for a remove."""
 
 
 class Replay(str, Enum):
@@ -99,8 +101,10 @@ class _Argument:
 
 
 def _put(argument: _Argument) -> DecodedRequest:
-    found = argument.struct(1, 2)
+    found = argument.struct(1, 2, 7)
     key = _key(found.get(1, b""))
+    if found.get(4) == _CHECK_AND_MUTATE_REMOVE:
+        return DecodedRequest(Replay.ROWS, key, (RowWrite(key, None),))
     return DecodedRequest(Replay.ROWS, key, (RowWrite(key, found.get(2, b""), _expiry(found.get(3, 0))),))
 
 

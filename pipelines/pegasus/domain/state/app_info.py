@@ -1,4 +1,4 @@
-"""Parses the files that describe a table: `.app-info` of a replica, `app_metadata` of a cold backup.
+"""Parses the small files of a replica and a cold backup: `.app-info`, `.init-info`, `app_metadata`.
 
 The format of `.app-info` is derived from Pegasus's source (`replica_app_info::store`, `marshall_thrift_internal`,
 `dsn.layer2.thrift`), without a file of a real server. So an unexpected file is reported but does not stop the job.
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from pipelines.common.errors import MalformedError
 
-APP_INFO = ".app-info"
+APP_INFO, INIT_INFO = ".app-info", ".init-info"
 _MARK = bytes.fromhex("080000deadbeef00")
 """A thrift struct (binary) with the magic number as its field 0, an i32."""
 _NAME, _ID, _COUNT, _FIRST_COUNT = "3", "4", "5", "13"
@@ -69,6 +69,21 @@ def parse_app_metadata(data: bytes) -> AppInfo:
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise MalformedError(f"it is not app_info in JSON ({error!r})") from None
+
+
+def parse_init_info(data: bytes) -> int:
+    """Returns `init_offset_in_private_log` of `.init-info`.
+
+    The replica ignores mutations at lower offsets, because they are from before it learned its data
+    (`replica::replay_mutation`).
+
+    Raises:
+        MalformedError: the bytes have another format.
+    """
+    try:
+        return _number(json.loads(data)["init_offset_in_private_log"])
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise MalformedError(f"it is not a replica_init_info in JSON ({error!r})") from None
 
 
 def _number(value: object) -> int:

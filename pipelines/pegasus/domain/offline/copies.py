@@ -1,0 +1,47 @@
+"""Judges rows that lie in a partition that does not own them: whether they may be left out."""
+
+from enum import Enum
+
+from pipelines.common.errors import MalformedError
+from pipelines.pegasus.domain.rows import Placement, RowKind, kind_of
+from pipelines.pegasus.domain.values import decode_value, is_expired
+
+
+class CopyProblem(str, Enum):
+    """Why a row that its partition does not own may not be left out."""
+
+    FOREIGN = "FOREIGN"
+    """It never belonged to this partition, neither before nor after any split."""
+    OWNER_LACKS = "OWNER_LACKS"
+    """The partition that owns the key has no row with it."""
+    NEWER = "NEWER"
+    """It is newer than the row of its owner, or nothing shows which is newer."""
+
+
+def copy_problem(
+    key: bytes, copy: bytes, lies_in: int, owner: bytes | None, placement: Placement, now_s: int
+) -> CopyProblem | None:
+    """Returns why a row may not be left out; None = it is a copy that a split has left, and its owner has the row.
+
+    Args:
+        key: the raw key.
+        copy: the raw value of the row.
+        lies_in: the partition that stores the row.
+        owner: the raw value in the partition that owns the key; None = it has no such row.
+        placement: how the rows of the table are distributed.
+        now_s: the time that decides which rows have expired, seconds since 1970.
+    """
+    if kind_of(key, lies_in, placement) is RowKind.FOREIGN:
+        return CopyProblem.FOREIGN
+    if copy == owner:
+        return None
+    try:
+        mine = decode_value(copy, placement.data_version)
+        if owner is None:
+            return None if is_expired(mine.expire_ts, now_s) else CopyProblem.OWNER_LACKS
+        theirs = decode_value(owner, placement.data_version)
+    except MalformedError:
+        return CopyProblem.OWNER_LACKS if owner is None else CopyProblem.NEWER
+    if mine.timetag is None or theirs.timetag is None or mine.timetag.packed > theirs.timetag.packed:
+        return CopyProblem.NEWER
+    return None

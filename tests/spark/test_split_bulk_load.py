@@ -1,0 +1,94 @@
+"""What split-run writes can be loaded: Pegasus's checks pass, its RocksDB ingests it, and every row is there once."""
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.labs.pegasus import bulk_load
+from tests.labs.pegasus import private_logs as made
+from tests.labs.pegasus.private_logs import Entry
+from tests.labs.pegasus.replicas import FLUSHED, write_db, write_log
+from tests.labs.pegasus.split_tables import APP, TARGET, Table
+
+pytestmark = pytest.mark.long
+
+
+@pytest.fixture(scope="module")
+def ingestion(tmp_path_factory: pytest.TempPathFactory) -> Iterator[bulk_load.Ingestion]:
+    """RocksDB 8.5, as Pegasus builds it."""
+    made = bulk_load.Ingestion(tmp_path_factory.mktemp("rocksdb"))
+    yield made
+    made.close()
+
+
+class RandomTable(Table):
+    """A table of random rows: overwritten, removed, with TTL, with odd keys, in the data or only in the log."""
+
+    def __init__(self, spark: SparkSession, root: Path, seed: int, old: int, version: int) -> None:
+        self.draw, self.version = random.Random(seed), version  # noqa: S311 - repeatable, no secret
+        super().__init__(spark, root, old)
+
+    def _key(self, partition: int) -> bytes:
+        while True:
+            hash_key = self.draw.randbytes(self.draw.choice((0, 1, 7, 30)))
+            key = len(hash_key).to_bytes(2, "big") + hash_key + self.draw.randbytes(self.draw.choice((0, 1, 5)))
+            if bulk_load.owner(key, self.old) == partition:
+                return key
+
+    def _value(self, data: bytes, expire: int = 0, time: int = 1) -> bytes:
+        tag = b"" if self.version == 0 else (time << 8 | 2).to_bytes(8, "big")
+        return expire.to_bytes(4, "big") + tag + data
+
+    def _replica(self, partition: int) -> None:
+        keys = [self._key(partition) for _ in range(40)]
+        layers: list[dict[bytes, bytes | None]] = [{b"": self._value(b"")}]
+        rows: dict[bytes, bytes] = {}
+        for layer in range(3):
+            layers.append({})
+            for key in self.draw.sample(keys, 25):
+                data = self.draw.randbytes(6)
+                gone = layer > 0 and self.draw.random() < 0.3
+                layers[-1][key] = None if gone else self._value(data, self.draw.choice((0, 1 << 30)))
+                rows.pop(key, None) if gone else rows.update({key: layers[-1][key] or b""})
+        folder = self.reps / f"{APP}.{partition}.pegasus"
+        write_db(folder / "data" / "rdb", layers, version=self.version)
+        time = 1_600_000_000_000_000
+        entries = []
+        for place, key in enumerate(self.draw.sample(keys, 6), 1):
+            data = self.draw.randbytes(5)
+            remove = self.draw.random() < 0.3
+            entries.append(Entry(FLUSHED + place, (made.remove(key) if remove else made.put(key, data),)))
+            rows.pop(key, None) if remove else rows.update({key: self._value(data, 0, time)})
+        write_log(folder / "plog", APP, partition, entries)
+        # a target has version 1: values of version 0 get a time tag of 0
+        self.live |= {key: value if self.version else value[:4] + bytes(8) + value[4:] for key, value in rows.items()}
+
+
+@pytest.mark.promise("split-offline")
+@pytest.mark.parametrize(
+    ("old", "new", "version"), [(4, 16, 1), (6, 8, 1), (3, 4, 0), (1, 64, 1)], ids=["4-16", "6-8", "3-4-v0", "1-64"]
+)
+def test_pegasus_takes_it_and_has_every_row_once(
+    spark: SparkSession, tmp_path: Path, ingestion: bulk_load.Ingestion, old: int, new: int, version: int
+) -> None:
+    table = RandomTable(spark, tmp_path, seed=old * 100 + new, old=old, version=version)
+    code, result = table.run(new=new)
+    assert code == 0, result
+    folder = table.output()
+    bulk_load.start(folder, "temp", TARGET, new)
+    for wrong in ((APP, new), (TARGET, new * 2)):
+        with pytest.raises(bulk_load.RefusedError, match="ERR_INCONSISTENT_STATE"):
+            bulk_load.start(folder, "temp", *wrong)
+    found: dict[bytes, bytes] = {}
+    for partition in range(new):
+        files = bulk_load.download(folder / str(partition))
+        assert files, "a partition without a file cannot be loaded"
+        rows = ingestion.rows(files)
+        rows.pop(b"", None)  # the record of an empty write, in a partition without rows
+        assert {bulk_load.owner(key, new) for key in rows} <= {partition}
+        assert not rows.keys() & found.keys()
+        found |= rows
+    assert found == table.live
