@@ -215,7 +215,7 @@ class Condition(Enum):
     )
     DECREE_MISSING = ConditionText(
         "A committed decree is neither in the data nor in a private log, so writes would be lost.",
-        "Copy the logs too, or give `--committed-decree`.",
+        "Copy the logs too, or take the replica of another server.",
     )
     DECREE_NOT_REPLAYABLE = ConditionText(
         "A write in the log needs the previous value, which the log does not have.",

@@ -166,7 +166,7 @@ def test_a_run_that_was_stopped_goes_on(spark: SparkSession, tmp_path: Path) -> 
     (staged / "whole" / "1").mkdir(parents=True)
     (staged / "whole" / "1" / "9-9.sst").write_bytes(b"of an attempt that died while it brought files together")
     code, result = table.run()
-    assert (code, result["resumed"]) == (0, 3)
+    assert (code, result["resumed"]) == (0, 2), "rows of partition 1 depend on what partition 3 has"
     assert {path.stat().st_mtime_ns for path in table.output().rglob("*.sst")} >= set(kept.values())
     assert not staged.exists()
     assert reopened(table, 16) == table.live

@@ -1,0 +1,170 @@
+"""split-run emits nothing that may lack rows: each such doubt is an error with samples, until a person overrules it."""
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import rocksdict
+from pyspark.sql import SparkSession
+
+from pipelines.pegasus.domain.keys import key_hash
+from tests.labs.pegasus import private_logs as made
+from tests.labs.pegasus.private_logs import Entry, LogWriter
+from tests.labs.pegasus.replicas import FLUSHED, META, keys, stored, write_log
+from tests.labs.pegasus.split_tables import APP, OLD, TARGET, Table, reopened
+from tests.labs.pegasus.states import SHELL
+
+
+def acknowledging(root: Path, found: Iterable[str]) -> tuple[str, str]:
+    """Returns the options that overrule findings by their keys."""
+    lines = [f"  - {{key: '{key}', reason: seen, until: 2090-01-01}}" for key in found]
+    path = root / "walsafe.yaml"
+    path.write_text("\n".join(["findings:", "  acknowledged:", *lines, ""]))
+    return "--config", str(path)
+
+
+def errors(result: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    return {f"{one['code']}:{one['subject']}": one for one in result["findings"] if one["severity"] == "error"}
+
+
+@pytest.mark.promise("split-offline")
+def test_a_wrong_number_of_partitions_loses_no_row(spark: SparkSession, tmp_path: Path) -> None:
+    table = Table(spark, tmp_path, old=4)
+    rows = [
+        {"partition_index": key_hash(key) % 4, "key": key, "value": value} for key, value in sorted(table.live.items())
+    ]
+    (tmp_path / "rows").mkdir()
+    schema = pa.schema([("partition_index", pa.int32()), ("key", pa.binary()), ("value", pa.binary())])
+    pq.write_table(pa.Table.from_pylist(rows, schema=schema), tmp_path / "rows" / "0.parquet")
+    table.old = 8
+    code, result = table.run("--rows", str(tmp_path / "rows"), new=16)
+    assert code == 3, result
+    found = errors(result)
+    assert {"SPLIT_D1:temp", "SPLIT_D7:temp/empty"} <= set(found)
+    lost = sum(key_hash(key) % 8 >= 4 for key in table.live)
+    assert found["SPLIT_D1:temp"]["evidence"]["rows"] == lost > 0
+    assert found["SPLIT_D1:temp"]["evidence"]["samples"], "keys to look at"
+    assert not table.output().exists(), "nothing is emitted"
+    assert (result["location"], result["rows"]) == (None, 0)
+    code, result = table.run("--rows", str(tmp_path / "rows"), *acknowledging(tmp_path, found), new=16)
+    assert (code, result["resumed"]) == (0, 8), "a person overruled each by name, and no partition is split again"
+    assert len(reopened(table, 16)) == len(table.live) - lost
+
+
+def add_rows(folder: Path, rows: Mapping[bytes, bytes]) -> None:
+    options = rocksdict.Options(raw_mode=True)
+    options.set_disable_auto_compactions(True)
+    database = rocksdict.Rdict(str(folder), options=options, column_families={META: options})
+    for key, value in rows.items():
+        database[key] = value
+    database.flush()
+    database.close()
+    (folder / "rocksdict-config.json").unlink(missing_ok=True)
+
+
+def rewrite_log(table: Table, partition: int, entries: list[Entry], cut: int = 0) -> None:
+    folder = table.reps / f"{APP}.{partition}.pegasus" / "plog"
+    (folder / "log.1.0").unlink()
+    folder.rmdir()
+    write_log(folder, APP, partition, entries)
+    log = folder / "log.1.0"
+    log.write_bytes(log.read_bytes()[: len(log.read_bytes()) - cut])
+
+
+@pytest.mark.long
+@pytest.mark.promise("split-offline")
+def test_every_doubt_about_a_replica_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
+    table = Table(spark, tmp_path)
+    mine = {partition: keys(partition, OLD, 60) for partition in range(OLD)}
+    # copies of rows that partition 2 owns lie in partition 0, one of them newer; partition 1 never had rows of 2
+    rdb = {partition: table.reps / f"{APP}.{partition}.pegasus" / "data" / "rdb" for partition in range(OLD)}
+    add_rows(rdb[0], {mine[2][50]: stored(b"newer", 0, 99)})
+    add_rows(rdb[1], {mine[2][51]: stored(b"old")})
+    after = FLUSHED + 1
+    rewrite_log(table, 0, [Entry(after), Entry(after + 1)], cut=5)
+    rewrite_log(table, 1, [Entry(after, committed=FLUSHED), Entry(after + 2, committed=FLUSHED)])
+    rewrite_log(table, 2, [Entry(after, committed=FLUSHED), Entry(after, (made.put(b"\0\1x", b"y"),), gpid=(APP, 3))])
+    plog = table.reps / f"{APP}.3.pegasus" / "plog"
+    (plog / f"log.2.{(plog / 'log.1.0').stat().st_size}").write_bytes(b"")
+    code, result = table.run("--created-with", "2")
+    assert code == 3
+    found = errors(result)
+    node = f"@{table.reps}"
+    assert set(found) == {
+        f"SPLIT_L1:{APP}.0{node}/log.1.0",
+        "SPLIT_L2:temp/1",
+        f"SPLIT_L1:{APP}.2{node}/log.1.0/gpid",
+        f"SPLIT_L1:{APP}.3{node}/log.2.{(plog / 'log.1.0').stat().st_size}",
+        "SPLIT_D3:temp",
+        "SPLIT_D5:temp",
+    }
+    assert "is TORN" in found[f"SPLIT_L1:{APP}.0{node}/log.1.0"]["message"]
+    assert found["SPLIT_L2:temp/1"]["evidence"]["decrees"] == [after + 2]
+    assert not table.output().exists()
+    code, result = table.run("--created-with", "2", *acknowledging(tmp_path, list(found)[1:]))
+    assert (code, table.output().exists()) == (3, False), "one that nobody acknowledged is enough"
+    assert table.run("--created-with", "2", *acknowledging(tmp_path, found))[0] == 0
+    assert table.output().exists()
+
+
+@pytest.mark.long
+@pytest.mark.promise("split-offline")
+def test_the_operators_decree_is_for_one_partition(spark: SparkSession, tmp_path: Path) -> None:
+    table = Table(spark, tmp_path)
+    prepared = [key for key, value in table.live.items() if value.endswith(b"prepared")]
+    assert len(prepared) == OLD
+    code, result = table.run("--committed-decree", f"2={FLUSHED + 3}")
+    assert code == 0, result
+    assert set(table.live) - set(reopened(table, 16)) == {key for key in prepared if key_hash(key) % OLD == 2}
+    for value, words in (
+        (f"2={FLUSHED - 1}", f"the data are flushed up to decree {FLUSHED}"),
+        (f"1={FLUSHED + 1}", f"the log states {FLUSHED + 3}"),
+        ("4=30", "the table has 4 partitions"),
+        ("30", "give a partition and a number"),
+    ):
+        code, result = table.run("--committed-decree", value, out="other")
+        assert (code, words in result["error"]["message"]) == (2, True), result
+
+
+@pytest.mark.long
+def test_what_was_learned_again_does_not_come_back(spark: SparkSession, tmp_path: Path) -> None:
+    table = Table(spark, tmp_path)
+    log = table.reps / f"{APP}.1.pegasus" / "plog" / "log.1.0"
+    writer = LogWriter(APP, 1)
+    ghost = keys(1, OLD, 1, "ghost")[0]
+    writer.add(Entry(FLUSHED + 1, (made.put(ghost, b"of a life before"),), ballot=4))
+    valid_from = writer.end
+    writer.add(Entry(FLUSHED + 1, (made.put(keys(1, OLD, 3, "logged")[0], b"a"),), ballot=4))
+    log.write_bytes(writer.data)
+    info = log.parent.parent / ".init-info"
+    info.write_text(json.dumps({"init_ballot": 4, "init_durable_decree": 0, "init_offset_in_shared_log": 0,
+                                "init_offset_in_private_log": valid_from}))  # fmt: skip
+    code, result = table.run()
+    assert code == 0, result
+    assert ghost not in reopened(table, 16)
+    info.write_text("{}")
+    code, result = table.run(out="other")
+    assert (code, ".init-info: it is not a replica_init_info" in result["error"]["message"]) == (2, True), result
+
+
+@pytest.mark.long
+def test_the_target_is_checked(spark: SparkSession, tmp_path: Path) -> None:
+    table = Table(spark, tmp_path)
+    target = tmp_path / "target.json"
+    said = {**SHELL, "general": {**SHELL["general"], "app_id": str(TARGET), "partition_count": "16"}}
+    target.write_text(json.dumps(said))
+    for options, words in (
+        (("--target-id", str(APP)), "is the table that is split"),
+        (("--target", str(target), "--target-id", "9"), f"the table has {TARGET}, but --target-id 9 is given"),
+        (("--target", str(target), "--to", "8"), "the table has 16, but --to 8 is given"),
+        (("--target", str(target), "--app", "other"), "the table has temp, but --app other is given"),
+        (("--target", str(tmp_path / "none.json")), "cannot be read"),
+    ):
+        code, result = table.run(*options)
+        assert (code in {2, 4}, words in result["error"]["message"]) == (True, True), result
+    assert table.run("--target", str(target))[0] == 0
+    reopened(table, 16)
