@@ -30,8 +30,8 @@ a run that was stopped again, and it goes on. Every executor must reach the dire
 examples:
   ./spark-submit.sh split-run --replicas /data/pegasus --app-id 2 --app temp16 --target-id 7 --cluster onebox \\
       --from 4 --to 16 --out /data/bulk_load
-  ./spark-submit.sh split-run --backup /backup/1700000000000 --app-id 2 --app temp8 --target-id 8 --cluster onebox \\
-      --from 4 --to 8 --out /data/bulk_load --drop-expired
+  ./spark-submit.sh split-run --backup /backup/daily/1700000000000 --app-id 2 --app temp8 --target-id 8 \\
+      --cluster onebox --from 4 --to 8 --out /data/bulk_load --drop-expired
 """
 
 
@@ -39,7 +39,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declares the options of the job."""
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--replicas", metavar="DIR", help="below it <app>.<partition>.pegasus, each partition once")
-    source.add_argument("--backup", metavar="DIR", help="cold backup: <root>/<backup id>")
+    source.add_argument("--backup", metavar="DIR", help="cold backup: <root>/<policy>/<backup id>")
     source.add_argument("--rows", metavar="DIR", help="Parquet: partition_index, key, value")
     parser.add_argument("--app-id", type=int, required=True, metavar="ID", help="id of the table now")
     parser.add_argument("--app", required=True, metavar="NAME", help="name of the table that is to be loaded")

@@ -18,6 +18,7 @@ from pipelines.pegasus.domain.private_log.names import Gpid
 from pipelines.pegasus.domain.report import is_proven
 from pipelines.pegasus.sinks.part_files import PartitionFiles
 from pipelines.pegasus.sinks.split_output import SplitOutput
+from pipelines.pegasus.sources.backup_files import check_backup_files
 from pipelines.pegasus.sources.parquet_rows import check_rows, opened_rows
 from pipelines.pegasus.sources.replica_db import opened_db
 from pipelines.pegasus.sources.replica_logs import ReplicaLogs
@@ -102,9 +103,14 @@ def fingerprint(source: OldPartition, request: OfflineSplitRequest) -> str:
 
 
 def _opener(request: OfflineSplitRequest) -> Callable[[OldPartition], AbstractContextManager[OpenDb]]:
-    if request.rows is None:
-        return lambda source: opened_db(source.database)
-    return lambda source: opened_rows(source.database, source.partition, request.data_version)
+    def opened(source: OldPartition) -> AbstractContextManager[OpenDb]:
+        if request.rows is not None:
+            return opened_rows(source.database, source.partition, request.data_version)
+        if request.backup is not None:
+            check_backup_files(source.database)
+        return opened_db(source.database)
+
+    return opened
 
 
 def _worker(

@@ -41,11 +41,12 @@ def test_the_tree_of_replicas(tmp_path: Path) -> None:
 
 def test_the_tree_of_a_backup(tmp_path: Path) -> None:
     lay_out(BACKUP, tmp_path)
-    (root,) = tmp_path.iterdir()
+    (root,) = (tmp_path / "daily").iterdir()
     (root / "temp_2" / "meta" / "app_metadata").write_text(METADATA)
     for partition, host in enumerate(("10.0.0.1", "10.0.0.2")):
         (root / "temp_2" / str(partition) / "current_checkpoint").write_text(f"chkpt_{host}_34801\n")
     found = backup_of(str(root), 2, 2)
+    assert backup_of(str(tmp_path), 2, 2) == found, "a directory above it, if there is one backup below"
     assert [Path(source.database).name for source in found] == ["chkpt_10.0.0.1_34801", "chkpt_10.0.0.2_34801"]
     assert [source.unread for source in found] == [None, None]
 

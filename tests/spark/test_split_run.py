@@ -25,7 +25,7 @@ from pipelines.pegasus.sources.replica_logs import ReplicaLogs
 from tests.labs.pegasus import private_logs as made
 from tests.labs.pegasus.private_logs import Entry
 from tests.labs.pegasus.replicas import EXPIRED, FLUSHED, keys, stored, write_log
-from tests.labs.pegasus.split_tables import APP, OLD, Table, reopened
+from tests.labs.pegasus.split_tables import APP, OLD, Table, md5, reopened
 from tests.labs.places import DOCS
 
 PAGE = DOCS / "split-run.md"
@@ -65,6 +65,11 @@ def test_expired_rows_by_option_and_parquet(spark: SparkSession, tmp_path: Path)
     }
     assert all(key_hash(row["key"]) & 7 == row["partition_index"] for row in rows)
     assert not list(table.output().rglob("bulk_load*"))
+    stale = ["split-stale", "--table", "temp", "--rows", f"file:{table.output()}", "--partitions", "8"]
+    stale += ["--created-with", "8", "--validate-env", "true", "--result", f"{tmp_path}/stale.json"]
+    assert main(stale, context=JobContext("split-stale", spark=spark)) == 0
+    told = json.loads((tmp_path / "stale.json").read_text())
+    assert sum(row["rows"] for row in told["fates"]) == len(rows), "split-stale reads what split-run writes"
     table.old = 8
     code, result = table.run("--rows", str(table.output()), new=32, out="again")
     assert (code, result.get("stale")) == (0, 0), result
@@ -180,11 +185,24 @@ def test_a_cold_backup(spark: SparkSession, tmp_path: Path) -> None:
         checkpoint.parent.mkdir(parents=True)
         (table.reps / f"{APP}.{partition}.pegasus" / "data" / "rdb").rename(checkpoint)
         (checkpoint.parent / "current_checkpoint").write_text(checkpoint.name)
+        listed = [
+            {"name": path.name, "size": path.stat().st_size, "md5": md5(path)} for path in sorted(checkpoint.iterdir())
+        ]
+        total = sum(one["size"] for one in listed)
+        metadata = {"checkpoint_decree": FLUSHED, "checkpoint_timestamp": 1, "files": listed,
+                    "checkpoint_total_size": total}  # fmt: skip
+        (checkpoint / "backup_metadata").write_text(json.dumps(metadata))
     options = ("--backup", str(backup.parent))
     code, result = table.run(*options)
     assert (code, "has not ended" in result["error"]["message"]) == (2, True)
     (backup / "meta").mkdir()
     (backup / "meta" / "app_backup_status").write_text("{}")
+    sst = next(backup.glob("2/chkpt*/*.sst"))
+    whole = sst.read_bytes()
+    sst.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    code, result = table.run(*options)
+    assert (code, f"{sst}: it has" in result["error"]["message"]) == (3, True), result
+    sst.write_bytes(whole)
     code, result = table.run(*options)
     assert (code, result["logged"]) == (0, 0)
     assert set(reopened(table, 16).values()) == {stored(b"old"), stored(b"new"), stored(b"gone", EXPIRED)}

@@ -108,7 +108,7 @@ def test_merges_are_resolved_or_refused(spark: SparkSession, tmp_path: Path) -> 
     assert not table.output().exists()
     Merges(spark, folder).write({}, compact=True)
     code, result = table.run()
-    assert (code, result["resumed"]) == (0, 3)
+    assert (code, result["resumed"]) == (0, 2), "another partition has rows of this one"
     assert reopened(table, 16) == table.live | {key: stored(b"old") + b",more"}
 
 

@@ -46,7 +46,13 @@ def find_old_partitions(root: str, app_id: int, count: int) -> list[OldPartition
 
 
 def backup_of(root: str, app_id: int, count: int) -> list[OldPartition]:
-    """Returns one source for each partition of the cold backup `<root>/<app>_<id>`, which has no logs.
+    """Returns one source for each partition of a cold backup, which has no logs.
+
+    Args:
+        root: the directory of the backup, which has `<app>_<id>`, or one above it: Pegasus writes
+            `<root>/<policy>/<backup id>`.
+        app_id: the id of the table.
+        count: the number of its partitions.
 
     Raises:
         UsageError: the directory is not a finished backup of that table, a partition is missing, or `app_metadata` has
@@ -54,10 +60,17 @@ def backup_of(root: str, app_id: int, count: int) -> list[OldPartition]:
         RefusedError: `app_metadata` is encrypted.
         UnavailableError: `app_metadata` cannot be read.
     """
-    folders = [path for path in sorted(Path(root).glob("*_*")) if path.name.rpartition("_")[2] == str(app_id)]
+    above = ("*_*", "*/*_*", "*/*/*_*")
+    folders = [
+        path
+        for pattern in above
+        for path in sorted(Path(root).glob(pattern))
+        if path.name.rpartition("_")[2] == str(app_id) and path.is_dir()
+    ]
     if len(folders) != 1:
+        said = f": {', '.join(map(str, folders[:5]))}" if folders else ""
         raise UsageError(
-            f"{root}: {len(folders)} directories end in _{app_id}; give the directory of a single backup id"
+            f"{root}: {len(folders)} directories end in _{app_id}{said}; give the directory of a single backup id"
         )
     (folder,) = folders
     if not (folder / "meta" / "app_backup_status").is_file():

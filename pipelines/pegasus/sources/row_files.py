@@ -18,6 +18,8 @@ COLUMNS: dict[str, DataType] = {"partition_index": IntegerType(), "key": BinaryT
 """All columns of a file of rows; no other column is allowed."""
 CHECKED = {"parquet.page.verify-checksum.enabled": "true"}
 """Spark verifies pages that have a checksum; those of split-run have one."""
+_BELOW = {"recursiveFileLookup": "true", "pathGlobFilter": "*.parquet"}
+"""split-run writes a directory for each partition."""
 _DAMAGED = re.compile(
     r"is not a Parquet file|CANNOT_READ_FILE_FOOTER|FAILED_READ_FILE|ParquetDecodingException|corrupted file: "
 )
@@ -36,7 +38,7 @@ class ParquetRows:
             UsageError: there are no rows, or the columns are not `COLUMNS`.
         """
         with parquet_errors(uri):
-            frame = self._spark.read.options(**CHECKED).parquet(uri)
+            frame = self._spark.read.options(**CHECKED, **_BELOW).parquet(uri)
         check_columns(frame.schema, uri)
         return frame.select(*COLUMNS)
 
