@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +107,7 @@ def test_bad_parquet_is_named(tmp_path: Path, rows: dict[str, Any] | None, words
     with pytest.raises(UsageError) as error:  # noqa: PT012 - either of the two may say it
         check_rows(str(folder), 4)
         with opened_rows(str(folder), 1) as found:
-            list(found.rows())
+            list(found.batches(100))
     assert words in str(error.value)
 
 
@@ -122,7 +123,7 @@ def test_parquet_that_split_run_wrote_is_never_read_wrong(tmp_path: Path) -> Non
         try:
             check_rows(str(path.parent), OLD)
             with opened_rows(str(path.parent), 1) as found:
-                return dict(found.rows())
+                return dict(chain.from_iterable(found.batches(7)))
         except UsageError as error:
             return str(error)
 
@@ -139,7 +140,7 @@ def test_parquet_that_split_run_wrote_is_never_read_wrong(tmp_path: Path) -> Non
 def test_a_disk_that_refuses_is_unavailable(spark: SparkSession, tmp_path: Path) -> None:
     full, numbers = SstWriter(Path("/dev/full")), [b"%08d" % number for number in range(5_000)]
     with pytest.raises(UnavailableError, match=r"/dev/full cannot be written \(.*No space left on device"):
-        full.put(numbers, [hashlib.shake_256(number).digest(1000) for number in numbers])
+        full.put([(number, hashlib.shake_256(number).digest(1000)) for number in numbers])
     table = Table(spark, tmp_path)
     staged = table.output().with_name(".temp.staging")
     staged.mkdir(parents=True)

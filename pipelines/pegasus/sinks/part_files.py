@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -19,7 +20,7 @@ FORMAT_VERSION = 5
 class RowFileWriter(Protocol):
     """Writes one file."""
 
-    def put(self, keys: Sequence[bytes], values: Sequence[bytes]) -> None:
+    def put(self, rows: Sequence[tuple[bytes, bytes]]) -> None:
         """Appends rows; their keys must be above all keys appended before."""
         ...
 
@@ -50,11 +51,11 @@ class SstWriter:
         with self._errors():
             self._writer = sst_writer(path)
 
-    def put(self, keys: Sequence[bytes], values: Sequence[bytes]) -> None:
+    def put(self, rows: Sequence[tuple[bytes, bytes]]) -> None:
         """See `RowFileWriter.put`."""
         writer = self._writer
         with self._errors():
-            for key, value in zip(keys, values, strict=True):
+            for key, value in rows:
                 writer[key] = value
 
     def close(self) -> None:
@@ -81,9 +82,10 @@ class ParquetWriter:
         self._partition = partition
         self._writer = pq.ParquetWriter(str(path), self.SCHEMA, write_page_checksum=True)
 
-    def put(self, keys: Sequence[bytes], values: Sequence[bytes]) -> None:
+    def put(self, rows: Sequence[tuple[bytes, bytes]]) -> None:
         """See `RowFileWriter.put`."""
-        indexes = pa.array([self._partition] * len(keys), pa.int32())
+        keys, values = zip(*rows, strict=True)
+        indexes = pa.array([self._partition] * len(rows), pa.int32())
         arrays = [indexes, pa.array(keys, pa.binary()), pa.array(values, pa.binary())]
         self._writer.write_table(pa.Table.from_arrays(arrays, schema=self.SCHEMA))
 
@@ -102,14 +104,14 @@ class PartitionFiles:
         self._numbers: dict[int, int] = {}
         self._done: list[PartFile] = []
 
-    def put(self, partition: int, keys: Sequence[bytes], values: Sequence[bytes]) -> None:
+    def put(self, partition: int, rows: Sequence[tuple[bytes, bytes]]) -> None:
         """Appends rows to the current file of a new partition."""
         if partition not in self._open:
             self._open[partition] = self._begin(partition)
         writer, _, sizes = self._open[partition]
-        writer.put(keys, values)
-        sizes[0] += len(keys)
-        sizes[1] += sum(map(len, keys)) + sum(map(len, values))
+        writer.put(rows)
+        sizes[0] += len(rows)
+        sizes[1] += sum(map(len, chain.from_iterable(rows)))
         if sizes[1] >= self._limit:
             self._end(partition)
 

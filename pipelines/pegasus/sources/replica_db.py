@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -32,16 +33,16 @@ class ReplicaDb:
     _where: str
     _clone: str
 
-    def rows(self) -> Iterator[tuple[bytes, bytes]]:
-        """Yields live rows in key order: deletes, deleted ranges and overwrites are resolved.
+    def batches(self, size: int) -> Iterator[list[tuple[bytes, bytes]]]:
+        """Yields live rows in key order, in lists: deletes, deleted ranges and overwrites are resolved.
 
         Raises:
             RefusedError: RocksDB stopped before the end, at a damaged block or at a merge that it cannot resolve.
         """
-        last, count = None, 0
-        for count, row in enumerate(self._database.items(), 1):  # noqa: B007 - the count is for the message
-            last = row[0]
-            yield row
+        rows, last, count = self._database.items(), None, 0
+        while batch := list(islice(rows, size)):
+            last, count = batch[-1][0], count + len(batch)
+            yield batch
         self._ended(last, count)
 
     def get(self, keys: Sequence[bytes]) -> list[bytes | None]:

@@ -4,11 +4,12 @@ import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
-from itertools import chain, islice
+from itertools import chain, compress, islice
 from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError
@@ -28,13 +29,16 @@ from pipelines.pegasus.domain.offline.tail import LogTail, log_tail
 from pipelines.pegasus.domain.private_log.mutations import Mutation
 from pipelines.pegasus.domain.rows import Placement
 from pipelines.pegasus.domain.values import EPOCH_S, as_version_1
-from pipelines.pegasus.transforms.key_columns import binary_column, key_hashes, partition_indexes
+from pipelines.pegasus.transforms.crc64_columns import Hashes
+from pipelines.pegasus.transforms.key_columns import KeyHashes, binary_column, key_hashes, partition_indexes
 
-BATCH = 50_000
+BATCH = 20_000
 _SAMPLES = 5
 _EMPTY_WRITE = (b"", bytes(12))
 """The record of an empty write in version 1: no client can read it, and compaction keeps it."""
 Row = tuple[bytes, bytes]
+Batch = tuple[list[Row], Hashes]
+"""Rows in key order, and the hash of each key."""
 
 
 class OpenDb(Protocol):
@@ -50,8 +54,8 @@ class OpenDb(Protocol):
         """Returns the `pegasus_last_flushed_decree`."""
         ...
 
-    def rows(self) -> Iterator[Row]:
-        """Yields live rows in key order."""
+    def batches(self, size: int) -> Iterator[list[Row]]:
+        """Yields live rows in key order, in lists of this size."""
         ...
 
     def get(self, keys: Sequence[bytes]) -> list[bytes | None]:
@@ -75,7 +79,7 @@ class Logs(Protocol):
 class PartSink(Protocol):
     """Writes the files of new partitions."""
 
-    def put(self, partition: int, keys: Sequence[bytes], values: Sequence[bytes]) -> None:
+    def put(self, partition: int, rows: Sequence[Row]) -> None:
         """Appends rows to a new partition, in key order."""
         ...
 
@@ -118,17 +122,17 @@ def split_partitions(
     with ExitStack() as stack:
         opened = _Opened(sources, rules, tools, stack)
         readers = [_Reader(opened, index, counts, rules) for index in group]
-        batches: Iterable[list[Row]] = readers[0].batches()
+        batches: Iterable[Batch] = readers[0].batches()
         if len(readers) > 1:  # a bulk load refuses files of one partition whose keys overlap
-            rows = heapq.merge(*(chain.from_iterable(reader.batches()) for reader in readers))
-            batches = iter(lambda: list(islice(rows, BATCH)), [])
+            merged = heapq.merge(*(chain.from_iterable(rows for rows, _ in reader.batches()) for reader in readers))
+            batches = ((rows, _hashed(rows).hashes) for rows in iter(lambda: list(islice(merged, BATCH)), []))
         filled = set[int]()
         for batch in batches:
             filled |= _spread(batch, counts, tools.sink)
         if not rules.parquet:
             for target in counts.targets(group[0]):
                 if target not in filled:  # a replica refuses a bulk load without a file
-                    tools.sink.put(target, [_EMPTY_WRITE[0]], [_EMPTY_WRITE[1]])
+                    tools.sink.put(target, [_EMPTY_WRITE])
         results = [reader.result() for reader in readers]
     return [replace(results[0], files=tools.sink.close()), *results[1:]]
 
@@ -189,11 +193,15 @@ class _Reader:
         self._owners = set[int]()
         self._problems: dict[CopyProblem, UnprovenCopies] = {}
 
-    def batches(self) -> Iterator[list[Row]]:
+    def batches(self) -> Iterator[Batch]:
         """Yields the rows of the output in key order, with values of version 1."""
-        live = merged_rows(self._counted(), self._mine.tail.rows)
-        while batch := list(islice(live, BATCH)):
-            yield self._kept(batch)
+        below = self._counted()
+        tail = self._mine.tail.rows
+        if tail:
+            live = merged_rows(chain.from_iterable(below), tail)
+            below = iter(lambda: list(islice(live, BATCH)), [])
+        for rows in below:
+            yield self._kept(rows)
 
     def result(self) -> PartitionResult:
         """Returns the result without the files, after the last batch."""
@@ -204,13 +212,13 @@ class _Reader:
             tuple(self._problems.values()), tuple(sorted(self._owners)),
         )  # fmt: skip
 
-    def _counted(self) -> Iterator[Row]:
-        for row in self._mine.database.rows():
-            self._read += 1
-            yield row
+    def _counted(self) -> Iterator[list[Row]]:
+        for batch in self._mine.database.batches(BATCH):
+            self._read += len(batch)
+            yield batch
 
-    def _kept(self, batch: list[Row]) -> list[Row]:
-        found = key_hashes(binary_column(pa.array([key for key, _ in batch], pa.binary())))
+    def _kept(self, batch: list[Row]) -> Batch:
+        found = _hashed(batch)
         owners = partition_indexes(found.hashes, self._counts.old)
         whole = ~found.malformed & ~found.empty
         good, stale = whole & (owners == self._index), whole & (owners != self._index)
@@ -219,16 +227,17 @@ class _Reader:
         self._owned += int(good.sum())
         self._stale += int(stale.sum())
         for owner in np.unique(owners[stale]).tolist():
-            self._judge(owner, [batch[place] for place in np.flatnonzero(stale & (owners == owner)).tolist()])
-        rows = batch if good.all() else [batch[place] for place in np.flatnonzero(good).tolist()]
+            self._judge(owner, _chosen(batch, stale & (owners == owner)))
         if self._placement.data_version == 0:
-            rows = self._converted(rows)
+            good &= self._converted(batch, good)
         if self._rules.drop_expired:
             now = self._rules.now_s - EPOCH_S
-            live = [row for row in rows if not _is_expired(row[1], now)]
-            self._expired += len(rows) - len(live)
-            rows = live
-        return rows
+            expired = np.fromiter((_is_expired(value, now) for _, value in batch), np.bool_, len(batch)) & good
+            self._expired += int(expired.sum())
+            good &= ~expired
+        if good.all():
+            return batch, found.hashes
+        return _chosen(batch, good), found.hashes[good]
 
     def _judge(self, owner: int, copies: list[Row]) -> None:
         """Judges rows that another partition owns."""
@@ -241,24 +250,30 @@ class _Reader:
                 samples = old.samples if old.rows >= _SAMPLES else (*old.samples, escape_bytes(key))
                 self._problems[problem] = UnprovenCopies(problem, old.rows + 1, samples)
 
-    def _converted(self, rows: list[Row]) -> list[Row]:
-        found = [(key, as_version_1(value)) for key, value in rows]
-        whole = [(key, value) for key, value in found if value is not None]
-        self._malformed += len(found) - len(whole)
+    def _converted(self, batch: list[Row], good: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Gives the values of a batch version 1, and returns which of them Pegasus could have written."""
+        found = [as_version_1(value) for _, value in batch]
+        whole = np.fromiter((value is not None for value in found), np.bool_, len(batch))
+        self._malformed += int((good & ~whole).sum())
+        batch[:] = [(key, value or b"") for (key, _), value in zip(batch, found, strict=True)]
         return whole
 
 
-def _spread(batch: list[Row], counts: PartitionCounts, sink: PartSink) -> set[int]:
+def _hashed(rows: list[Row]) -> KeyHashes:
+    return key_hashes(binary_column(pa.array([key for key, _ in rows], pa.binary())))
+
+
+def _chosen(rows: list[Row], which: NDArray[np.bool_]) -> list[Row]:
+    return list(compress(rows, which.tolist()))
+
+
+def _spread(batch: Batch, counts: PartitionCounts, sink: PartSink) -> set[int]:
     """Writes the rows of a batch to their new partitions in order, and returns these partitions."""
-    if not batch:
-        return set()
-    keys, values = [key for key, _ in batch], [value for _, value in batch]
-    hashes = key_hashes(binary_column(pa.array(keys, pa.binary()))).hashes
+    rows, hashes = batch
     targets = partition_indexes(hashes, counts.new)
     filled = np.unique(targets).tolist()
     for target in filled:
-        chosen = np.flatnonzero(targets == target).tolist()
-        sink.put(target, [keys[one] for one in chosen], [values[one] for one in chosen])
+        sink.put(target, _chosen(rows, targets == target))
     return set(filled)
 
 
