@@ -114,7 +114,7 @@ def test_bad_parquet_is_named(tmp_path: Path, rows: dict[str, Any] | None, words
 def test_parquet_that_split_run_wrote_is_never_read_wrong(tmp_path: Path) -> None:
     rows = {key: stored(hashlib.shake_256(key).digest(40)) for key in keys(1, OLD, 300)}
     sink = PartitionFiles(tmp_path / "rows", 1, 1 << 20, parquet=True)
-    sink.put(1, sorted(rows), [rows[key] for key in sorted(rows)])
+    sink.put(1, sorted(rows.items()))
     sink.close()
     (path,) = (tmp_path / "rows").rglob("*.parquet")
     whole = path.read_bytes()
