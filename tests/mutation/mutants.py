@@ -119,8 +119,13 @@ class Source:
                 yield Place(qualname), node, node
             elif isinstance(node, ast.AnnAssign | ast.Assign) and node.value is not None:
                 target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
-                if isinstance(target, ast.Name) and not _is_enum(self._module, inside):
+                if isinstance(target, ast.Name) and not _is_enum(self._module, inside) and not _is_alias(node):
                     yield Place(inside.removesuffix("."), target.id), node.value, node.value
+
+
+def _is_alias(node: ast.AnnAssign | ast.Assign) -> bool:
+    """Whether it only names a type."""
+    return isinstance(node, ast.AnnAssign) and ast.unparse(node.annotation) == "TypeAlias"
 
 
 def _is_protocol(node: ast.FunctionDef) -> bool:
