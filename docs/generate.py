@@ -1,6 +1,6 @@
-"""Writes docs/tables.md from the schemas, and docs/conditions.md from the names of refusals and findings.
+"""Writes docs/tables.md and conf/catalog/ from the schemas, and docs/conditions.md from the names of conditions.
 
-`python -m docs.generate`; a test compares each page with its source.
+`python -m docs.generate`; a test compares each file with its source.
 """
 
 import re
@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pyspark.sql.types import ArrayType, DataType, StructType
 
+from docs import catalog
 from pipelines.common.conditions import Condition, ConditionText
 from pipelines.common.finding_names import FINDINGS
 from pipelines.reconcile.findings.pause_rules import PAUSE_RULES
@@ -17,6 +18,7 @@ from schemas.table import Table
 
 TARGET = Path(__file__).with_name("tables.md")
 CONDITIONS = Path(__file__).with_name("conditions.md")
+CATALOG = Path(__file__).parent.parent / "conf" / "catalog"
 _HEAD = """\
 # Tables
 
@@ -127,3 +129,5 @@ def _kind(kind: DataType) -> str:
 if __name__ == "__main__":
     TARGET.write_text(tables_page(), encoding="utf-8")
     CONDITIONS.write_text(conditions_page(), encoding="utf-8")
+    for name, text in catalog.FILES.items():
+        (CATALOG / name).write_text(text(), encoding="utf-8")

@@ -1,11 +1,11 @@
-"""Writes docs/configuration.md from the models of the configuration; a test holds the two together.
+"""Writes docs/configuration.md and conf/walsafe.schema.json from the models of the configuration; tests compare them.
 
 Run: .venv/bin/python scripts/generate_configuration.py
 """
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -16,6 +16,7 @@ from pydantic_core import PydanticUndefined
 
 PROJECT = Path(__file__).resolve().parent.parent
 TARGET = PROJECT / "docs" / "configuration.md"
+SCHEMA = PROJECT / "conf" / "walsafe.schema.json"
 sys.path.insert(0, str(PROJECT))
 
 from jobs.cli.config import Config  # noqa: E402 - the project is importable from here on
@@ -58,6 +59,26 @@ def render() -> str:
 def every_key() -> list[str]:
     """Returns every key of every section in dotted form."""
     return [key for key, _ in _keys(Config, "")]
+
+
+def schema() -> dict[str, Any]:
+    """Returns the JSON Schema for editors: it knows the form of each value, not how values fit together."""
+    document = Config.model_json_schema()
+    document = {"$schema": "https://json-schema.org/draft/2020-12/schema", **document, "title": "walsafe"}
+    for name, part in document["properties"].items():
+        # a section whose keys are all commented out is null
+        if "$ref" in part:
+            document["properties"][name] = {"anyOf": [part, {"type": "null"}]}
+    for model in (document, *document["$defs"].values()):
+        for part in model["properties"].values():
+            if part.get("type") == "string" and isinstance(part.get("default"), int):
+                part["default"] = _spelled(part["default"], _SIZES if "KiB" in part["pattern"] else _UNITS)
+    return document
+
+
+def schema_text() -> str:
+    """Returns the text of conf/walsafe.schema.json."""
+    return json.dumps(schema(), indent=1, ensure_ascii=False) + "\n"
 
 
 def _keys(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, FieldInfo]]:
@@ -128,10 +149,14 @@ def _default(field: FieldInfo, parts: list[type[BaseModel]]) -> str:
         return "" if parts or field.default is PydanticUndefined else ("empty" if field.default == () else "absent")
     for words, units in (("duration", _UNITS), ("size", _SIZES)):
         if _kind(field) == words:
-            factor, unit = next(entry for entry in units if field.default % entry[0] == 0)
-            return f"`{field.default // factor}{unit}`"
+            return f"`{_spelled(field.default, units)}`"
     printable = isinstance(field.default, str) and field.default.isprintable()
     return f"`{field.default if printable else json.dumps(field.default)}`"
+
+
+def _spelled(value: int, units: Sequence[tuple[int, str]]) -> str:
+    factor, unit = next(entry for entry in units if value % entry[0] == 0)
+    return f"{value // factor}{unit}"
 
 
 def _meaning(field: FieldInfo, parts: list[type[BaseModel]]) -> str:
@@ -142,3 +167,4 @@ def _meaning(field: FieldInfo, parts: list[type[BaseModel]]) -> str:
 
 if __name__ == "__main__":
     TARGET.write_text(render(), encoding="utf-8")
+    SCHEMA.write_text(schema_text(), encoding="utf-8")

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BeforeValidator, Field, SecretStr, StringConstraints, model_validator
 
-from jobs.cli.config_types import DurationMs, Section
+from jobs.cli.config_types import DurationMs, Section, Text, WrittenInstant
 from pipelines.common.errors import MalformedError
 from pipelines.common.instants import parse_instant
 from pipelines.common.names import NAME
@@ -29,12 +29,11 @@ def _zone(value: object) -> ZoneInfo:
         raise ValueError("expected a time zone by its name, like Europe/Vienna or UTC") from None
 
 
-InstantMs = Annotated[int, BeforeValidator(_instant, json_schema_input_type=str)]
+InstantMs = Annotated[int, BeforeValidator(_instant, json_schema_input_type=WrittenInstant)]
 """Ms since the epoch, written as an instant in UTC."""
 TimeZone = Annotated[ZoneInfo, BeforeValidator(_zone, json_schema_input_type=str)]
 ClusterName = Annotated[str, StringConstraints(pattern=rf"^{NAME.pattern}$")]
 WalRoot = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9+.-]*://[^\x00-\x1f\x7f]*[^/\x00-\x1f\x7f]$")]
-Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 Quorum = Annotated[str, StringConstraints(pattern=r"^[^\s,/@]+:[0-9]{1,5}(,[^\s,/@]+:[0-9]{1,5})*$")]
 ParentZnode = Annotated[str, StringConstraints(pattern=r"^/[^\x00-\x1f\x7f]*[^/\x00-\x1f\x7f]$")]
 ZnodeName = Annotated[str, StringConstraints(pattern=r"^[^/\x00-\x1f\x7f]+$")]

@@ -20,7 +20,7 @@ from pydantic_core import ErrorDetails
 
 from jobs.cli.capture_config import CaptureSection, ClusterName, WalRoot
 from jobs.cli.cleanup_config import CleanSection
-from jobs.cli.config_types import DurationMs, Section, SizeBytes, UntilMs
+from jobs.cli.config_types import DurationMs, Section, SizeBytes, Text, UntilMs
 from jobs.cli.context import JobContext
 from jobs.cli.maintain_config import MaintainSection
 from jobs.cli.night_config import NightSection
@@ -34,7 +34,6 @@ from pipelines.decide.rule.settings import LONGEST_VALID_MS, ReconcileSettings, 
 from pipelines.hbase.replication_queues import RowLayout
 from pipelines.lake.findings import Acknowledgement
 
-Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 ClassName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)+$")]
 Nights = Annotated[int, Field(ge=1, le=365)]
 ModelT = TypeVar("ModelT", bound=BaseModel)

@@ -4,7 +4,7 @@ import re
 from datetime import date, datetime
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 from pipelines.hbase.server_names import MAX_LONG
 
@@ -53,9 +53,19 @@ def _end_of(value: object) -> int:
     raise ValueError("expected a day like 2027-01-31, or an instant with its zone like 2027-01-31T12:00:00Z")
 
 
-DurationMs = Annotated[int, BeforeValidator(_duration, json_schema_input_type=str)]
+# what an editor checks (conf/walsafe.schema.json): the form alone, since YAML 1.2 has no dates
+_DAY = "[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}"
+_TIME = r"([Tt]|[ \t]+)[0-9]{1,2}:[0-9]{2}:[0-9]{2}(\.[0-9]*)?[ \t]*(Z|[-+][0-9]{1,2}(:?[0-9]{2})?)"
+WrittenInstant = Annotated[str, Field(pattern=f"^{_DAY}{_TIME}$")]
+WrittenDuration = Annotated[str, Field(pattern=r"^0*[1-9][0-9]*\s*(ms|s|m|h|d)$")]
+WrittenSize = Annotated[str, Field(pattern=r"^[0-9]+\s*(B|KiB|MiB|GiB|TiB)$")]
+WrittenUntil = Annotated[str, Field(pattern=f"^{_DAY}({_TIME})?$")]
+
+Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True, pattern=r"\S")]
+"""A text that is not blank."""
+DurationMs = Annotated[int, BeforeValidator(_duration, json_schema_input_type=WrittenDuration)]
 """Milliseconds, written `90s`, `10m`, `24h`, `7d`."""
-SizeBytes = Annotated[int, BeforeValidator(_size, json_schema_input_type=str)]
+SizeBytes = Annotated[int, BeforeValidator(_size, json_schema_input_type=WrittenSize)]
 """Bytes, written `500MiB`, `1GiB`."""
-UntilMs = Annotated[int, BeforeValidator(_end_of, json_schema_input_type=str)]
+UntilMs = Annotated[int, BeforeValidator(_end_of, json_schema_input_type=WrittenUntil)]
 """Ms since the epoch, written as a UTC day (its whole length counts) or an instant."""

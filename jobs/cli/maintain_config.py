@@ -1,14 +1,10 @@
 """The `maintain` section of the configuration file (docs/maintain.md)."""
 
-from typing import Annotated
+from pydantic import Field, field_validator
 
-from pydantic import Field, StringConstraints, field_validator
-
-from jobs.cli.config_types import DurationMs, Section
+from jobs.cli.config_types import DurationMs, Section, Text
 from pipelines.common.instants import DAY_MS
 from pipelines.lake.retention import MAX_GRACE_MS, MIN_GRACE_MS
-
-Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 
 
 class KeepSection(Section):

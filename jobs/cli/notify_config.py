@@ -16,6 +16,7 @@ class NotifySection(Section):
         description="URL, or `$NAME` for the environment variable that contains it",
         examples=["$WALSAFE_WEBHOOK"],
         strict=False,
+        json_schema_extra={"pattern": r"^(https?://|\$)"},
     )
     form: Literal["slack", "alertmanager"] = Field(
         default="slack", description="what the webhook takes: a message of Slack, or alerts of Alertmanager's API v2"
