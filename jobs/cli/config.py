@@ -126,6 +126,10 @@ class QualitySection(Section):
         description="that share is looked at where oldWALs has at least so many bytes",
         examples=["100GiB"],
     )
+    data_docs: bool = Field(
+        default=False,
+        description="write the suite and the validation result of Great Expectations beside the page of each run",
+    )
 
 
 class AcknowledgedSection(Section):

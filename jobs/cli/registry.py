@@ -99,6 +99,12 @@ GROUPS: dict[str, dict[str, JobEntry]] = {
             asks_the_lake=True,
             configured=FROM_ENVIRONMENT,
         ),
+        "check-tables": JobEntry(
+            "jobs.check_tables",
+            "do the published tables of the newest night agree? a suite of Great Expectations",
+            small=True,
+            configured=FROM_ENVIRONMENT,
+        ),
         "audit-queues": JobEntry(
             "jobs.queues.audit_queues",
             "what state every replication queue is in, who claimed it when, and how orphans can be claimed",

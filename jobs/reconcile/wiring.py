@@ -60,6 +60,7 @@ def run_reconcile(
         config_sha256=config.digest(),
         version=VERSION,
         run_by=getuser(),
+        data_docs=config.quality.data_docs,
     )
     ports = ReconcilePorts(
         spark=spark,

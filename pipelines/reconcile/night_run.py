@@ -56,6 +56,7 @@ class NightRun:
     gate_results: Sequence[ExpectationResult] = ()
     small: dict[str, SmallTableRows] = field(default_factory=dict)
     lists: dict[str, str] = field(default_factory=dict)
+    documents: dict[str, object] = field(default_factory=dict)
 
     def with_files(self) -> list[ClusterCase]:
         """Returns the clusters whose snapshot.json and listing can be read, so that their files can be decided."""
@@ -113,7 +114,8 @@ def _decide_and_write(
         )
         for case in believed
     ]
-    night.gate_results = gate.check(metrics, night.request.acceptances, settings.max_deletable_share)
+    documents = night.documents if night.request.data_docs else None
+    night.gate_results = gate.check(metrics, night.request.acceptances, settings.max_deletable_share, documents)
     examples = _examples(night, files, decisions)
     if _refuse_by_gate(night):  # every file of a refused cluster gets another answer
         _, decisions = _decided(night, files, _frames(night))

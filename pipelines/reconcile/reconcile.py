@@ -18,6 +18,7 @@ from pipelines.decide.gate import gate
 from pipelines.hbase.server_names import ServerName
 from pipelines.lake.run_summary import DONE, FAILED, REFUSED, RunSummary
 from pipelines.reconcile.cluster_cases import ClusterCase, cluster_cases
+from pipelines.reconcile.data_docs import publish_data_docs
 from pipelines.reconcile.listed_servers import listed_servers
 from pipelines.reconcile.night_run import UNKNOWN_ERROR, NightRun, run_night, summaries_of
 from pipelines.reconcile.ports import RecordedRows, RunRow
@@ -53,7 +54,7 @@ def reconcile(request: ReconcileRequest, ports: ReconcilePorts) -> JobResult:
         all_cases = cluster_cases(opened, request.run_id, request.settings, ports.clock.now_ms(), listed)
     try:
         ensured.result()
-        summaries = _run(request, ports, all_cases)
+        summaries, documents = _run(request, ports, all_cases)
     except WalsafeError as error:
         _tell_failed(all_cases, ports, str(error), error.exit_code)
         raise
@@ -63,6 +64,8 @@ def reconcile(request: ReconcileRequest, ports: ReconcilePorts) -> JobResult:
     # outside the try block: tables and lists are published now, and a page that finds no room must not turn the metrics
     # into those of a failed run
     pages = ports.reporter.publish(summaries)
+    if documents:
+        publish_data_docs(ports.spark, pages, documents, summaries)
     code = exit_code([one.exit_code for one in summaries])
     return JobResult(code, reconcile_result(summaries, pages, code), reconcile_text(summaries, pages))
 
@@ -73,15 +76,17 @@ def _listed_servers(opened: Sequence[OpenedSnapshot], ports: ReconcilePorts) -> 
     return listed_servers(ports.reader.files(whole)) if whole else {}
 
 
-def _run(request: ReconcileRequest, ports: ReconcilePorts, all_cases: list[ClusterCase]) -> list[RunSummary]:
-    """Decides and writes the clusters that are not already done."""
+def _run(
+    request: ReconcileRequest, ports: ReconcilePorts, all_cases: list[ClusterCase]
+) -> tuple[list[RunSummary], Mapping[str, object]]:
+    """Decides and writes the clusters that are not already done; also returns what Great Expectations wrote."""
     attempts = ports.lake.attempts([case.key for case in all_cases], given=request.run_id is not None)
     todo, finished = _without_finished(all_cases, attempts, ports)
     fresh = not any((case.key.cluster, case.key.run_id) in attempts for case in todo)
     night = NightRun(request, ports, uuid.uuid4().hex, todo, fresh)
     if todo:
         run_night(night)
-    return [*summaries_of(night), *finished]
+    return [*summaries_of(night), *finished], night.documents
 
 
 def _tell_failed(all_cases: Sequence[ClusterCase], ports: ReconcilePorts, reason: str, code: int) -> None:

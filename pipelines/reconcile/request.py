@@ -27,6 +27,7 @@ class ReconcileRequest:
         config_sha256: digest of the effective configuration.
         version: of walsafe.
         run_by: the user.
+        data_docs: whether to write what Great Expectations says beside the page.
     """
 
     snapshots: Sequence[str]
@@ -37,6 +38,7 @@ class ReconcileRequest:
     config_sha256: str
     version: str
     run_by: str
+    data_docs: bool = False
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ Great Expectations validates one frame with one row of aggregates per cluster, s
 validation and no Spark job. Importing it takes seconds, so `preload` imports it while Spark works.
 """
 
-import logging
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
@@ -14,14 +13,16 @@ from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UsageError
 from pipelines.decide.gate.expectations import ACCEPTABLE, SHARE, ColumnAtMost, ColumnsEqual, expectations
 from pipelines.decide.gate.gate_metrics import ClusterMetrics, ExpectationResult
+from pipelines.decide.gate.validation import documents_of, great_expectations, validate
 from pipelines.decide.rule.settings import Acceptances
 
-_LOG = logging.getLogger(__name__)
+SUITE = "gate"
+"""The name of the gate's suite in the documents of Great Expectations."""
 
 
 def preload() -> threading.Thread:
     """Imports Great Expectations in the background. `check` waits for the import itself."""
-    thread = threading.Thread(target=_great_expectations, name="gate-import", daemon=True)
+    thread = threading.Thread(target=great_expectations, name="gate-import", daemon=True)
     thread.start()
     return thread
 
@@ -46,7 +47,10 @@ def check_acceptances(accepted: Acceptances, max_deletable_share: float) -> None
 
 
 def check(
-    metrics: Sequence[ClusterMetrics], accepted: Acceptances, max_deletable_share: float
+    metrics: Sequence[ClusterMetrics],
+    accepted: Acceptances,
+    max_deletable_share: float,
+    documents: dict[str, object] | None = None,
 ) -> list[ExpectationResult]:
     """Checks every expectation for every cluster.
 
@@ -55,6 +59,7 @@ def check(
         accepted: expectations that the operator overruled, for every cluster of the run; a result records the
             operator's reason only if the expectation failed.
         max_deletable_share: largest allowed share of all bytes under oldWALs, 0 to 1.
+        documents: gets `suite` and `validation` as Great Expectations writes them; None = nobody wants them.
 
     Returns:
         One result per cluster and expectation, in the order of `metrics`. A cluster is refused if one `refuses`.
@@ -67,7 +72,7 @@ def check(
     if not metrics:
         return []
     rules = expectations(max_deletable_share)
-    broken = _broken(metrics, rules)
+    broken = _broken(metrics, rules, documents)
     return [_result(one, rule, one.cluster in broken[rule.name], accepted) for one in metrics for rule in rules]
 
 
@@ -102,7 +107,9 @@ def _unexpected(one: ClusterMetrics, rule: ColumnsEqual | ColumnAtMost) -> int:
 
 
 def _broken(
-    metrics: Sequence[ClusterMetrics], rules: Sequence[ColumnsEqual | ColumnAtMost]
+    metrics: Sequence[ClusterMetrics],
+    rules: Sequence[ColumnsEqual | ColumnAtMost],
+    documents: dict[str, object] | None,
 ) -> Mapping[str, frozenset[str]]:
     """Returns the clusters that break each expectation, as Great Expectations reports them.
 
@@ -111,6 +118,8 @@ def _broken(
             itself: it reports failure without failed rows, or success with failed rows.
     """
     outcome = _validate(metrics, rules)
+    if documents is not None:
+        documents |= documents_of(outcome, rules, SUITE)
     broken: dict[str, frozenset[str]] = {}
     for result in outcome.results:
         name = result.expectation_config.meta["name"]
@@ -137,41 +146,6 @@ def _broken(
 
 
 def _validate(metrics: Sequence[ClusterMetrics], rules: Sequence[ColumnsEqual | ColumnAtMost]) -> Any:  # noqa: ANN401 - GX ships no types
-    gx = _great_expectations()
-    frame = _frame(metrics)
-    context = gx.get_context(mode="ephemeral")
-    context.variables.progress_bars = {"globally": False, "metric_calculations": False}
-    asset = context.data_sources.add_pandas(name="walsafe").add_dataframe_asset(name="cluster_metrics")
-    batch = asset.add_batch_definition_whole_dataframe("run")
-    suite = context.suites.add(gx.ExpectationSuite(name="gate", expectations=[_expectation(rule) for rule in rules]))
-    validation = context.validation_definitions.add(gx.ValidationDefinition(name="gate", data=batch, suite=suite))
-    return validation.run(
-        batch_parameters={"dataframe": frame},
-        result_format={"result_format": "COMPLETE", "unexpected_index_column_names": ["cluster"]},
-    )
-
-
-def _expectation(rule: ColumnsEqual | ColumnAtMost) -> Any:  # noqa: ANN401 - GX ships no types
-    expect = _great_expectations().expectations
-    meta = {"name": rule.name}
-    if isinstance(rule, ColumnsEqual):
-        return expect.ExpectColumnPairValuesToBeEqual(
-            column_A=rule.left, column_B=rule.right, ignore_row_if="neither", meta=meta
-        )
-    return expect.ExpectColumnValuesToBeBetween(column=rule.column, min_value=0, max_value=rule.limit, meta=meta)
-
-
-def _frame(metrics: Sequence[ClusterMetrics]) -> Any:  # noqa: ANN401 - pandas ships no types
-    import pandas as pd  # noqa: PLC0415 - half a second to import
-
     names = [field.name for field in fields(ClusterMetrics)] + ["deletable_share"]
-    return pd.DataFrame({name: [getattr(one, name) for one in metrics] for name in names})
-
-
-def _great_expectations() -> Any:  # noqa: ANN401 - GX ships no types
-    import great_expectations as gx  # noqa: PLC0415 - seconds to import
-    import great_expectations.expectations  # noqa: PLC0415 - is not loaded with its parent
-
-    for name in ("great_expectations", "great_expectations.data_context"):
-        logging.getLogger(name).setLevel(logging.WARNING)
-    return gx
+    columns = {name: [getattr(one, name) for one in metrics] for name in names}
+    return validate(columns, rules, SUITE, ("cluster",))

@@ -1,0 +1,57 @@
+"""Data Docs: the suite and the validation result of Great Expectations on one self-contained page.
+
+The library's own pages load style sheets and scripts from other hosts, so this page shows the same JSON without them.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined, Template
+from pyspark.sql import SparkSession
+
+from pipelines.common.version import VERSION
+from pipelines.files.hadoop_text import write_text
+from pipelines.lake.run_summary import RunSummary
+
+
+def json_of(documents: Mapping[str, Any]) -> str:
+    """Returns the documents as JSON, as Great Expectations writes them."""
+    return json.dumps(documents, indent=1, sort_keys=True) + "\n"
+
+
+def data_docs(documents: Mapping[str, Any], runs: Sequence[RunSummary] = ()) -> str:
+    """Returns the page.
+
+    Args:
+        documents: `suite` and `validation`, see `pipelines.decide.gate.validation.documents_of`.
+        runs: whose page it is; `maintain` removes it with theirs.
+    """
+    return _template().render(**documents, json=json_of(documents), runs=runs, version=VERSION)
+
+
+def publish_data_docs(
+    spark: SparkSession, pages: Mapping[str, str], documents: Mapping[str, object], runs: Sequence[RunSummary]
+) -> None:
+    """Writes the page beside the page of a run: `<run_id>.quality.html` beside `<run_id>.html`.
+
+    Args:
+        spark: the session that writes.
+        pages: the address of each cluster's page.
+        documents: see `data_docs`.
+        runs: the clusters of the run.
+
+    Raises:
+        UnavailableError: the file system failed to write it.
+    """
+    for page in sorted({uri.partition("#")[0] for uri in pages.values()}):
+        write_text(spark, f"{page.removesuffix('.html')}.quality.html", data_docs(documents, runs))
+
+
+@cache
+def _template() -> Template:
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    source = files("pipelines.reconcile").joinpath("templates").joinpath("quality.html").read_text(encoding="utf-8")
+    return environment.from_string(source)

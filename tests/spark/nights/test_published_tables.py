@@ -1,0 +1,102 @@
+"""The tables of the nights in a catalog, under the suite of the published tables, and the Data Docs beside the page."""
+
+import html
+import json
+import re
+import shutil
+from pathlib import Path
+
+import great_expectations as gx
+import pytest
+from deltalake import DeltaTable
+
+from docs.generate import CATALOG
+from jobs.cli.context import JobContext
+from jobs.cli.entry import parse
+from jobs.cli.registry import JOBS
+from pipelines.common.job_result import JobResult
+from pipelines.reconcile.published_tables import RULES
+from schemas.registry import DECISION_TABLES
+from tests.labs.fleet_nights import CLUSTERS
+from tests.labs.small_cluster import Desk
+
+pytestmark = pytest.mark.slow("four nights of a fleet are decided once, and every test reads them")
+
+
+def checked(desk: Desk, lake: Path, *options: str) -> JobResult:
+    args = parse(["check-tables", "--lake", f"file:{lake}", *options]).args
+    return JOBS["check-tables"].load().run(args, JobContext("check-tables", spark=desk.spark))
+
+
+@pytest.mark.promise("catalogs-follow-the-schemas")
+def test_spark_registers_the_tables_where_they_are(nights: list[JobResult], desk: Desk) -> None:
+    assert nights
+    spark = desk.spark
+    first, *statements = (CATALOG / "unity.sql").read_text(encoding="utf-8").partition("\n")[2].strip().split(";\n")
+    spark.conf.set("lake", f"file:{desk.lake}")
+    spark.sql(first)
+    try:
+        for table in DECISION_TABLES:
+            (own,) = [one for one in statements if f" walsafe.{table.name} " in one]
+            spark.sql(own.rstrip(";"))
+            assert spark.table(f"walsafe.{table.name}").schema.names == table.schema.names
+        (counted,) = spark.sql("SELECT count(*) AS files FROM walsafe.wal_verdicts").collect()
+        assert counted["files"] == len(desk.rows("wal_verdicts")) > 0
+    finally:
+        spark.sql("DROP SCHEMA walsafe CASCADE")
+        spark.conf.unset("lake")
+
+
+@pytest.mark.promise("analyst-checks-the-tables")
+def test_the_published_tables_meet_every_expectation(nights: list[JobResult], desk: Desk, tmp_path: Path) -> None:
+    assert nights
+    result = checked(desk, desk.lake, "--out", str(tmp_path))
+    assert (result.exit_code, result.result["failed"]) == (0, {})
+    assert "healthy" in {run["cluster"] for run in result.result["runs"]}
+    document = json.loads((tmp_path / "published_tables.json").read_text(encoding="utf-8"))
+    assert document["validation"]["statistics"]["successful_expectations"] == len(RULES)
+    suite = gx.ExpectationSuite(**{key: document["suite"][key] for key in ("name", "expectations")})
+    assert len(suite.expectations) == len(RULES)
+    assert "Every expectation is met." in (tmp_path / "published_tables.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.promise("analyst-checks-the-tables")
+def test_tables_that_do_not_agree_are_named(nights: list[JobResult], desk: Desk, tmp_path: Path) -> None:
+    assert nights
+    lake = tmp_path / "lake"
+    shutil.copytree(desk.lake, lake)
+    DeltaTable(str(lake / "verdict_totals")).delete("cluster = 'healthy' AND verdict = 'HELD'")
+    DeltaTable(str(lake / "wal_verdicts")).update(
+        predicate="cluster = 'healthy' AND verdict = 'HELD' AND reason = 'PENDING'", updates={"verdict": "'DELETABLE'"}
+    )
+    result = checked(desk, lake, "--cluster", "healthy")
+    assert result.exit_code == 3
+    assert set(result.result["failed"]) == {
+        "totals_have_every_file", "totals_have_every_byte", "deletable_has_no_holder",
+    }  # fmt: skip
+    assert "no DELETABLE file has a holder; not so in healthy night-3" in result.text
+
+
+@pytest.mark.promise("data-docs-beside-the-page")
+def test_the_data_docs_stand_beside_the_page(nights: list[JobResult], desk: Desk) -> None:
+    assert nights
+    reports = desk.lake / "reports" / "fleet"
+    assert (reports / "night-0.html").exists()
+    text = (reports / "night-0.quality.html").read_text(encoding="utf-8")
+    document = json.loads(html.unescape(text.partition("<pre>")[2].partition("</pre>")[0]))
+    assert (document["suite"]["name"], document["validation"]["success"]) == ("gate", False)
+    failed = {
+        one["expectation_config"]["meta"]["name"]: {row["cluster"] for row in one["result"]["unexpected_index_list"]}
+        for one in document["validation"]["results"]
+        if not one["success"]
+    }
+    told = {
+        (one["expectation"], one["cluster"])
+        for one in desk.rows("quality_results", "run_id = 'night-0' AND NOT success")
+    }
+    assert {(name, cluster) for name, clusters in failed.items() for cluster in clusters} == told
+    assert not re.search(r"<(?:script|link|img|iframe)|\b(?:src|href)=|@import|url\(", text), "it needs no other file"
+    assert all(name in text and cluster in text for name, cluster in told)
+    assert len(told) > 1
+    runs = re.findall(r'<meta name="walsafe:run" content="(\S+) night-0 \d+">', text.partition("<title>")[0])
+    assert set(runs) == set(CLUSTERS), "maintain removes it with the page"
