@@ -50,9 +50,13 @@ def _quoted(text: str) -> str:
 
 
 def _unity() -> str:
+    """In a folder without a table, CREATE TABLE would write an empty one into the lake: DESCRIBE DETAIL fails first."""
     return _sql(
         f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}",
-        lambda table: f"CREATE TABLE IF NOT EXISTS {SCHEMA}.{table.name} USING DELTA LOCATION '{_LAKE}/{table.name}'",
+        lambda table: (
+            f"DESCRIBE DETAIL delta.`{_LAKE}/{table.name}`;\n"
+            f"CREATE TABLE IF NOT EXISTS {SCHEMA}.{table.name} USING DELTA LOCATION '{_LAKE}/{table.name}'"
+        ),
     )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import great_expectations as gx
 import pytest
 from deltalake import DeltaTable
+from pyspark.errors import AnalysisException
 
 from docs.generate import CATALOG
 from jobs.cli.context import JobContext
@@ -28,22 +29,25 @@ def checked(desk: Desk, lake: Path, *options: str) -> JobResult:
     return JOBS["check-tables"].load().run(args, JobContext("check-tables", spark=desk.spark))
 
 
-@pytest.mark.promise("catalogs-follow-the-schemas")
-def test_spark_registers_the_tables_where_they_are(nights: list[JobResult], desk: Desk) -> None:
+@pytest.mark.promise("catalogs-follow-the-schemas", "registration-writes-nothing")
+def test_spark_registers_the_tables_that_are_there(nights: list[JobResult], desk: Desk) -> None:
     assert nights
-    spark = desk.spark
-    first, *statements = (CATALOG / "unity.sql").read_text(encoding="utf-8").partition("\n")[2].strip().split(";\n")
+    spark, folders = desk.spark, {path.name for path in desk.lake.iterdir()}
+    statements = (CATALOG / "unity.sql").read_text(encoding="utf-8").partition("\n")[2].strip().rstrip(";").split(";\n")
     spark.conf.set("lake", f"file:{desk.lake}")
-    spark.sql(first)
     try:
+        with pytest.raises(AnalysisException, match="DELTA_MISSING_DELTA_TABLE"):
+            for statement in statements:
+                spark.sql(statement)
+        registered = {row["tableName"] for row in spark.sql("SHOW TABLES IN walsafe").collect()}
+        assert {table.name for table in DECISION_TABLES} <= registered <= folders
+        assert {path.name for path in desk.lake.iterdir()} == folders, "nothing is written into the lake"
         for table in DECISION_TABLES:
-            (own,) = [one for one in statements if f" walsafe.{table.name} " in one]
-            spark.sql(own.rstrip(";"))
             assert spark.table(f"walsafe.{table.name}").schema.names == table.schema.names
         (counted,) = spark.sql("SELECT count(*) AS files FROM walsafe.wal_verdicts").collect()
         assert counted["files"] == len(desk.rows("wal_verdicts")) > 0
     finally:
-        spark.sql("DROP SCHEMA walsafe CASCADE")
+        spark.sql("DROP SCHEMA IF EXISTS walsafe CASCADE")
         spark.conf.unset("lake")
 
 
