@@ -4,12 +4,14 @@ import html
 import json
 import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import great_expectations as gx
 import pytest
 from deltalake import DeltaTable
 from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
 
 from docs.generate import CATALOG
 from jobs.cli.context import JobContext
@@ -29,6 +31,11 @@ def checked(desk: Desk, lake: Path, *options: str) -> JobResult:
     return JOBS["check-tables"].load().run(args, JobContext("check-tables", spark=desk.spark))
 
 
+def run(spark: SparkSession, statements: Sequence[str]) -> None:
+    for statement in statements:
+        spark.sql(statement)
+
+
 @pytest.mark.promise("catalogs-follow-the-schemas", "registration-writes-nothing")
 def test_spark_registers_the_tables_that_are_there(nights: list[JobResult], desk: Desk) -> None:
     assert nights
@@ -37,8 +44,7 @@ def test_spark_registers_the_tables_that_are_there(nights: list[JobResult], desk
     spark.conf.set("lake", f"file:{desk.lake}")
     try:
         with pytest.raises(AnalysisException, match="DELTA_MISSING_DELTA_TABLE"):
-            for statement in statements:
-                spark.sql(statement)
+            run(spark, statements)
         registered = {row["tableName"] for row in spark.sql("SHOW TABLES IN walsafe").collect()}
         assert {table.name for table in DECISION_TABLES} <= registered <= folders
         assert {path.name for path in desk.lake.iterdir()} == folders, "nothing is written into the lake"
