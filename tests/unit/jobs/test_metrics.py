@@ -2,6 +2,7 @@
 
 import re
 from argparse import Namespace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -147,7 +148,7 @@ class Unavailable:
 
     def run(self, _args: Namespace, context: JobContext) -> JobResult:
         if context.job == "reconcile":
-            context.failed_clusters = [cluster_object(DONE)]
+            context.failed_clusters = [cluster_object(replace(DONE, status="FAILED", exit_code=4))]
         raise UnavailableError("no answer")
 
 
@@ -159,7 +160,8 @@ def test_a_job_that_fails_is_measured_under_the_cluster_of_its_file(tmp_path: Pa
     assert entry.run(Invocation(job, Unavailable(), args, ()), JobContext(job, Ended())) == 4
     found = parsed((tmp_path / f"walsafe.prod-a.{job}.prom").read_text())
     assert found["job_error", "prod-a", "UNAVAILABLE", "no", job] == 1
-    assert ("run_outcome", "prod-a", "NIGHTLY", "DONE") not in found or job == "reconcile"
+    assert (("run_outcome", "prod-a", "NIGHTLY", "FAILED") in found) == (job == "reconcile")
+    assert not [key for key in found if key[0] == "wal_bytes"]
 
 
 def test_a_cluster_that_no_one_knows_has_no_metrics(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
