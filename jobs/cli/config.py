@@ -8,6 +8,7 @@ import json
 from typing import Annotated, Literal, TypeVar
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     Field,
     StringConstraints,
@@ -23,6 +24,7 @@ from jobs.cli.cleanup_config import CleanSection
 from jobs.cli.config_types import DurationMs, Section, SizeBytes, Text, UntilMs
 from jobs.cli.context import JobContext
 from jobs.cli.maintain_config import MaintainSection
+from jobs.cli.metrics_place import check_place
 from jobs.cli.night_config import NightSection
 from jobs.cli.notify_config import NotifySection
 from jobs.cli.simulated_config import simulated_fault
@@ -179,10 +181,11 @@ class Config(Section):
     reports: Text | None = Field(
         default=None, description="folder of the HTML pages; `--reports`", examples=["file:///var/www/walsafe"]
     )
-    metrics: Text | None = Field(
+    metrics: Annotated[Text, AfterValidator(check_place)] | None = Field(
         default=None,
-        description="file of the Prometheus metrics; `--metrics`",
-        examples=["/var/lib/node_exporter/walsafe.prom"],
+        description="folder of the Prometheus metrics, or URL of a Pushgateway; `$NAME` = the URL is in this "
+        "environment variable; `--metrics`",
+        examples=["/var/lib/node_exporter"],
     )
     capture: CaptureSection | None = Field(default=None, description="where each part of a snapshot is read")
     cleaners: CleanersSection = Field(default_factory=CleanersSection)

@@ -9,6 +9,8 @@ FROM_FILE, FROM_ENVIRONMENT = "file", "environment"
 """Values of `JobEntry.configured`."""
 CONFIGURED = ("cluster", "lake", "lists", "reports", "metrics")
 """Keys of the configuration that stand for the option of the same name."""
+_OF_EVERY_JOB = ("metrics",)
+"""Those that stand for it in every job with `--config`: no other job's answer depends on where metrics go."""
 
 
 def complete_options(
@@ -25,14 +27,18 @@ def complete_options(
         environ: the environment of this process.
     """
     added: list[str] = []
-    if not configured or {"-h", "--help"} & set(options):
+    if {"-h", "--help"} & set(options):
         return list(options)
     config = _given("--config", options)
     if config is None and configured == FROM_ENVIRONMENT and environ.get(CONFIG_ENV):
         config = environ[CONFIG_ENV]
         added += ["--config", config]
-    missing = [key for key in CONFIGURED if f"--{key}" in known and _given(f"--{key}", options) is None]
-    values = _values(Path(config).expanduser()) if config is not None and missing else {}
+    missing = [
+        key
+        for key in (CONFIGURED if configured else _OF_EVERY_JOB)
+        if f"--{key}" in known and _given(f"--{key}", options) is None
+    ]
+    values = read_values(Path(config).expanduser()) if config is not None and missing else {}
     for key in missing:
         value = values.get(key)
         if isinstance(value, str):
@@ -55,7 +61,8 @@ def options_of(usage: str) -> set[str]:
     return {*re.findall(r"--[\w-]+", usage), "--help"}
 
 
-def _values(file: Path) -> Mapping[str, object]:
+def read_values(file: Path) -> Mapping[str, object]:
+    """Returns the keys and values of a configuration file; none if it cannot be read."""
     from jobs.cli.yaml_lines import parse_yaml
     from pipelines.common.errors import UsageError
 

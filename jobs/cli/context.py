@@ -29,11 +29,13 @@ class JobContext:
     Attributes:
         job: the name of the job.
         clock: the wall clock.
+        failed_clusters: what a reconcile that fails knows of each cluster, for its metrics.
     """
 
     def __init__(self, job: str, clock: "Clock | None" = None, spark: "SparkSession | None" = None) -> None:
         self.job = job
         self.clock: Clock = clock or SystemClock()
+        self.failed_clusters: list[dict[str, object]] = []
         self._owns_spark = spark is None
         if spark is not None:
             self.__dict__["spark"] = spark  # the session of a test replaces the cached property

@@ -9,9 +9,9 @@ import json
 import logging
 import os
 import sys
-from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -19,6 +19,8 @@ from jobs.cli import failures, log
 from jobs.cli.alerts import TELLING, alerts_of
 from jobs.cli.configured_options import CONFIG_ENV, CONFIGURED, complete_options, options_of
 from jobs.cli.context import JobContext
+from jobs.cli.metric_names import MEASURED
+from jobs.cli.metrics_place import check_place
 from jobs.cli.registry import GROUPS, JOBS, PEGASUS, Job, JobEntry
 from jobs.cli.result_file import write_result
 from pipelines.common.errors import EXIT_DONE, EXIT_USAGE, SparkNeededError, UsageError
@@ -74,11 +76,13 @@ def run(invocation: Invocation, context: JobContext | None = None) -> int:
     _print("")  # creates the result file, which shows the launcher that spark-submit reached the job
     log.set_up(args.log_level)
     context = context or JobContext(invocation.name)
+    started = context.clock.now_ms()
     try:
         outcome = run_job(invocation, context)
         document = result_object(invocation.name, outcome)
         code = _deliver(outcome, document, args, context)
-        _notify(invocation, outcome, context)
+        notified = _notify(invocation, outcome, context)
+        _publish(invocation, replace(outcome, exit_code=code), started, context, notified)
     finally:
         context.close()
     return code
@@ -132,7 +136,7 @@ def invocation_of(program: str, name: str, job: Job, options: Sequence[str]) -> 
         allow_abbrev=False,
     )
     job.add_arguments(parser)
-    _add_common_arguments(parser)
+    _add_common_arguments(parser, measured=name in MEASURED)
     known = options_of(parser.format_usage())
     unknown = _unknown_option(options, known)
     if unknown:  # argparse would report first what is missing because of it
@@ -196,15 +200,29 @@ def result_object(job: str, outcome: JobResult) -> dict[str, object]:
     return {"job": job, "exit_code": outcome.exit_code, **outcome.result}
 
 
-def _add_common_arguments(parser: ArgumentParser) -> None:
+def _add_common_arguments(parser: ArgumentParser, *, measured: bool) -> None:
     group = parser.add_argument_group("output")
     group.add_argument(
         "--output", choices=("text", "json"), default="text", help="json: one object on standard output (default: text)"
     )
     group.add_argument("--result", metavar="FILE", help="write the same JSON object to this Hadoop URI, by rename")
+    if measured:
+        group.add_argument(
+            "--metrics",
+            type=_metrics_place,
+            metavar="PLACE",
+            help="write Prometheus metrics to this folder, or push them to this URL or to that of $NAME",
+        )
     group.add_argument(
         "--log-level", choices=log.LEVELS, default="info", help="how much goes to standard error (default: info)"
     )
+
+
+def _metrics_place(text: str) -> str:
+    try:
+        return check_place(text)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from None
 
 
 def _no_such_job(name: str) -> SystemExit:
@@ -241,10 +259,11 @@ def _deliver(outcome: JobResult, document: Mapping[str, object], args: Namespace
     return code
 
 
-def _notify(invocation: Invocation, outcome: JobResult, context: JobContext) -> None:
+def _notify(invocation: Invocation, outcome: JobResult, context: JobContext) -> bool | None:
+    """Returns whether the webhook took the message; None = nobody is told of this job."""
     config_file = getattr(invocation.args, "config", None)
     if invocation.name not in TELLING or config_file is None:
-        return
+        return None
     from jobs.cli.config import load_config
     from jobs.cli.notify import send
 
@@ -252,9 +271,18 @@ def _notify(invocation: Invocation, outcome: JobResult, context: JobContext) -> 
     try:
         section = load_config(config_file, context).notify
     except UsageError:  # the job has reported it
-        return
-    if section is not None:
-        send(alerts, section, context.clock)
+        return None
+    return None if section is None else send(alerts, section, context.clock)
+
+
+def _publish(
+    invocation: Invocation, outcome: JobResult, started_ms: int, context: JobContext, notified: bool | None
+) -> None:
+    place = getattr(invocation.args, "metrics", None)
+    if place is not None:
+        from jobs.cli.publish_metrics import publish_metrics
+
+        publish_metrics(place, invocation.name, invocation.args, outcome, started_ms, context, notified)
 
 
 def _print(answer: str) -> None:

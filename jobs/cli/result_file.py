@@ -1,4 +1,4 @@
-"""`--result FILE`: writes the JSON object of a job to any Hadoop URI, atomically."""
+"""Writes the JSON object of a job, or its metrics, to any Hadoop URI, atomically."""
 
 import os
 import tempfile
@@ -15,7 +15,7 @@ def local_path(uri: str) -> Path | None:
     return Path(parts.path) if parts.scheme == "file" else None
 
 
-def write_result(uri: str, text: str, context: JobContext) -> None:
+def write_result(uri: str, text: str, context: JobContext, option: str = "--result") -> None:
     """Writes `text` and renames the file into place.
 
     A bare path is a local path in client mode, which needs no Hadoop; the result path that spark-submit.sh chooses in
@@ -25,6 +25,7 @@ def write_result(uri: str, text: str, context: JobContext) -> None:
         uri: a path on this machine, or a URI of any file system that Hadoop supports.
         text: the whole content.
         context: gives the session for file systems other than the local one.
+        option: the option that names the file, for messages.
 
     Raises:
         UnavailableError: the file cannot be written.
@@ -43,4 +44,4 @@ def write_result(uri: str, text: str, context: JobContext) -> None:
         Path(temporary).chmod(0o644)
         Path(temporary).replace(path)
     except OSError as error:
-        raise UnavailableError(f"--result {uri} cannot be written: {error}") from error
+        raise UnavailableError(f"{option} {uri} cannot be written: {error}") from error

@@ -166,11 +166,6 @@ def parse_nightly(document: object, source: str) -> Nightly:
                 "'fleet_config'. Set it to the configuration file for `maintain` of the common lake"
             )
         maintain_config = next(iter(file.clusters.values())).config
-    if file.metrics and not alone and not file.fleet_config:
-        raise ConfigurationError(
-            f"{source}: key 'metrics' names one file, but each cluster has a run of its own and would overwrite it. "
-            "Set 'fleet_config', or remove 'metrics'"
-        )
     values = {
         **{key: value for key, value in file if key != "limits"},
         "clusters": tuple(_cluster(name, one, file.limits) for name, one in file.clusters.items()),

@@ -215,7 +215,7 @@ def _page(last: RunSummary, places: _Places, context: JobContext) -> Path:
     """Writes the HTML page of the last night, with the curves of all nights."""
     from jobs.reconcile.reporting import ReconcileReports
 
-    reports = ReconcileReports(context.spark, context.clock, _uri(places.lake), _uri(places.reports), None)
+    reports = ReconcileReports(context, _uri(places.lake), _uri(places.reports))
     (page,) = reports.publish([last]).values()
     return Path(page.removeprefix("file:"))
 

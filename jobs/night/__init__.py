@@ -47,4 +47,4 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     plan = night_plan(args.config, load_config(args.config, context), args.run_id, context.clock)
     if args.plan:
         return plan_result(plan)
-    return run_night(Night(plan, start_job(context)))
+    return run_night(Night(plan, start_job(context, args.metrics)))

@@ -115,5 +115,5 @@ def command_line(command: Sequence[str]) -> str:
 
 
 def _places(config: Config) -> list[str]:
-    places = ("lake", "lists", "reports", "metrics")
+    places = ("lake", "lists", "reports")
     return [word for key in places if getattr(config, key) is not None for word in (f"--{key}", getattr(config, key))]

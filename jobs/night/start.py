@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from jobs.cli.context import JobContext
 from jobs.cli.entry import parse, run_job
+from jobs.cli.publish_metrics import publish_metrics
 from jobs.cli.stop_file import stop_asked
 from jobs.night.plan import Command
 from pipelines.common.job_result import JobResult
@@ -13,12 +14,20 @@ from pipelines.common.job_result import JobResult
 logger = logging.getLogger(__name__)
 
 
-def start_job(context: JobContext) -> Callable[[Command], JobResult]:
-    """Returns a function that runs one job with this context and returns its result, also if it fails."""
+def start_job(context: JobContext, metrics: str | None = None) -> Callable[[Command], JobResult]:
+    """Returns a function that runs one job with this context and returns its result, also if it fails.
+
+    Args:
+        context: of the night.
+        metrics: where the metrics of each job go; None = nowhere.
+    """
 
     def start(command: Command) -> JobResult:
         logger.info("night: %s", " ".join(command))
-        return run_job(parse(command), context)
+        invocation, started = parse(command), context.clock.now_ms()
+        outcome = run_job(invocation, context)
+        publish_metrics(metrics, invocation.name, invocation.args, outcome, started, context)
+        return outcome
 
     return start
 

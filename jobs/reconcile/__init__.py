@@ -43,7 +43,6 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="overrule an expectation of the gate; recorded, never implied",
     )
     parser.add_argument("--reports", metavar="DIR", help="where the HTML pages go (default: <lake>/reports)")
-    parser.add_argument("--metrics", metavar="FILE", help="write Prometheus metrics to this file, by rename")
 
 
 def run(args: Namespace, context: JobContext) -> JobResult:
@@ -59,7 +58,7 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     return run_reconcile(
         context,
         load_config(args.config, context),
-        OutputPlaces(args.lake, args.lists, args.reports, args.metrics),
+        OutputPlaces(args.lake, args.lists, args.reports),
         args.snapshot or (),
         fleet=args.fleet,
         run_id=args.run_id,

@@ -28,13 +28,11 @@ class OutputPlaces:
         lake: folder of the Delta tables.
         lists: folder of the delete-safe lists.
         reports: folder of the HTML pages; None = `<lake>/reports`.
-        metrics: Prometheus text file; None = no metrics are written.
     """
 
     lake: str
     lists: str
     reports: str | None = None
-    metrics: str | None = None
 
 
 def run_reconcile(
@@ -69,7 +67,7 @@ def run_reconcile(
         tables=DeltaTables(spark, places.lake),
         lake=LakeHistory(spark, places.lake),
         lists=DeleteListWriter(spark, places.lists),
-        reporter=reporter or ReconcileReports(spark, context.clock, places.lake, places.reports, places.metrics),
+        reporter=reporter or ReconcileReports(context, places.lake, places.reports),
         lake_uri=places.lake,
     )
     return reconcile(request, ports)

@@ -80,6 +80,9 @@ class NeededRun:
         snapshots: SHA-256 of snapshot.json of each of its attempts; empty = unknown.
         quarantined: files of the run are, or may be, in quarantine; if False, the run is among the newest of its
             cluster.
+        files: how many of them.
+        bytes: their bytes.
+        moved_at: when the first of them was moved, ms since the epoch; None = none.
     """
 
     cluster: str
@@ -87,6 +90,9 @@ class NeededRun:
     run_date: date | None
     snapshots: tuple[str, ...] = ()
     quarantined: bool = False
+    files: int = 0
+    bytes: int = 0
+    moved_at: int | None = None
 
     @property
     def why(self) -> str:

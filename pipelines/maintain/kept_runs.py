@@ -1,6 +1,6 @@
 """Reads from `runs` and `deletions` which runs maintain must keep regardless of their age."""
 
-from datetime import date
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession, Window
@@ -40,13 +40,11 @@ class KeptRuns:
             latest = runs.where("run_date IS NOT NULL").groupBy("run_date").agg(F.max(F.unix_millis("at")).alias("at"))
             written = {row["run_date"]: row["at"] for row in latest.collect() if row["at"] is not None}
         known = {(run.cluster, run.run_id) for run in kept}
-        lost = [
-            NeededRun(*pair, run_date, quarantined=True) for pair, run_date in quarantined.items() if pair not in known
-        ]
+        lost = [run for pair, run in quarantined.items() if pair not in known]
         return NeededRuns((*kept, *lost), written)
 
-    def quarantined(self) -> dict[tuple[str, str], date]:
-        """Returns the night of each run with a file in quarantine, or possibly in quarantine, by (cluster, run_id).
+    def quarantined(self) -> dict[tuple[str, str], NeededRun]:
+        """Returns each run with a file in quarantine, or possibly in quarantine, by (cluster, run_id).
 
         Such a file was last MOVED, or has an INTENT without an OUTCOME. The result is empty for a lake that no clean-up
         has written to.
@@ -55,7 +53,7 @@ class KeptRuns:
             return {}
         with lake_errors(f"{self._lake}/{DELETIONS.name}"):
             rows = _in_quarantine(self._table(DELETIONS)).collect()
-        return {(row["cluster"], row["run_id"]): row["run_date"] for row in rows}
+        return {(row["cluster"], row["run_id"]): NeededRun(**row.asDict(), quarantined=True) for row in rows}
 
     def _exists(self, table: Table) -> bool:
         location = f"{self._lake}/{table.name}"
@@ -83,9 +81,11 @@ def _newest_or(runs: DataFrame, nights: int, pairs: set[tuple[str, str]]) -> Dat
     )
 
 
-def _run(row: Any, quarantined: dict[tuple[str, str], date]) -> NeededRun:  # noqa: ANN401 - a row has no types
-    rests = (row["cluster"], row["run_id"]) in quarantined
-    return NeededRun(row["cluster"], row["run_id"], row["run_date"], tuple(sorted(row["snapshots"])), quarantined=rests)
+def _run(row: Any, quarantined: dict[tuple[str, str], NeededRun]) -> NeededRun:  # noqa: ANN401 - a row has no types
+    key = (row["cluster"], row["run_id"], row["run_date"])
+    return replace(
+        quarantined.get(key[:2], NeededRun(*key)), run_date=key[2], snapshots=tuple(sorted(row["snapshots"]))
+    )
 
 
 def _in_quarantine(deletions: DataFrame) -> DataFrame:
@@ -93,7 +93,7 @@ def _in_quarantine(deletions: DataFrame) -> DataFrame:
 
     Rows are ordered by lease first: lease numbers rise with every job, but the clocks of different hosts may disagree.
     """
-    order = F.struct(F.coalesce("lease", F.lit(-1)), F.coalesce(F.unix_millis("at"), F.lit(0)))
+    order = F.struct(F.coalesce("lease", F.lit(-1)), F.coalesce(F.unix_millis("at"), F.lit(0)).alias("at"))
     outcome = F.col("phase") == "OUTCOME"
     # ALREADY_GONE of CLEAN says only that the file is not in oldWALs; RESTORE and PURGE look in the quarantine
     missing = (F.col("outcome") == "ALREADY_GONE") & F.col("action").isin("RESTORE", "PURGE")
@@ -106,7 +106,16 @@ def _in_quarantine(deletions: DataFrame) -> DataFrame:
         last(outcome & (F.col("outcome").isin(*_LEFT_THE_QUARANTINE) | missing)).alias("left"),
         last(outcome).alias("told"),
         last(~outcome).alias("meant"),
+        F.max("length").alias("length"),
     )
     rests = F.col("moved").isNotNull() & (F.col("left").isNull() | (F.col("left") <= F.col("moved")))
     unsettled = F.col("meant").isNotNull() & (F.col("told").isNull() | (F.col("told") < F.col("meant")))
-    return files.where(rests | unsettled).select("cluster", "run_id", "run_date").distinct()
+    return (
+        files.where(rests | unsettled)
+        .groupBy("cluster", "run_id", "run_date")
+        .agg(
+            F.count("path").alias("files"),
+            F.coalesce(F.sum("length"), F.lit(0)).alias("bytes"),
+            F.min(F.coalesce("moved", "meant")["at"]).alias("moved_at"),
+        )
+    )

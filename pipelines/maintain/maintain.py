@@ -74,8 +74,8 @@ def maintain(request: MaintainRequest, ports: MaintainPorts) -> JobResult:
     Returns:
         The answer, with exit code 0; 4 if something was unavailable, 2 if something needs a person; everything else is
         done in either case. `result` has `executed`, `tables`, `expired`, `left_alone`, `freed_bytes`, `later_bytes`
-        (bytes of files that VACUUM removes after their grace) and `errors`. In a rehearsal they describe what
-        `--execute` would do.
+        (bytes of files that VACUUM removes after their grace), `quarantine` (what each cluster has there) and `errors`.
+        In a rehearsal they describe what `--execute` would do.
 
     Raises:
         UsageError: there is no lake.
@@ -125,6 +125,7 @@ class _Work:
             "later_bytes": self._later.bytes,
             "tables": self._tables,
             "expired": self._expired,
+            "quarantine": None if self.needed is None else _quarantine(self.needed),
             "left_alone": [{"uri": one.uri, "why": one.why} for one in self._left_alone],
             "errors": self.errors,
         }
@@ -232,6 +233,24 @@ class _Work:
 
 def _total(partitions: Sequence[NightPartition]) -> FileTotals:
     return sum((one.size for one in partitions), FileTotals())
+
+
+def _quarantine(needed: NeededRuns) -> list[Json]:
+    """Returns what each cluster of the lake has in quarantine."""
+    found = []
+    for cluster in sorted({run.cluster for run in needed.runs}):
+        rests = [run for run in needed.runs if run.cluster == cluster and run.quarantined]
+        moved = [run.moved_at for run in rests if run.moved_at is not None]
+        found.append(
+            {
+                "cluster": cluster,
+                "runs": len(rests),
+                "files": sum(run.files for run in rests),
+                "bytes": sum(run.bytes for run in rests),
+                "oldest_at": format_instant(min(moved)) if moved else None,
+            }
+        )
+    return found
 
 
 def _counted(partitions: Sequence[NightPartition]) -> Json:

@@ -56,12 +56,12 @@ class RecordedRows:
 
 
 class Reporter(Protocol):
-    """Writes report pages and metrics files after a run."""
+    """Writes report pages after a run, and hears of a run that fails."""
 
     def publish(self, summaries: Sequence[RunSummary]) -> Mapping[str, str]:
         """Writes them; returns the address of each cluster's page."""
         ...
 
     def failed(self, summaries: Sequence[RunSummary]) -> None:
-        """Writes at least to the metrics that a run failed; raises as `publish` does."""
+        """Keeps the outcome of a failed run for its metrics."""
         ...

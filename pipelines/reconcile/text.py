@@ -14,10 +14,15 @@ _SHOWN = 5
 
 def reconcile_result(summaries: Sequence[RunSummary], pages: Mapping[str, str], exit_code: int) -> dict[str, object]:
     """Returns the JSON object of `--output json` and `--result`."""
-    return {"job": "reconcile", "exit_code": exit_code, "clusters": [_cluster(one, pages) for one in summaries]}
+    return {
+        "job": "reconcile",
+        "exit_code": exit_code,
+        "clusters": [cluster_object(one, pages.get(one.cluster)) for one in summaries],
+    }
 
 
-def _cluster(one: RunSummary, pages: Mapping[str, str]) -> dict[str, object]:
+def cluster_object(one: RunSummary, page: str | None = None) -> dict[str, object]:
+    """Returns the JSON object of one cluster; `page` is the address of its page."""
     deletable, held = one.total(Verdict.DELETABLE.value), one.total(Verdict.HELD.value)
     pause = pause_of_summary(one)
     return {
@@ -74,7 +79,7 @@ def _cluster(one: RunSummary, pages: Mapping[str, str]) -> dict[str, object]:
         ],
         "list_uri": one.list_uri,
         "lake_uri": one.lake_uri,
-        "report_uri": pages.get(one.cluster),
+        "report_uri": page,
     }
 
 

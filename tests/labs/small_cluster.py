@@ -175,7 +175,6 @@ class Desk:
 
     spark: SparkSession
     root: Path
-    metrics: str | None = None
 
     @property
     def lake(self) -> Path:
@@ -187,7 +186,7 @@ class Desk:
 
     @property
     def places(self) -> OutputPlaces:
-        return OutputPlaces(f"file:{self.lake}", f"file:{self.lists}", metrics=self.metrics)
+        return OutputPlaces(f"file:{self.lake}", f"file:{self.lists}")
 
     def snapshot(self, made: GeneratedCapture, name: str | None = None) -> Path:
         """Writes a snapshot directory with the sink of production."""

@@ -19,6 +19,7 @@ from pipelines.hbase.zookeeper.tree import Znode
 from pipelines.snapshot.capture_order import CAPTURE_ORDER
 from pipelines.snapshot.model import CaptureStep, Membership, WalDirectory
 from schemas.registry import AUDIT_TABLES
+from tests.labs.measured_jobs import own_metrics
 from tests.labs.places import DOCS
 from tests.labs.small_cluster import (
     D1,
@@ -107,6 +108,7 @@ def queues(result: dict[str, Any]) -> dict[str, dict[str, Any]]:
 def test_every_queue_has_its_class_its_bytes_and_its_remedy(audited: Audited) -> None:
     code, result = audited.run(audited.nights[1])
     assert code == 5, "WALs are lost, and nobody knew"
+    assert own_metrics("audit-queues", code, result) == {"queues"}
     assert result["classes"] == {"LOST_WALS": 1, "NORMAL": 4, "ORPHAN": 1, "RECOVERED": 1, "UNDELETED_PEER": 1}
     found = queues(result)
     orphan = found[ORPHAN]

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,7 +15,9 @@ import pytest
 from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
 
+from jobs.cli import entry
 from jobs.cli.config import parse_config
+from jobs.cli.context import JobContext
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError
 from pipelines.common.instants import DAY_MS
@@ -24,7 +27,7 @@ from pipelines.reconcile.list_writer import DeleteListWriter
 from pipelines.reconcile.ports import ListRequest
 from schemas.runs import RUNS
 from tests.labs.places import PROJECT
-from tests.labs.small_cluster import DECIDED_AFTER_MS, H1, NOW, ROOT, Desk, clusters_of, small, wal, with_snapshot
+from tests.labs.small_cluster import DECIDED_AFTER_MS, H1, NOW, ROOT, At, Desk, clusters_of, small, wal, with_snapshot
 
 pytestmark = pytest.mark.slow("each test needs a night that is over, and decides again")
 
@@ -179,7 +182,9 @@ def test_an_old_snapshot_is_replayed_into_the_tables_alone(desk: Desk) -> None:
     ("table", "words"),
     [("wal_verdicts", "wal_verdicts: .*(damaged|folder)"), ("runs", "runs: ")],
 )
-def test_a_damaged_lake_is_named(spark: SparkSession, tmp_path: Path, table: str, words: str) -> None:
+def test_a_damaged_lake_is_named(
+    spark: SparkSession, tmp_path: Path, table: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     desk = Desk(spark, tmp_path)
     snapshot = desk.snapshot(small("prod"))
     if table == "runs":
@@ -189,16 +194,20 @@ def test_a_damaged_lake_is_named(spark: SparkSession, tmp_path: Path, table: str
         log = desk.lake / table / "_delta_log"
         log.mkdir(parents=True)
         (log / "00000000000000000000.json").write_text("{{{ no json")
-    metrics = tmp_path / "walsafe.prom"
+    metrics = tmp_path / "walsafe.prod.reconcile.prom"
     metrics.write_text("of an earlier night")
-    desk = replace(desk, metrics=f"file:{metrics}")
-    with pytest.raises((UsageError, UnavailableError), match=words) as told:
-        desk.reconcile(snapshot)
-    assert str(desk.lake) in str(told.value)
+    places = ["--lake", f"file:{desk.lake}", "--lists", f"file:{desk.lists}", "--metrics", str(tmp_path)]
+    context = JobContext("reconcile", At(NOW + DECIDED_AFTER_MS), spark)
+    code = entry.main(["reconcile", "--snapshot", f"file:{snapshot}", *places], context=context)
+    told = capsys.readouterr().err
+    assert code in {2, 4}
+    assert re.search(words, told)
+    assert str(desk.lake) in told
     assert not desk.lists.exists()
     assert 'walsafe_run_outcome{cluster="prod",mode="NIGHTLY",status="FAILED"} 1.0' in metrics.read_text()
-    assert f'walsafe_run_exit_code{{cluster="prod"}} {told.value.exit_code}.0' in metrics.read_text()
+    assert f'walsafe_run_exit_code{{cluster="prod"}} {code}.0' in metrics.read_text()
     assert "walsafe_wal_files{" not in metrics.read_text()
+    assert not (tmp_path / "walsafe.prod.reconcile-good.prom").exists()
 
 
 @pytest.mark.long

@@ -16,6 +16,7 @@ from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import Cell
 from pipelines.snapshot.model import MasterFlags
 from schemas.registry import DUMP_TABLES
+from tests.labs.measured_jobs import own_metrics
 from tests.labs.places import DOCS
 from tests.labs.small_cluster import (
     D1,
@@ -77,6 +78,11 @@ def test_the_examples_of_the_page_are_answers(
 def test_the_result_has_everything_whatever_the_options(desk: Desk) -> None:
     code, result = dumped(desk, "small")
     assert (code, result["queue_storage"], result["missing_wals"]) == (0, "table", 0)
+    assert own_metrics("dump-queues", code, result) == {
+        "queues_pending_wals",
+        "queues_pending_bytes",
+        "queues_missing_wals",
+    }
     queues = {one["queue_id"]: one for one in result["queues"]}
     # a power of two for each file: h1's fourth, second to fourth, the claimed queue's two; open files are empty
     sizes = {queue: one["pending_bytes"] for queue, one in queues.items()}

@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from schemas.registry import INSPECTION_TABLES
 from tests.labs.inspected_wals import CLOSED, EDITS, MIDDLE, STUCK, Inspected
+from tests.labs.measured_jobs import own_metrics
 from tests.labs.places import DOCS
 from tests.labs.small_cluster import D1, H1, H2, group, replaced_content, wal
 
@@ -28,6 +29,7 @@ def queues(result: dict[str, Any]) -> dict[str, dict[str, Any]]:
 def test_what_is_pending_for_whom(inspected: Inspected) -> None:
     code, result = inspected.run()
     assert code == 5, "a queue is stuck, and nobody knew"
+    assert own_metrics("inspect-wals", code, result) == {"inspected_wals", "inspected_bytes"}
     assert [(one["code"], one["peer_id"], one["server"]) for one in result["findings"]] == [
         ("HEADERLESS_WAL", "2", str(H2))
     ]

@@ -1,4 +1,4 @@
-"""Reading the lake back, explain, reports and metrics, on tables really written: three nights of two clusters."""
+"""Reading the lake back, explain and reports, on tables really written: three nights of two clusters."""
 
 import json
 import re
@@ -227,26 +227,17 @@ def test_curves_are_of_earlier_nights_only(lake: LakeReader) -> None:
     assert [p.run_id for p in lake.histories({"prod-a": LAST}, 1)["prod-a"].by_peer] == ["night-8"]
 
 
-def test_page_and_metrics_of_a_run_are_published(lake_uri: str, spark: SparkSession, tmp_path: Path) -> None:
-    class Frozen:
-        def now_ms(self) -> int:
-            return LAST + 1000
-
+def test_the_page_of_a_run_is_published(lake_uri: str, spark: SparkSession, tmp_path: Path) -> None:
     one = RunSummary("prod-a", "night-9", "DONE", "NIGHTLY", 0, None, LAST, lake_uri=lake_uri)
-    metrics = tmp_path / "metrics" / "walsafe.prom"
-    reports = ReconcileReports(spark, Frozen(), lake_uri, str(tmp_path / "pages"), str(metrics))
+    reports = ReconcileReports(JobContext("reconcile", spark=spark), lake_uri, str(tmp_path / "pages"))
     (page,) = reports.publish([one]).values()
     text = Path(page.removeprefix("file:")).read_text(encoding="utf-8")
     assert page.endswith("pages/prod-a/night-9.html")
     assert "prod-a: bytes held by night and peer" in text, "the curves come from the lake"
-    assert 'walsafe_run_exit_code{cluster="prod-a"} 0.0' in metrics.read_text(encoding="utf-8")
     pages = reports.publish([one, replace(one, cluster="prod-b", status="REFUSED", reason="order")])
     assert [uri.rpartition("/")[2] for uri in pages.values()] == [
         "night-9.html#cluster-prod-a",
         "night-9.html#cluster-prod-b",
-    ]
-    assert sorted(path.name for path in (tmp_path / "metrics").iterdir() if not path.name.startswith(".")) == [
-        metrics.name
     ]
 
 

@@ -18,6 +18,7 @@ from jobs.demo.generated_snapshot import write_snapshot
 from pipelines.decide.rule.verdict import ArchivedFile
 from pipelines.hbase.replication_queues import Cell
 from schemas.registry import MIGRATION_TABLES
+from tests.labs.measured_jobs import own_metrics
 from tests.labs.places import DOCS
 from tests.labs.small_cluster import (
     D1,
@@ -104,8 +105,10 @@ def test_the_examples_of_the_page_are_answers(bench: Bench, capsys: pytest.Captu
 def test_a_go_and_a_migration_that_is_verified(bench: Bench) -> None:
     code, plan = bench.plan("before")
     assert (code, plan["go"], plan["counts"]["queue"]) == (0, True, {"WRITE": 5, "DROP": 1, "BLOCK": 0})
+    assert own_metrics("plan-migration", code, plan) == {"migration_rows"}
     code, result = bench.verify("before", "after")
     assert (code, result["verified"], result["differences"], result["findings"]) == (0, True, [], [])
+    assert own_metrics("verify-migration", code, result) == {"migration_checks"}
     assert result["rules"]["OFFSET_EQUAL"] == {"checked": 5, "holds": 5}
 
 

@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 from jobs.cli import entry
 from jobs.cli.context import JobContext
 from tests.labs.cleanup.on_disk import CLUSTER, Lab
+from tests.labs.measured_jobs import parsed
 
 RUN = "20261121T020000Z"
 JOBS = ["capture", "reconcile", "clean", "clean", "purge", "maintain"]
@@ -19,7 +20,9 @@ def test_a_night_and_its_second_start(spark: SparkSession, tmp_path: Path, capsy
     lab = Lab(spark, tmp_path)
     places = {"lake": lab.lake, "lists": f"file:{tmp_path}/lists", "snapshots": f"file:{tmp_path}/snapshots"}
     text = json.loads(lab.config.read_text())
-    lab.config.write_text(json.dumps({**text, **places, "night": {"approval": "automatic", "tries": 1}}))
+    metrics = tmp_path / "metrics"
+    night = {"approval": "automatic", "tries": 1}
+    lab.config.write_text(json.dumps({**text, **places, "night": night, "metrics": str(metrics)}))
     before = lab.home()
     words = ["night", "--config", str(lab.config), "--run-id", RUN, "--output", "json"]
 
@@ -32,10 +35,21 @@ def test_a_night_and_its_second_start(spark: SparkSession, tmp_path: Path, capsy
     assert (tmp_path / "snapshots" / CLUSTER / RUN / "snapshot.json").is_file()
     assert answer["jobs"][-2]["runs"][0]["status"] == "WAITING"
 
+    names = [f"{name}{good}" for name in (*JOBS, "clean-rehearsal", "night") for good in ("", "-good")]
+    assert {file.name for file in metrics.iterdir()} == {f"walsafe.{CLUSTER}.{name}.prom" for name in names}
+    measured = parsed("".join(file.read_text() for file in metrics.iterdir()))
+    assert measured["quarantine_files", CLUSTER] == measured["cleanup_files", CLUSTER, "done", "no", "clean"] == 4
+    assert measured["quarantine_bytes", CLUSTER] == measured["cleanup_bytes", CLUSTER, "done", "no", "clean"] > 0
+    assert measured["quarantine_oldest_timestamp_seconds", CLUSTER] == lab.clock.now_ms() // 1000
+    assert measured["snapshot_files", CLUSTER] == answer["jobs"][0]["files"]
+    assert {key[-1] for key in measured if key[0] == "job_exit_code" and measured[key] == 0} == {*JOBS, "night"}
+
     rows = len(lab.rows("deletions"))
     assert entry.main(words, context=JobContext("night", lab.clock, spark)) == 0
     again = json.loads(capsys.readouterr().out)["jobs"]
     assert [(one["job"], one["exit_code"]) for one in again] == [(job, 2 * (job == "capture")) for job in JOBS]
     assert again[0]["error"]["condition"] == "SNAPSHOT_EXISTS"
     assert again[3]["done_files"] == 0
+    again_measured = parsed((metrics / f"walsafe.{CLUSTER}.capture.prom").read_text())
+    assert again_measured["job_error", CLUSTER, "SNAPSHOT_EXISTS", "no", "capture"] == 1
     assert (before - lab.home(), len(lab.rows("deletions"))) == (moved, rows)

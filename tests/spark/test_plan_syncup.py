@@ -22,6 +22,7 @@ from pipelines.snapshot.syncup_facts import FlagFile, StoreFile, SyncUpFacts, Ta
 from pipelines.snapshot.target import LocalTarget
 from pipelines.snapshot.writer import SnapshotWriter
 from schemas.registry import SYNCUP_TABLES
+from tests.labs.measured_jobs import own_metrics
 from tests.labs.places import DOCS
 from tests.labs.small_cluster import D1, H1, H2, NOW, ROOT, Desk, group, replaced_content, row, small, timestamp, wal
 
@@ -115,6 +116,7 @@ def test_what_would_be_shipped_and_the_example_of_the_page(down: Down, capsys: p
     (example,) = re.findall(r"^```text\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     assert capsys.readouterr().out == example
     assert (code, [one["code"] for one in result["findings"]]) == (0, ["SYNCUP_STALE_OFFSETS"])
+    assert own_metrics("plan-syncup", code, result) == {"syncup_bytes"}
     assert result["servers"] == [str(H1), str(H2)]
     assert result["flag_files"] == [f"{ROOT}/ReplicationSyncUp/{name}" for name in ("info", H1, H2)]
     queues = {one["queue"]: one for one in result["queues"]}

@@ -14,6 +14,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from jobs.cli.config import parse_config
 from jobs.cli.entry import parse
+from jobs.cli.metric_names import METRICS
 from jobs.cli.registry import JOBS
 from pipelines.decide.gate.expectations import ACCEPTABLE, expectations
 from pipelines.decide.reason_texts import REASON_TEXTS
@@ -267,9 +268,18 @@ def test_every_expectation_is_told_and_what_may_be_overruled_has_a_command() -> 
 
 
 def test_the_metrics_are_the_ones_that_are_written() -> None:
-    source = text_of(PROJECT / "pipelines" / "reconcile" / "metrics.py")
-    written = {f"walsafe_{name}" for name in re.findall(r'\bgauge\("(\w+)"', source)} | {"walsafe_build_info"}
-    assert set(re.findall(r"\bwalsafe_\w+", text_of(DOCS / "metrics.md"))) == written
+    page = text_of(DOCS / "metrics.md")
+    told = re.findall(r"^\| `walsafe_(\w+)` \|([^|]*)\|", page, re.MULTILINE)
+    assert [(name, tuple(re.findall(r"`(\w+)`", labels))) for name, labels in told] == [
+        (metric.name, metric.labels) for metric in METRICS
+    ]
+    rules = text_of(PROJECT / "conf" / "monitoring" / "walsafe.rules.yml")
+    alerts = re.findall(r"^      - alert: (\w+)", rules, re.MULTILINE)
+    assert re.findall(r"^\| `(Walsafe\w+)` \|", page, re.MULTILINE) == alerts
+    dashboard = text_of(PROJECT / "conf" / "monitoring" / "walsafe.dashboard.json")
+    assert set(re.findall(r"\bwalsafe_\w+", rules + dashboard)) - {"walsafe_job"} <= {
+        f"walsafe_{metric.name}" for metric in METRICS
+    }
 
 
 def test_the_example_snapshot_is_one_that_is_believed() -> None:

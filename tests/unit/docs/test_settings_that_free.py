@@ -30,7 +30,7 @@ _HARMLESS = """
     maintain.keep.wal_verdicts maintain.keep.other_tables maintain.keep.tables maintain.keep.lists
     maintain.keep.snapshots maintain.lists maintain.snapshots maintain.vacuum_grace maintain.compact_from
     capture--out
-    reconcile--lake reconcile--lists reconcile--run-id reconcile--reports reconcile--metrics
+    reconcile--lake reconcile--lists reconcile--run-id reconcile--reports
     clean--max-files clean--max-bytes
     restore--cluster restore--run-id restore--lake restore--config restore:paths
     maintain--lake maintain--config maintain--execute

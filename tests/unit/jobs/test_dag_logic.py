@@ -89,7 +89,6 @@ def test_the_example_is_taken_and_has_every_key() -> None:
         ({"clusters": {"a": "x.yaml"}}, "key 'clusters.a' must hold keys and values"),
         ({"clusters": {"a": {"config": "x", "limit": 1}}}, "key 'clusters.a.limit' is unknown"),
         ({"clusters": TWO}, "key 'maintain_config' is missing"),
-        ({"clusters": TWO, "maintain_config": "m", "metrics": "m.prom"}, "key 'metrics' names one file"),
         ({"approval": "never"}, "key 'approval': must be 'automatic' or 'manual', found 'never'"),
         ({"approval_timeout": "12"}, "key 'approval_timeout': must be a duration"),
         ({"limits": {"max_files": "many"}}, "key 'limits.max_files': must be a valid integer"),
@@ -141,7 +140,7 @@ def commands(settings: Nightly) -> list[list[str]]:
 
 
 def test_every_command_is_taken_by_the_jobs_own_parser() -> None:
-    full = nightly(clusters=TWO, fleet_config="f.yaml", reports="/r", metrics="/m.prom", limits={"max_bytes": 9})
+    full = nightly(clusters=TWO, fleet_config="f.yaml", reports="/r", metrics="/m", limits={"max_bytes": 9})
     for command in commands(full):
         invocation = parse([*command, "--output", "json", "--result", "/r.json"])
         assert invocation.name == command[0]
