@@ -10,6 +10,7 @@ from schemas.dumped_wals import DUMPED_WALS
 from schemas.findings import FINDINGS
 from schemas.migration_checks import MIGRATION_CHECKS
 from schemas.migration_rows import MIGRATION_ROWS
+from schemas.peers import PEERS
 from schemas.pinned_bytes import PINNED_BYTES
 from schemas.quality_results import QUALITY_RESULTS
 from schemas.queue_audits import QUEUE_AUDITS
@@ -33,6 +34,7 @@ from schemas.syncup_peers import SYNCUP_PEERS
 from schemas.syncup_queues import SYNCUP_QUEUES
 from schemas.syncup_wals import SYNCUP_WALS
 from schemas.table import Table
+from schemas.verdict_changes import VERDICT_CHANGES
 from schemas.verdict_totals import VERDICT_TOTALS
 from schemas.wal_files import WAL_FILES
 from schemas.wal_tables import WAL_TABLES
@@ -42,6 +44,8 @@ DECISION_TABLES: tuple[Table, ...] = (
     RUNS,
     WAL_VERDICTS,
     VERDICT_TOTALS,
+    VERDICT_CHANGES,
+    PEERS,
     QUEUE_OFFSETS,
     PINNED_BYTES,
     FINDINGS,
@@ -51,7 +55,7 @@ DECISION_TABLES: tuple[Table, ...] = (
 SYNC_TABLES: tuple[Table, ...] = (REMOTE_WALS, SYNC_PEERS)
 """Tables that reconcile also writes for clusters with synchronous replication."""
 CLEANUP_TABLES: tuple[Table, ...] = (CLEANUPS, DELETIONS)
-"""The audit tables of clean, restore and purge."""
+"""The audit tables of clean, restore and purge; the first night creates them, so that views find them."""
 INSPECTION_TABLES: tuple[Table, ...] = (WAL_FILES, WAL_TABLES, QUEUE_EDITS)
 """Tables that inspect-wals writes, besides findings."""
 SYNCUP_TABLES: tuple[Table, ...] = (SYNCUP_QUEUES, SYNCUP_WALS, SYNCUP_PEERS)

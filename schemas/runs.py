@@ -44,6 +44,11 @@ RUNS = Table(
             column("peer_ids", ArrayType(StringType()), "The replication peers of the snapshot, sorted."),
             column("cluster_id", StringType(), "The content of hbase.id, as the snapshot has it; NULL = unknown."),
             column("valid_for_reason", StringType(), "Why its lists are valid for this time: list.valid_for_reason."),
+            column(
+                "seq",
+                IntegerType(),
+                "1 in a STARTED row, 2 in a terminal row: ORDER BY at, seq puts the rows of a run in order.",
+            ),
         ]
     ),
 )

@@ -41,6 +41,13 @@ WAL_VERDICTS = Table(
                 "hbase_verdict", StringType(), "Verdict of HBase 3's own ReplicationLogCleaner: DELETE, KEEP or THROWS."
             ),
             column("blocking", BLOCKING, "Each (peer, queue row) that needs the file; empty = none needs it."),
+            column("host", StringType(), "Host of `server`, as in the name of the WAL."),
+            column(
+                "eligible_at",
+                TimestampType(),
+                "When a file that only its TTL holds (TOO_YOUNG) becomes deletable (UTC), if queues, "
+                "peers and servers stay as they are; NULL = not held, or not by its TTL alone.",
+            ),
         ]
     ),
     # columns that walsafe's own jobs filter by; statistics of all columns would take a fifth of the time of the write

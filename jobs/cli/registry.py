@@ -105,6 +105,11 @@ GROUPS: dict[str, dict[str, JobEntry]] = {
             small=True,
             configured=FROM_ENVIRONMENT,
         ),
+        "views": JobEntry(
+            "jobs.views",
+            "the SQL of views over the tables, for DuckDB, Spark or Trino",
+            configured=FROM_ENVIRONMENT,
+        ),
         "audit-queues": JobEntry(
             "jobs.queues.audit_queues",
             "what state every replication queue is in, who claimed it when, and how orphans can be claimed",

@@ -4,7 +4,7 @@ Queries filter on the partition column `run_date`, so cost does not grow with hi
 run_id reads all dates of `runs`.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
@@ -18,10 +18,11 @@ from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_rows import rows_of, texts
 from pipelines.lake.run_summary import DONE, PinnedRow, RunKey, VerdictTotal
 from pipelines.reconcile.findings.history import REWOUND
-from pipelines.reconcile.past import PastFinding, PastNight, PastOffset
+from pipelines.reconcile.past import PastFinding, PastNight, PastOffset, PastPeer
 from pipelines.reconcile.ports import RecordedRows, RunRow
 from pipelines.reconcile.sync_states import PastSyncState
 from schemas.findings import FINDINGS
+from schemas.peers import PEERS
 from schemas.pinned_bytes import PINNED_BYTES
 from schemas.queue_offsets import QUEUE_OFFSETS
 from schemas.runs import RUNS
@@ -48,6 +49,17 @@ class _DoneRow:
 
     files_started_at: int | None
     peer_ids: Sequence[str] | None
+    files: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictOfFile:
+    """The columns of `wal_verdicts` that the next night compares; bytes."""
+
+    path: str
+    verdict: str
+    reason: str
+    length: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +134,12 @@ class LakeHistory:
         if not started or nights <= 0:
             return {}
         runs = self._done_runs(started, nights)
-        keys = [key for of_cluster in runs.values() for key, _ in of_cluster]
+        keys = [key for of_cluster in runs.values() for key, *_ in of_cluster]
         newest = [of_cluster[0][0] for of_cluster in runs.values()]
         queues = self._reader.by_run(QUEUE_OFFSETS, keys, QueueNeed, "wal_group IS NOT NULL")
         pinned = self._reader.by_run(PINNED_BYTES, keys, PinnedRow, "level = 'peer'")
         found = self._reader.by_run(FINDINGS, newest, _Seen)
+        peers = self._reader.by_run(PEERS, newest, PastPeer)
         return {
             cluster: [
                 PastNight(
@@ -136,8 +149,10 @@ class LakeHistory:
                     {row.peer_id: row.bytes for row in pinned.get(key, ())},
                     {row.key: _finding(row) for row in found.get(key, ())},
                     peer_ids,
+                    files,
+                    {row.peer_id: row for row in peers.get(key, ())},
                 )
-                for key, (started_at, peer_ids) in of_cluster
+                for key, started_at, peer_ids, files in of_cluster
             ]
             for cluster, of_cluster in runs.items()
         }
@@ -162,6 +177,11 @@ class LakeHistory:
             for key in keys
         }
 
+    def verdicts_of_files(self, keys: Collection[RunKey]) -> Iterator[tuple[str, VerdictOfFile]]:
+        """Yields cluster and verdict of every file of these runs, which must be few."""
+        for key, row in self._reader.values(WAL_VERDICTS, VerdictOfFile, rows_of(keys)):
+            yield key.cluster, row
+
     def verdicts(self, keys: Collection[RunKey]) -> DataFrame:
         """Returns these runs' rows of `wal_verdicts`, which are many."""
         days = sorted({key.run_date for key in keys})
@@ -175,18 +195,19 @@ class LakeHistory:
 
     def _done_runs(
         self, started: Mapping[str, int], nights: int
-    ) -> Mapping[str, Sequence[tuple[RunKey, tuple[int, frozenset[str]]]]]:
-        """Returns the last DONE runs of each cluster before its instant, newest first, with start and peers."""
+    ) -> Mapping[str, Sequence[tuple[RunKey, int, frozenset[str], int]]]:
+        """Returns the last DONE runs of each cluster before its instant, newest first: key, start, peers, files."""
         first = utc_day(min(started.values())) - LOOK_BACK
         recent = f"run_date >= DATE'{first.isoformat()}' AND status = '{DONE}'"
-        by_cluster: dict[str, dict[tuple[int, RunKey], frozenset[str]]] = {}
+        by_cluster: dict[str, dict[tuple[int, RunKey], tuple[frozenset[str], int]]] = {}
         for key, row in self._reader.values(RUNS, _DoneRow, recent):
             at = row.files_started_at
             if at is not None and key.cluster in started and at < started[key.cluster]:
                 known = by_cluster.setdefault(key.cluster, {})
-                known[at, key] = known.get((at, key), frozenset()) | frozenset(row.peer_ids or ())
+                peers, files = known.get((at, key), (frozenset(), 0))
+                known[at, key] = (peers | frozenset(row.peer_ids or ()), max(files, row.files or 0))
         return {
-            cluster: [(key, (at, runs[at, key])) for at, key in sorted(runs, reverse=True)[:nights]]
+            cluster: [(key, at, *runs[at, key]) for at, key in sorted(runs, reverse=True)[:nights]]
             for cluster, runs in by_cluster.items()
         }
 

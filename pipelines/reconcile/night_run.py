@@ -37,6 +37,7 @@ from pipelines.reconcile.rows import (
     small_tables,
 )
 from pipelines.reconcile.sync_replication import remote_by_cluster, states_before, sync_tables
+from pipelines.reconcile.verdict_changes import VerdictChange, verdict_changes
 from schemas.registry import SYNC_TABLES
 from schemas.runs import RUNS
 
@@ -133,7 +134,8 @@ def _decide_and_write(
             ports.tables.replace({"wal_verdicts": rows}, keys, fresh=night.fresh)
             verdicts = ports.lake.verdicts(decided)
     lists = beside.submit(_stage_lists, night, counted, verdicts)
-    night.small = _small(night, counted, past.result(), offset_wals, remote, verdicts)
+    changes = beside.submit(_changes, night, past.result(), verdicts)
+    night.small = _small(night, counted, past.result(), offset_wals, remote, verdicts, changes)
     _write_sync(night, keys)
     for name, (table, own) in small_tables(night.cases, night.small, night.gate_results, examples).items():
         writes[name] = ports.tables.frame(table, own)
@@ -246,6 +248,13 @@ def _write_sync(night: NightRun, keys: Sequence[RunKey]) -> None:
     night.ports.tables.replace(frames, keys, fresh=night.fresh)
 
 
+def _changes(
+    night: NightRun, past: Mapping[str, Sequence[PastNight]], verdicts: DataFrame
+) -> Mapping[str, tuple[VerdictChange, ...]]:
+    before = {case.key.cluster: past[case.key.cluster][0] for case in _with_view(night) if past.get(case.key.cluster)}
+    return verdict_changes(verdicts, night.listed(), before, night.ports.lake)
+
+
 def _small(
     night: NightRun,
     counted: Mapping[str, ClusterTotals],
@@ -253,6 +262,7 @@ def _small(
     offset_wals: Future[dict[str, dict[str, OffsetWal]]],
     remote: Future[dict[str, list[RemoteDirectory]]],
     verdicts: DataFrame,
+    changes: Future[Mapping[str, tuple[VerdictChange, ...]]],
 ) -> dict[str, SmallTableRows]:
     ports, settings = night.ports, night.request.settings
     odd: dict[str, list[OddDirectory]] = {}
@@ -263,6 +273,7 @@ def _small(
             odd.setdefault(row["cluster"], []).append(place)
     wals, copies = offset_wals.result(), remote.result()
     before = states_before([case.snapshot for case in _with_view(night)], past, ports.lake)
+    changed = changes.result()
     small = {}
     for case in night.cases:
         cluster = case.key.cluster
@@ -277,6 +288,7 @@ def _small(
                 past.get(cluster, ()),
                 copies.get(cluster, ()),
                 before.get(cluster, {}),
+                changed.get(cluster, ()),
             ),
         )
     return small

@@ -28,6 +28,16 @@ class PastFinding:
 
 
 @dataclass(frozen=True, slots=True)
+class PastPeer:
+    """The state of one peer on the night before; `state_since` in ms since the epoch."""
+
+    peer_id: str
+    state: str
+    state_since: int
+    nights: int
+
+
+@dataclass(frozen=True, slots=True)
 class PastNight:
     """One earlier run that was DONE.
 
@@ -37,6 +47,8 @@ class PastNight:
         held_by_peer: bytes under oldWALs held by each peer, alone or with others.
         findings: by key; only for the newest earlier night.
         peer_ids: the peers that existed.
+        files: number of files under oldWALs.
+        peers: rows of `peers` by peer; only for the newest earlier night.
     """
 
     run_id: str
@@ -45,3 +57,5 @@ class PastNight:
     held_by_peer: Mapping[str, int] = field(default_factory=dict)
     findings: Mapping[str, PastFinding] = field(default_factory=dict)
     peer_ids: frozenset[str] = frozenset()
+    files: int = 0
+    peers: Mapping[str, PastPeer] = field(default_factory=dict)

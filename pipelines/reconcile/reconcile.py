@@ -26,6 +26,7 @@ from pipelines.reconcile.request import ReconcilePorts, ReconcileRequest
 from pipelines.reconcile.rows import SmallTableRows, exit_code, run_summary
 from pipelines.reconcile.text import reconcile_result, reconcile_text
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
+from schemas.registry import CLEANUP_TABLES, DECISION_TABLES
 
 _LOG = logging.getLogger(__name__)
 
@@ -48,7 +49,7 @@ def reconcile(request: ReconcileRequest, ports: ReconcilePorts) -> JobResult:
     _LOG.info("checking %d snapshot(s)", len(uris))
     # creating the tables of a new lake takes as long as reading a snapshot, and the two are independent
     with ThreadPoolExecutor(1) as beside:
-        ensured = beside.submit(ports.tables.ensure)
+        ensured = beside.submit(ports.tables.ensure, (*DECISION_TABLES, *CLEANUP_TABLES))
         opened = ports.reader.open(uris)
         listed = _listed_servers(opened, ports)
         all_cases = cluster_cases(opened, request.run_id, request.settings, ports.clock.now_ms(), listed)

@@ -25,13 +25,17 @@ from pipelines.reconcile.cluster_cases import ClusterCase
 from pipelines.reconcile.findings import Evidence, OddDirectory, OffsetWal, findings
 from pipelines.reconcile.holdings import pinned_rows, queue_offsets
 from pipelines.reconcile.past import PastNight
+from pipelines.reconcile.peer_states import PeerRow, peer_rows
 from pipelines.reconcile.sync_replication import SyncRows
 from pipelines.reconcile.sync_states import PastSyncState, sync_peers
+from pipelines.reconcile.verdict_changes import VerdictChange
 from schemas.findings import FINDINGS
+from schemas.peers import PEERS
 from schemas.pinned_bytes import PINNED_BYTES
 from schemas.quality_results import QUALITY_RESULTS
 from schemas.queue_offsets import QUEUE_OFFSETS
 from schemas.table import Table
+from schemas.verdict_changes import VERDICT_CHANGES
 from schemas.verdict_totals import VERDICT_TOTALS
 
 
@@ -53,6 +57,7 @@ class FindingInputs:
     Attributes:
         offset_wals: see `Evidence`, also for the next three.
         sync_before: states of synchronous peers on the night before.
+        changes: rows of `verdict_changes`.
     """
 
     offset_wals: Mapping[str, OffsetWal] = field(default_factory=dict)
@@ -60,6 +65,7 @@ class FindingInputs:
     past: Sequence[PastNight] = ()
     remote: Sequence[RemoteDirectory] = ()
     sync_before: Mapping[str, PastSyncState] = field(default_factory=dict)
+    changes: tuple[VerdictChange, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -84,6 +90,8 @@ class SmallTableRows:
     pinned: tuple[PinnedRow, ...] = ()
     findings: tuple[FindingRow, ...] = ()
     sync: SyncRows = field(default_factory=SyncRows)
+    peers: tuple[PeerRow, ...] = ()
+    changes: tuple[VerdictChange, ...] = ()
 
     def of(self, verdict: Verdict) -> tuple[int, int]:
         """Returns the number of files and bytes with a verdict."""
@@ -180,7 +188,16 @@ def small_rows(
         remote=looked.remote,
         sync_peers=peers,
     )
-    return SmallTableRows(verdicts, queues, pins, findings(evidence), SyncRows(tuple(looked.remote), tuple(peers)))
+    known = looked.past[0].peers if looked.past else {}
+    return SmallTableRows(
+        verdicts,
+        queues,
+        pins,
+        findings(evidence),
+        SyncRows(tuple(looked.remote), tuple(peers)),
+        peer_rows(case.snapshot.peers, known, case.view.files_started),
+        looked.changes,
+    )
 
 
 def small_tables(
@@ -194,6 +211,8 @@ def small_tables(
     known = [(keys[cluster], rows) for cluster, rows in small.items()]
     return {
         "verdict_totals": (VERDICT_TOTALS, [table_row(key, row) for key, rows in known for row in rows.totals]),
+        "verdict_changes": (VERDICT_CHANGES, [table_row(key, row) for key, rows in known for row in rows.changes]),
+        "peers": (PEERS, [table_row(key, row) for key, rows in known for row in rows.peers]),
         "queue_offsets": (QUEUE_OFFSETS, [table_row(key, row) for key, rows in known for row in rows.queues]),
         "pinned_bytes": (PINNED_BYTES, [table_row(key, row) for key, rows in known for row in rows.pinned]),
         "findings": (FINDINGS, [table_row(key, row) for key, rows in known for row in rows.findings]),
@@ -260,6 +279,7 @@ def run_row(case: ClusterCase, summary: RunSummary, status: str, reason: str | N
         "run_id": case.key.run_id,
         "run_date": case.key.run_date,
         "status": status,
+        "seq": 2 if terminal else 1,
         "mode": case.mode,
         "reason": reason or (case.refused if terminal else None),
         "exit_code": summary.exit_code if status in (DONE, REFUSED) else None,

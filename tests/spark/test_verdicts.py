@@ -18,13 +18,13 @@ from pipelines.decide.rule.cleaner_rule import hbase_2_verdict, hbase_verdict
 from pipelines.decide.rule.cluster_view import ClusterView
 from pipelines.decide.rule.decision_table import DecisionTable, decision_table
 from pipelines.decide.rule.settings import ReconcileSettings
-from pipelines.decide.rule.verdict import ArchivedFile, Reason, decide
+from pipelines.decide.rule.verdict import ArchivedFile, Reason, Verdict, decide, time_to_live
 from pipelines.decide.spark.decision_frames import decision_frames
 from pipelines.decide.spark.lookup import DecisionFrames
 from pipelines.decide.spark.verdicts import looked_up, with_answers
 from pipelines.hbase.replication_queues import Cell
 from pipelines.hbase.server_names import MAX_LONG, ServerName
-from pipelines.hbase.wal_names import parse_wal_name
+from pipelines.hbase.wal_names import file_kind, parse_wal_name
 from pipelines.snapshot.model import Backup, Membership, WalDirectory
 from tests.labs.deep_seeds import SEED, Say
 from tests.strategies import ClusterCase, cluster_cases, generated_cases, view_of
@@ -55,6 +55,16 @@ def expected(file: ArchivedFile, view: ClusterView) -> tuple[object, ...]:
             for one in decision.blocking
         ],
     )
+
+
+def eligible_at(file: ArchivedFile, view: ClusterView) -> datetime | None:
+    """The first start of a listing at which the rule finds a file DELETABLE that it finds TOO_YOUNG now."""
+    if decide(file, view).reason is not Reason.TOO_YOUNG:
+        return None
+    first = file.modification_time + time_to_live(view, file_kind(file.name)) + 1
+    assert decide(file, replace(view, files_started=first - 1)).reason is Reason.TOO_YOUNG
+    free = decide(file, replace(view, files_started=first)).verdict is Verdict.DELETABLE
+    return datetime.fromtimestamp(first / 1000, timezone.utc) if free else None
 
 
 def agree(spark: SparkSession, clusters: list[ClusterCase]) -> None:
@@ -88,6 +98,11 @@ def agree(spark: SparkSession, clusters: list[ClusterCase]) -> None:
                 [tuple(holder) for holder in row["blocking"]],
             )
             assert answer == expected(file, views[cluster]), (file, case.snapshot.peers, views[cluster].rows)
+            assert _utc(row["eligible_at"]) == eligible_at(file, views[cluster]), (file, views[cluster].rows)
+
+
+def _utc(instant: datetime | None) -> datetime | None:
+    return None if instant is None else instant.astimezone(timezone.utc)
 
 
 def drawn(
@@ -267,6 +282,7 @@ def test_spark_says_what_the_rule_says_of_queues_in_zookeeper(either: SparkSessi
         ]
         answer = (row["verdict"], row["reason"], row["hbase_verdict"], [tuple(holder) for holder in row["blocking"]])
         assert answer == (decision.verdict.value, decision.reason.value, hbase.value, holders), (file, view)
+        assert _utc(row["eligible_at"]) == eligible_at(file, view), (file, view)
 
 
 @pytest.mark.deep

@@ -101,13 +101,18 @@ def looked_up_by_name(found: DataFrame, frames: NamedFrames) -> DataFrame:
     any_other = F.when(F.unix_millis("modification_time") < F.col("n_read_from"), F.col("n_not_queued")).otherwise(
         F.col("n_too_late")
     )
-    means_nothing = F.col("early").isin(_numbers(ONLY_OF_TABLES)) | (
-        F.col("q_bucket").isNotNull() & F.col("early").isin(_numbers(UNLESS_QUEUED))
-    )
+
+    def meaningful(early: str) -> Column:
+        means_nothing = F.col(early).isin(_numbers(ONLY_OF_TABLES)) | (
+            F.col("q_bucket").isNotNull() & F.col(early).isin(_numbers(UNLESS_QUEUED))
+        )
+        return F.when(~means_nothing, F.col(early))
+
     named = joined.withColumns(
         {
             "bucket": F.coalesce("q_bucket", any_other),
-            "early": F.when(~means_nothing, F.col("early")),
+            "early": meaningful("early"),
+            "early_once_aged": meaningful("early_once_aged"),
         }
     ).select(*found.columns, POSITIONS)
     return named if frames.alone else found.where(~theirs).unionByName(named, allowMissingColumns=True)

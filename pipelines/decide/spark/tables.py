@@ -18,7 +18,7 @@ _NAMES = StructType([StructField("cluster", StringType()), StructField("name", S
 
 def wal_verdicts(decided: DataFrame, keys: Sequence[RunKey]) -> DataFrame:
     """Returns the rows of `wal_verdicts`: the archived files of `decided` with the identity of their runs."""
-    archived = decided.filter("archived")
+    archived = decided.filter("archived").withColumn("host", F.substring_index("server", ",", 1))
     if len(keys) == 1:
         identified = archived.withColumns({"run_id": F.lit(keys[0].run_id), "run_date": F.lit(keys[0].run_date)})
     else:

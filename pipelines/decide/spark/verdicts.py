@@ -44,6 +44,7 @@ def looked_up(files: DataFrame, frames: DecisionFrames) -> DataFrame:
         `bucket`: number of the answer; NULL if the rule never asks the queues about the file.
         `early`: number of the reason (`EARLY_REASONS`) if it comes before any lookup; else NULL.
         `past_ttl_ms`: age beyond the TTL of the file's kind, ms.
+        `early_once_aged`: what `early` of a file within its TTL would be without the TTL.
         `unproven`: the part of the path that may still contain what no path may; a name with a known group cannot.
     """
     placed = _joined_boundaries(
@@ -64,7 +65,8 @@ def _numbers(frames: DecisionFrames) -> tuple[Column, ...]:
             "own_server": F.col("own_server"),
             "bucket": _bucket(frames),
             "past_ttl_ms": frames.scalar("files_started") - F.unix_millis("modification_time") - _ttl(frames),
-            "early": _early(frames),
+            "early": _early(frames, F.col("past_ttl_ms") <= 0),
+            "early_once_aged": F.when(F.col("past_ttl_ms") <= 0, _early(frames, F.lit(False))),
             "unproven": F.when(F.col("flat_is_clean"), F.lit("oldWALs"))
             .when(F.col("other_is_clean"), wal_names.directory())
             .otherwise(F.col("path")),
@@ -80,11 +82,14 @@ def with_answers(found: DataFrame, frames: DecisionFrames) -> DataFrame:
         frames: the decision tables.
 
     Returns:
-        `found` and `server`, `verdict`, `reason`, `hbase_verdict`, `blocking`.
+        `found` and `server`, `verdict`, `reason`, `hbase_verdict`, `blocking`; and `eligible_at` if `found` has files:
+        when a file that only its TTL holds becomes DELETABLE, NULL for all others.
     """
     names = found.columns
-    answered = frames.with_scalars(found, "hbase_every_file").join(frames.answers_by_bucket, "bucket", "left")
-    return answered.select(*names, *_answers(frames, "own_server" in names, POSITIONS in names))
+    answered = frames.with_scalars(found, "hbase_every_file", "files_started")
+    answered = answered.join(frames.answers_by_bucket, "bucket", "left")
+    added = _answers(frames, "own_server" in names, POSITIONS in names)
+    return answered.select(*names, *added, *([_eligible_at(frames)] if "early_once_aged" in names else []))
 
 
 @_once_a_run
@@ -99,24 +104,36 @@ def _answers(frames: DecisionFrames, has_server: bool, has_positions: bool) -> t
         .otherwise(F.col("answer_blocking"))
     )
     reason = F.coalesce(_reason_of("early"), "answer_reason")
-    verdict = (
-        F.when(F.col("early").isNull(), F.col("answer_verdict"))
-        .when(
-            F.col("early").isin([EARLY_REASONS.index(reason) for reason in DELETABLE_BEFORE_LOOKUP]),
-            Verdict.DELETABLE.value,
-        )
-        .otherwise(F.lit(Verdict.HELD.value))
-    )
     hbase_verdict = F.coalesce(frames.scalar("hbase_every_file"), F.col("answer_hbase_verdict"), F.lit("DELETE"))
     return in_turn(
         {
             "server": F.coalesce("answer_server", own_server),
-            "verdict": verdict,
+            "verdict": _verdict("early"),
             "reason": reason,
             "hbase_verdict": hbase_verdict,
             "blocking": with_own_names(blocking) if has_positions else blocking,
         }
     )
+
+
+def _verdict(early: str) -> Column:
+    """Returns the verdict for the number of an early reason, or that of the answer if it is NULL."""
+    return (
+        F.when(F.col(early).isNull(), F.col("answer_verdict"))
+        .when(
+            F.col(early).isin([EARLY_REASONS.index(reason) for reason in DELETABLE_BEFORE_LOOKUP]),
+            Verdict.DELETABLE.value,
+        )
+        .otherwise(F.lit(Verdict.HELD.value))
+    )
+
+
+@_once_a_run
+def _eligible_at(frames: DecisionFrames) -> Column:
+    by_ttl_alone = (F.col("early") == _number(Reason.TOO_YOUNG)) & (_verdict("early_once_aged") == "DELETABLE")
+    # a file is TOO_YOUNG as long as its age is at most its TTL
+    first = frames.scalar("files_started") - F.col("past_ttl_ms") + F.lit(1)
+    return F.when(by_ttl_alone, F.timestamp_millis(first)).alias("eligible_at")
 
 
 def _with_group_and_server(files: DataFrame, frames: DecisionFrames) -> DataFrame:
@@ -236,7 +253,7 @@ def _ttl(frames: DecisionFrames) -> Column:
     )
 
 
-def _early(frames: DecisionFrames) -> Column:
+def _early(frames: DecisionFrames, too_young: Column) -> Column:
     """Returns the reason before any lookup, in the order of the verdict table up to POISON_NAME.
 
     Names without a server have their own answer, so only timestamps over 64 bits get POISON_NAME here.
@@ -254,7 +271,7 @@ def _early(frames: DecisionFrames) -> Column:
         .when(frames.scalar("add_peer_running"), _number(Reason.ADD_PEER_RUNNING))
         .when(other & (kind == _number(Reason.INVALID_NAME)), _number(Reason.INVALID_NAME))
         .when(F.unix_millis("modification_time") > frames.scalar("files_finished"), _number(Reason.FUTURE_TIMESTAMP))
-        .when(F.col("past_ttl_ms") <= 0, _number(Reason.TOO_YOUNG))
+        .when(too_young, _number(Reason.TOO_YOUNG))
         .when(frames.scalar("foreign_cleaner"), _number(Reason.FOREIGN_CLEANER))
         .when(other, kind)
         .when(frames.scalar("backup_enabled") & ~_backed_up(frames), _number(Reason.BACKUP))
