@@ -1,6 +1,7 @@
 """Writes docs/tables.md and conf/catalog/ from the schemas, and docs/conditions.md from the names of conditions.
 
-`python -m docs.generate`; a test compares each file with its source.
+It also writes the last section of docs/findings.md from the shapes of evidence. `python -m docs.generate`; a test
+compares each file with its source.
 """
 
 import re
@@ -11,6 +12,7 @@ from pyspark.sql.types import ArrayType, DataType, StructType
 
 from docs import catalog
 from pipelines.common.conditions import Condition, ConditionText
+from pipelines.common.finding_evidence import EVIDENCE
 from pipelines.common.finding_names import FINDINGS
 from pipelines.reconcile.findings.pause_rules import PAUSE_RULES
 from schemas.registry import TABLES
@@ -19,6 +21,17 @@ from schemas.table import Table
 TARGET = Path(__file__).with_name("tables.md")
 CONDITIONS = Path(__file__).with_name("conditions.md")
 CATALOG = Path(__file__).parent.parent / "conf" / "catalog"
+FINDINGS_PAGE = Path(__file__).with_name("findings.md")
+_EVIDENCE_HEAD = """\
+## Evidence
+
+*Generated from `pipelines/common/finding_evidence.py` by `python -m docs.generate`; change that table, not this one.*
+
+`findings.evidence` is a JSON object. These are its values by the name of the finding; a finding without a row here has
+an empty object, because its message says all. *Or null* means that the value may be unknown; *sometimes* means that not
+every finding of this name has it.
+
+"""
 _HEAD = """\
 # Tables
 
@@ -34,9 +47,9 @@ its columns. No metastore is needed, and the reader protocol is version 1. Colum
 | DuckDB, through `deltalake` | `v = DeltaTable("<lake>/runs").to_pyarrow_dataset(); duckdb.sql("select * from v")` |
 
 Filter by `run_date` first, so that the reader skips all other nights. If somebody repeats a run, walsafe replaces all
-rows of its cluster and `run_id`. `runs` is append-only: the last row of a `run_id` counts. `cleanups` and `deletions`,
-the audit of the clean-up ([how to query it](cleanup.md#the-audit)), are append-only, too. To look at the last night of
-each cluster, join with the newest `runs` row whose `status` is `DONE`.
+rows of its cluster and `run_id`. `runs` is append-only: the last row of a `run_id` counts, in the order of `at` and
+`seq`. `cleanups` and `deletions`, the audit of the clean-up ([how to query it](cleanup.md#the-audit)), are append-only,
+too. A date may have several runs of a cluster: [the views](queries.md#the-views) have one for each.
 
 Every column may be NULL if the value is unknown, or if an older walsafe wrote the row.
 """
@@ -90,6 +103,18 @@ def conditions_page() -> str:
     return "\n".join(parts)
 
 
+def findings_page(now: str) -> str:
+    """The text of docs/findings.md: all that is there now before its last section, and that section anew."""
+    rows = "".join(
+        f"| [{code}](#{code.lower()}) | `{name}` | {'' if one.always else 'sometimes '}{one.kind}"
+        f"{' or null' if one.may_be_null else ''} | {one.meaning} |\n"
+        for code, shape in EVIDENCE.items()
+        for name, one in shape.items()
+    )
+    before = now.partition(_EVIDENCE_HEAD.splitlines()[0] + "\n")[0].rstrip()
+    return f"{before}\n\n{_EVIDENCE_HEAD}| finding | value | type | meaning |\n|---|---|---|---|\n{rows}"
+
+
 def _told(names: Iterable[tuple[str, ConditionText, str]]) -> str:
     rows = (f"| {name} | {told.meaning}{more} | {_linked(told.what_to_do)} |\n" for name, told, more in names)
     return "| name | what it means | what to do |\n|---|---|---|\n" + "".join(rows)
@@ -131,3 +156,4 @@ if __name__ == "__main__":
     CONDITIONS.write_text(conditions_page(), encoding="utf-8")
     for name, text in catalog.FILES.items():
         (CATALOG / name).write_text(text(), encoding="utf-8")
+    FINDINGS_PAGE.write_text(findings_page(FINDINGS_PAGE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,7 +1,9 @@
 """Fixtures of the whole suite, and its sizes."""
 
+import json
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,9 @@ from pyspark.sql import SparkSession
 from xdist.remote import Producer
 
 from jobs.cli.session import local_session
+from pipelines.common.finding_evidence import EVIDENCE, evidence_fault
+from pipelines.lake import findings
+from pipelines.lake.run_summary import FindingRow
 from tests.suite import sizes
 from tests.suite.processes import SharedTogether, order
 
@@ -31,6 +36,21 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session = local_session(tmp_path_factory.mktemp("spark"), memory="2g")
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def documented_evidence() -> Iterator[None]:
+    """Every finding that a test of this process produces has the evidence that docs/findings.md tells of."""
+
+    def checked(*values: object) -> FindingRow:
+        row = partial(FindingRow, *values)()
+        fault = evidence_fault(row.code, json.loads(row.evidence)) if row.code in EVIDENCE else None
+        assert fault is None, fault
+        return row
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(findings, "FindingRow", checked)
+        yield
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -120,7 +120,8 @@ HOLDERS = View(
 SELECT r.cluster, r.run_id, r.run_date, b.level, b.peer_id, b.peer_state, p.state_since AS peer_state_since, b.owner,
     b.source, b.wal_group, b.exclusive_files + b.joint_files AS held_files,
     b.exclusive_bytes + b.joint_bytes AS held_bytes, b.freed_files, b.freed_bytes,
-    CASE WHEN r.bytes > 0 THEN 100.0 * (b.exclusive_bytes + b.joint_bytes) / r.bytes END AS held_percent,
+    CASE WHEN r.bytes > 0
+        THEN 100 * CAST(b.exclusive_bytes + b.joint_bytes AS DOUBLE) / r.bytes END AS held_percent,
     INSTANT(b.oldest_timestamp) AS oldest_wal_at, q.wal AS offset_wal, q.offset AS offset_bytes, b.remedy
 FROM latest_runs r
 JOIN pinned_bytes b ON b.cluster = r.cluster AND b.run_id = r.run_id AND b.run_date = r.run_date

@@ -1,13 +1,18 @@
 """What reconcile writes into the tables: verdicts, held bytes and offsets, as computed by hand."""
 
 import re
+from collections import Counter
+from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pipelines.common.job_result import JobResult
-from schemas.registry import DECISION_TABLES
+from pipelines.lake.views import views_script
+from schemas.registry import CLEANUP_TABLES, DECISION_TABLES
 from schemas.table import Table
+from schemas.verdict_changes import VERDICT_CHANGES
 from tests.labs.fleet_nights import NIGHTS
 from tests.labs.places import DOCS
 from tests.labs.small_cluster import D1, H1, H2, NOW, Desk, group, timestamp, wal
@@ -56,7 +61,84 @@ def test_every_table_says_whose_rows_they_are_and_what_its_columns_mean(
     assert all(field.metadata.get("comment") for field in frame.schema)
     assert frame.where("cluster IS NULL OR run_id IS NULL OR run_date IS NULL").count() == 0
     dates = {(one["run_id"], str(one["run_date"])) for one in frame.select("run_id", "run_date").distinct().collect()}
-    assert dates == {(f"night-{night}", f"2026-09-{21 + night}") for night in range(NIGHTS)}
+    first = 1 if table is VERDICT_CHANGES else 0
+    assert dates == {(f"night-{night}", f"2026-09-{21 + night}") for night in range(first, NIGHTS)}
+
+
+def test_every_peer_has_its_state_and_since_when(nights: list[JobResult], desk: Desk) -> None:
+    assert nights
+    rows = desk.rows("peers", "cluster = 'healthy'")
+    found = {(one["run_id"], one["peer_id"]): (one["state"], one["nights"], one["previous_state"]) for one in rows}
+    assert found == {
+        (f"night-{night}", peer): (state, night + 1, state if night else None)
+        for night in range(NIGHTS)
+        for peer, state in (("1", "ENABLED"), ("2", "DISABLED"))
+    }
+    assert {int(one["state_since"].timestamp() * 1000) for one in rows} == {NOW}
+    assert desk.rows("peers", "cluster = 'mutant-rule'") == [], "a refused cluster is not believed"
+
+
+def test_the_changes_of_a_night_were_computed_by_hand(nights: list[JobResult], desk: Desk) -> None:
+    assert nights
+    rows = desk.rows("verdict_changes", "run_id = 'night-1' AND cluster IN ('healthy', 'rewound', 'mutant-rule')")
+    found = {
+        (one["cluster"], one["from_reason"], one["to_verdict"], one["to_reason"]): (one["files"], one["bytes"])
+        for one in rows
+    }
+    meta = {(None, "DELETABLE", "META_WAL"): (1, 512), ("META_WAL", None, None): (1, 512)}
+    assert found == {
+        **{("healthy", *change): size for change, size in meta.items()},
+        **{("rewound", *change): size for change, size in meta.items()},
+        ("rewound", "REPLICATED", "HELD", "PENDING"): (1, 1),
+    }
+    assert {one["previous_run_id"] for one in rows} == {"night-0"}
+    assert desk.rows("verdict_changes", "run_id = 'night-0'") == []
+
+
+def test_the_changes_lead_from_the_totals_of_one_night_to_those_of_the_next(
+    nights: list[JobResult], desk: Desk
+) -> None:
+    assert len(nights) == NIGHTS
+    files: Counter[tuple[str, ...]] = Counter()
+    for one in desk.rows("verdict_totals", "cluster NOT LIKE 'mutant%'"):
+        files[one["cluster"], one["run_id"], one["verdict"], one["reason"]] += one["files"]
+    changed = Counter(files)
+    for one in desk.rows("verdict_changes"):
+        where = one["cluster"], one["run_id"]
+        changed[(*where, one["to_verdict"], one["to_reason"])] -= one["files"]
+        changed[(*where, one["from_verdict"], one["from_reason"])] += one["files"]
+    for (cluster, run_id, verdict, reason), count in files.items():
+        if run_id != "night-0":
+            before = f"night-{int(run_id[-1]) - 1}"
+            assert changed[cluster, run_id, verdict, reason] == files[cluster, before, verdict, reason], (
+                cluster,
+                count,
+            )
+
+
+def test_a_file_that_only_its_ttl_holds_says_when_it_becomes_deletable(nights: list[JobResult], desk: Desk) -> None:
+    assert nights
+    rows = desk.rows("wal_verdicts", "cluster = 'nothing' AND run_id = 'night-0'")
+    assert {one["reason"] for one in rows} == {"TOO_YOUNG"}
+    found = {one["length"]: one["eligible_at"] for one in rows}
+    assert {length for length, at in found.items() if at} == {1, 16, 64, 512}, "those that no peer needs"
+    (first,) = [one for one in rows if one["length"] == 1]
+    assert first["eligible_at"] == first["modification_time"] + timedelta(days=365, milliseconds=1)
+    assert (first["host"], first["server"]) == ("h1.example.org", str(H1))
+    assert not any(one["eligible_at"] for one in desk.rows("wal_verdicts", "cluster = 'healthy'"))
+
+
+def test_the_rows_of_a_run_are_in_order_although_they_share_an_instant(nights: list[JobResult], desk: Desk) -> None:
+    assert nights
+    rows = desk.rows("runs", "cluster = 'healthy' AND run_id = 'night-0'")
+    assert len({one["at"] for one in rows}) == 1
+    assert [one["status"] for one in sorted(rows, key=lambda one: (one["at"], one["seq"]))] == ["STARTED", "DONE"]
+
+
+def test_the_tables_of_the_clean_up_are_there_before_a_clean_up(nights: list[JobResult], desk: Desk) -> None:
+    assert nights
+    for table in CLEANUP_TABLES:
+        assert desk.rows(table.name) == []
 
 
 @pytest.mark.promise("report-says-holders-and-remedies")
@@ -117,7 +199,13 @@ def test_queue_offsets_tell_what_is_pending_behind_them(nights: list[JobResult],
 
 
 @pytest.mark.promise("queries-run-without-spark", "deltalake-reads-by-partition", "pyspark-opens-the-lake")
-def test_the_queries_of_the_page_run(nights: list[JobResult], desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_queries_of_the_page_run(
+    nights: list[JobResult],
+    desk: Desk,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """On this lake and its first night in the place of the example's."""
     assert nights
     page = (DOCS / "queries.md").read_text(encoding="utf-8")
@@ -125,6 +213,8 @@ def test_the_queries_of_the_page_run(nights: list[JobResult], desk: Desk, capsys
     with_duckdb, with_deltalake, with_pyspark = (
         block.replace("/walsafe/lake", str(desk.lake)).replace("2026-11-21", "2026-09-21") for block in blocks
     )
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "views.sql").write_text(views_script(str(desk.lake), "duckdb", only_views=True))
     exec(with_duckdb, {})  # noqa: S102 - our own page
     assert "PENDING" in capsys.readouterr().out
     *imports, query = with_deltalake.strip().splitlines()

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from docs.generate import CONDITIONS, conditions_page
+from docs.generate import CONDITIONS, FINDINGS_PAGE, conditions_page, findings_page
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, SnapshotError, UnavailableError, UsageError, WalsafeError
+from pipelines.common.finding_evidence import EVIDENCE, TYPES, evidence_fault
 from pipelines.common.finding_names import FINDINGS
 from pipelines.decide.rule.verdict import Reason
 from pipelines.reconcile.findings.pause_rules import PAUSE_RULES
@@ -77,6 +78,33 @@ def test_a_condition_says_what_it_means_and_what_to_do_in_a_sentence_each() -> N
 def test_every_finding_is_in_the_table_of_names() -> None:
     assert list(FINDINGS) == list(sections(CONDITIONS.with_name("findings.md")))
     assert set(FINDINGS) == set(PAUSE_RULES)
+
+
+def test_every_finding_has_a_documented_shape_of_evidence() -> None:
+    page = FINDINGS_PAGE.read_text(encoding="utf-8")
+    assert page == findings_page(page), "run: python -m docs.generate"
+    assert set(EVIDENCE) == set(FINDINGS)
+    assert {one.kind for shape in EVIDENCE.values() for one in shape.values()} <= set(TYPES)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "fault"),
+    [
+        ({"wal": "a.1", "offset": 5}, None),
+        ({"wal": "a.1", "offset": 5, "length": 4}, None),
+        ({"wal": "a.1"}, r"has \['wal'\]"),
+        ({"wal": "a.1", "offset": 5, "more": 1}, "'more'"),
+        ({"wal": "a.1", "offset": None}, "offset is None, is documented as number"),
+    ],
+)
+def test_an_evidence_of_another_shape_is_told(evidence: dict[str, object], fault: str | None) -> None:
+    found = evidence_fault("BEYOND_EOF", evidence)
+    assert found is None if fault is None else re.search(fault, str(found))
+
+
+def test_evidence_names_the_type_of_what_a_list_has() -> None:
+    assert "list of strings" in str(evidence_fault("LOST_WALS", {"wals": ["a", 1]}))
+    assert evidence_fault("SYNC_STATE_CHANGED", {"before": None, "now": "ACTIVE"}) is None
 
 
 def test_a_name_stands_for_one_thing_among_findings_and_reasons_too() -> None:

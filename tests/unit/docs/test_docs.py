@@ -8,7 +8,6 @@ from base64 import b64decode
 from collections.abc import Iterator
 from pathlib import Path
 
-import duckdb
 import pytest
 from pyspark.sql.pandas.types import to_arrow_schema
 
@@ -24,13 +23,14 @@ from pipelines.decide.rule.trust import distrust_reason
 from pipelines.decide.rule.verdict import Reason
 from pipelines.hbase.replication_queues import Cell, parse_queue_cell
 from pipelines.lake import findings
+from pipelines.lake.views import views_script
 from pipelines.reconcile.delete_list import parse_manifest
 from pipelines.reconcile.findings import ODD_REASONS
 from pipelines.reconcile.findings.pause_rules import PAUSE_RULES
 from pipelines.reconcile.peer_remedy import remove_peer
 from pipelines.snapshot.snapshot_json import parse_snapshot, snapshot_document
 from schemas.registry import TABLES
-from schemas.verdict_totals import VERDICT_TOTALS
+from tests.labs.analyst_lake import with_tables
 from tests.labs.places import DOCS, PROJECT
 from tests.models.commands import parse as parse_search
 
@@ -174,10 +174,9 @@ def test_the_pages_show_every_job_and_table() -> None:
 @pytest.mark.promise("queries-run-without-spark")
 def test_the_query_of_the_page_runs() -> None:
     (query,) = re.findall(r'duckdb\.sql\(\s*"(SELECT [^"]+)"\s*\)', text_of(DOCS / "queries.md"))
-    totals = to_arrow_schema(VERDICT_TOTALS.schema, timezone="UTC").empty_table()
-    with duckdb.connect() as database:
-        columns = database.register("totals", totals).execute(query).description
-    assert [column[0] for column in columns or ()] == ["run_date", "reason", "bytes"]
+    with with_tables(lambda table: to_arrow_schema(table.schema, timezone="UTC").empty_table()) as database:
+        columns = database.execute(views_script("/walsafe/lake", "duckdb", only_views=True)).execute(query).description
+    assert [column[0] for column in columns or ()] == ["cluster", "run_date", "reason", "bytes"]
 
 
 @pytest.mark.promise("verdicts-has-every-reason")

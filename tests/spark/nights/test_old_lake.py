@@ -1,0 +1,52 @@
+"""A night on a lake whose last night an older walsafe wrote, without the tables and columns that came later."""
+
+from pathlib import Path
+
+import pytest
+from deltalake import DeltaTable, write_deltalake
+
+from pipelines.common.instants import DAY_MS
+from pipelines.common.job_result import JobResult
+from schemas.peers import PEERS
+from schemas.registry import DECISION_TABLES
+from schemas.verdict_changes import VERDICT_CHANGES
+from tests.labs.analyst_lake import duckdb_of
+from tests.labs.fleet_nights import CONFIG
+from tests.labs.small_cluster import DECIDED_AFTER_MS, NOW, Desk, small
+
+pytestmark = pytest.mark.slow("four nights of a fleet are decided once, and every test reads them")
+
+LATER_TABLES = (PEERS, VERDICT_CHANGES)
+LATER_COLUMNS = {"runs": ["seq"], "wal_verdicts": ["host", "eligible_at"]}
+
+
+@pytest.fixture
+def old(nights: list[JobResult], desk: Desk, tmp_path: Path) -> Desk:
+    """The first night of the healthy cluster as the older walsafe left it."""
+    assert nights
+    lake = Desk(desk.spark, tmp_path)
+    for table in DECISION_TABLES:
+        if table not in LATER_TABLES:
+            mine = [("cluster", "=", "healthy"), ("run_id", "=", "night-0")]
+            rows = DeltaTable(str(desk.lake / table.name)).to_pyarrow_table(filters=mine)
+            rows = rows.drop_columns(LATER_COLUMNS.get(table.name, []))
+            write_deltalake(str(lake.lake / table.name), rows, partition_by=["run_date"])
+    return lake
+
+
+def test_the_lake_of_an_older_walsafe_opens_as_before(old: Desk) -> None:
+    snapshot = old.snapshot(small("healthy", 1), "night-1")
+    outcome = old.reconcile(snapshot, now=NOW + DAY_MS + DECIDED_AFTER_MS, run_id="night-1", config=CONFIG)
+    assert outcome.exit_code == 0
+    (first,) = [row for row in old.rows("wal_verdicts", "run_id = 'night-0'") if row["length"] == 512]
+    assert (first["reason"], first["host"], first["eligible_at"]) == ("META_WAL", None, None)
+    states = {(row["run_id"], row["peer_id"]): (row["nights"], row["previous_state"]) for row in old.rows("peers")}
+    assert states == {("night-1", "1"): (1, None), ("night-1", "2"): (1, None)}, "it knows of no earlier night"
+    assert {row["files"] for row in old.rows("verdict_changes")} == {1}, "one WAL of hbase:meta for another"
+    assert [row["seq"] for row in old.run_rows("healthy")] == [None, None, 1, 2]
+    with duckdb_of(old.lake) as database:
+        runs = database.sql("SELECT run_id, previous_run_id FROM latest_runs ORDER BY nights_ago").fetchall()
+        assert runs == [("night-1", "night-0"), ("night-0", None)]
+        history = database.sql("SELECT run_id, state FROM peer_history WHERE peer_id = '2' ORDER BY run_id").fetchall()
+        assert history == [("night-0", "DISABLED"), ("night-1", "DISABLED")], "the first from pinned_bytes"
+        assert database.sql("SELECT count(*) FROM deletions_by_day").fetchall() == [(0,)]

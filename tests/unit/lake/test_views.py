@@ -1,0 +1,105 @@
+"""The script of the analysts' views: for every engine, with the lake's paths, without a JVM."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+import sqlglot
+from pyspark.sql.pandas.types import to_arrow_schema
+from sqlglot.dialects.trino import Trino
+
+from pipelines.lake.view_texts import VIEWS
+from pipelines.lake.views import DIALECTS, views_script
+from schemas.registry import TABLES
+from schemas.table import Table
+from tests.labs.analyst_lake import with_tables
+from tests.labs.places import DOCS, PROJECT
+
+
+def empty(table: Table) -> object:
+    return to_arrow_schema(table.schema, timezone="UTC").empty_table()
+
+
+def columns(database: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:
+    return {
+        view.name: [column[0] for column in database.execute(f"SELECT * FROM {view.name}").description or ()]  # noqa: S608
+        for view in VIEWS
+    }
+
+
+def test_the_whole_script_of_duckdb_finds_the_tables_in_their_folders() -> None:
+    """The extension `delta` is another program; a macro with the name of its function takes its place."""
+    with with_tables(empty) as database:
+        database.execute("CREATE SCHEMA disk")
+        for table in {table for view in VIEWS for table in view.tables}:
+            database.execute(f"CREATE TABLE disk.{table} AS SELECT * FROM {table}")  # noqa: S608 - names of ours
+            database.unregister(table)
+        name = "replace(path, '/o''er/', 'disk.')"
+        database.execute(f"CREATE MACRO delta_scan(path) AS TABLE SELECT * FROM query_table({name})")  # noqa: S608
+        database.execute(views_script("/o'er", "duckdb"))
+        assert all(columns(database).values())
+
+
+def test_no_column_of_a_view_is_a_word_of_sql() -> None:
+    with with_tables(empty) as database:
+        database.execute(views_script("/lake", "duckdb", only_views=True))
+        reserved = database.execute("SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category = 'reserved'")
+        words = {word for (word,) in reserved.fetchall()} | {"at", "offset", "table"}
+        words |= {word.lower() for word in Trino.Generator.RESERVED_KEYWORDS}
+        found = columns(database)
+    assert {name for names in found.values() for name in names} & words == set()
+    assert len(words) > 60
+
+
+def test_trino_and_duckdb_give_their_views_the_same_columns() -> None:
+    translated = sqlglot.transpile(views_script("/lake", "trino"), read="trino", write="duckdb")
+    with with_tables(empty) as theirs, with_tables(empty) as ours:
+        ours.execute(views_script("/lake", "duckdb", only_views=True))
+        for statement in translated:
+            theirs.execute(statement)
+        assert columns(theirs) == columns(ours)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_script_names_every_table_and_only_those_that_it_reads(dialect: str) -> None:
+    script = views_script("hdfs://ns1/walsafe/lake/", dialect)
+    named = set(re.findall(r"hdfs://ns1/walsafe/lake/(\w+)", script))
+    assert named == {table for view in VIEWS for table in view.tables}
+    assert named <= {table.name for table in TABLES}
+    assert "hdfs:" not in views_script("hdfs://ns1/walsafe/lake/", dialect, only_views=True)
+    assert not re.search(r"\b(INSTANT|UTC_DAY|PEER_IDS)\(", script)
+
+
+def test_a_view_reads_the_tables_that_it_declares() -> None:
+    for view in VIEWS:
+        read = set(re.findall(r"\b(?:FROM|JOIN)\s+(\w+)", view.sql))
+        assert read - {other.name for other in VIEWS} <= set(view.tables), view.name
+
+
+def test_the_page_tells_of_every_view() -> None:
+    page = (DOCS / "queries.md").read_text(encoding="utf-8")
+    for view in VIEWS:
+        assert f"| `{view.name}` |" in page
+
+
+def test_the_job_starts_no_jvm_and_loads_no_spark() -> None:
+    code = (
+        "import sys; from jobs.cli.launch import main\n"
+        "code = main(sys.argv[1:]); assert 'pyspark' not in sys.modules; sys.exit(code)"
+    )
+    command = [sys.executable, "-c", code, "views", "--lake", "file:/walsafe/lake", "--dialect", "duckdb"]
+    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False, env={"PATH": "/nowhere"})
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "delta_scan('/walsafe/lake/runs')" in done.stdout
+    assert done.stdout.strip() == views_script("/walsafe/lake", "duckdb").strip()
+
+
+def test_the_lake_of_the_configuration_is_taken(tmp_path: Path) -> None:
+    config = tmp_path / "prod-a.yaml"
+    config.write_text("cluster: prod-a\nlake: s3://bucket/lake\n", encoding="utf-8")
+    command = [sys.executable, "-m", "jobs.main", "views", "--config", str(config), "--dialect", "trino"]
+    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
+    assert "-- runs: s3://bucket/lake/runs" in done.stdout, done.stderr
