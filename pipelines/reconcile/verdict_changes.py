@@ -19,6 +19,7 @@ from pipelines.reconcile.lake_history import LakeHistory, VerdictOfFile
 from pipelines.reconcile.past import PastNight
 
 _REASONS = tuple(reason.value for reason in Reason)
+_COLUMNS = ("cluster", "path", "verdict", "reason", "length")
 _ROWS_SORTED_AT_ONCE = 200_000
 _Answer = tuple[str, str | None]
 _Change = tuple[_Answer | None, _Answer | None]
@@ -83,8 +84,8 @@ def _few(verdicts: DataFrame, before: Iterable[tuple[str, VerdictOfFile]]) -> Ma
         files, size = found[cluster].get(change, (0, 0))
         found[cluster][change] = (files + 1, size + (length or 0))
 
-    rows = verdicts.select("cluster", "path", "verdict", "reason", "length").toArrow()
-    for cluster, path, verdict, reason, length in zip(*(column.to_pylist() for column in rows.columns), strict=True):
+    # not `toArrow`, which starts a job also for rows that are in the driver
+    for cluster, path, verdict, reason, length in verdicts.select(*_COLUMNS).collect():
         was = old.pop((cluster, path), None)
         count(cluster, ((was.verdict, was.reason) if was else None, (verdict, reason)), length)
     for (cluster, _), gone in old.items():

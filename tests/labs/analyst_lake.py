@@ -2,7 +2,8 @@
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,12 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from pipelines.lake.view_texts import VIEWS
 from pipelines.lake.views import views_script
+from schemas.deletions import DELETIONS
+from schemas.findings import FINDINGS
 from schemas.registry import DECISION_TABLES, TABLES
+from schemas.runs import RUNS
 from schemas.table import Table
+from schemas.wal_verdicts import WAL_VERDICTS
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -23,13 +28,13 @@ def analyst_lake(lake: Path, out: Path, cluster: str, run_id: str) -> Path:
     """Returns a copy of a lake in which the run of one cluster was repeated an hour later under another run id.
 
     The repetition found the same files, each a byte longer, so that the two runs can be told apart by their sums. The
-    day after, a clean-up moved one file and left one.
+    day after, a clean-up moved one file and left one, and a run died. On the night before, a file of cluster `orphan`
+    had another reason, and the cluster had one more finding.
     """
     shutil.copytree(lake, out)
     for table in DECISION_TABLES:
         rows = [row for row in rows_of(out, table) if (row["cluster"], row["run_id"]) == (cluster, run_id)]
         append(out, table, [again(row) for row in rows])
-    deletions = next(table for table in TABLES if table.name == "deletions")
     at = datetime(2026, 9, 24, 22, 30, tzinfo=timezone(timedelta(hours=-3)))  # the next day in UTC
     common = {"cluster": cluster, "run_id": run_id, "run_date": at.date(), "action": "CLEAN", "attempt": "a", "at": at}
     files = [{"path": "oldWALs/x", "length": 5}, {"path": "oldWALs/y", "length": 7}]
@@ -37,7 +42,14 @@ def analyst_lake(lake: Path, out: Path, cluster: str, run_id: str) -> Path:
     outcomes = [
         {**row, "phase": "OUTCOME", "outcome": told} for row, told in zip(intents, ("MOVED", "CHANGED"), strict=True)
     ]
-    append(out, deletions, [*intents, *outcomes])
+    append(out, DELETIONS, [*intents, *outcomes])
+    started = {name: common[name] for name in ("cluster", "run_date", "attempt", "at")}
+    append(out, RUNS, [{**started, "run_id": "died", "status": "STARTED", "seq": 1}])
+    before = {"cluster": "orphan", "run_id": "night-2", "run_date": date(2026, 9, 23)}
+    append(out, FINDINGS, [{**before, "key": "GROWTH:2", "code": "GROWTH", "subject": "2", "nights": 3}])
+    DeltaTable(str(out / WAL_VERDICTS.name)).update(
+        predicate="cluster = 'orphan' AND run_id = 'night-2' AND length = 2", updates={"reason": "'QUEUE_MISSING'"}
+    )
     return out
 
 
@@ -101,6 +113,8 @@ def plain(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 def _plain(value: object) -> object:
     if isinstance(value, datetime):
         return value.astimezone(timezone.utc)
+    if isinstance(value, Decimal):  # DuckDB's sum of integers has 128 bits
+        return int(value)
     if isinstance(value, float):
         return round(value, 6)
     if isinstance(value, dict):

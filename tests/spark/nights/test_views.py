@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from datetime import date
+from datetime import date, datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +11,14 @@ import pytest
 import sqlglot
 from pyspark.sql import SparkSession
 
+from pipelines.common.instants import DAY_MS
 from pipelines.common.job_result import JobResult
 from pipelines.lake.views import views_script
 from schemas.verdict_totals import VERDICT_TOTALS
 from tests.labs.analyst_lake import NAMES, analyst_lake, duckdb_of, plain, rows_of
 from tests.labs.fleet_nights import NIGHTS
 from tests.labs.places import DOCS
-from tests.labs.small_cluster import Desk
+from tests.labs.small_cluster import D1, GIB, H1, NOW, Desk, timestamp, wal
 
 pytestmark = pytest.mark.slow("four nights of a fleet are decided once, and every test reads them")
 
@@ -25,6 +26,72 @@ QUESTIONS = {
     part.partition("\n")[0]: re.findall(r"^```sql\n(.*?)^```$", part, re.MULTILINE | re.DOTALL)[0]
     for part in (DOCS / "queries.md").read_text(encoding="utf-8").split("\n### ")[1:]
 }
+
+
+LAST = date(2026, 9, 24)
+HEALTHY = {"cluster": "healthy"}
+ANSWERS: dict[str, dict[str, Any]] = {
+    "Who holds the most?": {"cluster": "growth", "peer_id": "2", "peer_state": "DISABLED", "held_bytes": 3 * GIB + 46},
+    "Since when is a peer disabled?": {
+        **HEALTHY, "peer_id": "2", "state_since": datetime.fromtimestamp(NOW / 1000, timezone.utc),
+        "nights_in_state": NIGHTS, "held_bytes": 46,
+    },
+    "How have the held bytes developed?": {
+        **HEALTHY, "run_date": LAST, "reason": "PENDING", "files": 6, "bytes": 430 + 6,
+    },
+    "What did last night change?": {
+        **HEALTHY, "from_verdict": None, "to_verdict": "DELETABLE", "to_reason": "META_WAL", "files": 1, "bytes": 513,
+    },
+    "Which reason has grown most since the night before?": {
+        "cluster": "growth", "reason": "PENDING", "files_more": 0, "bytes_more": GIB,
+    },
+    "Which files does a peer still need?": {
+        **HEALTHY, "path": f"oldWALs/{wal(H1, 2)}", "length": 3,
+        "wal_at": datetime.fromtimestamp(timestamp(2) / 1000, timezone.utc),
+    },
+    "Whose WALs take the most space?": {"cluster": "growth", "host": "h1.example.org", "files": 5},
+    "What becomes deletable, and when?": {
+        "cluster": "nothing", "files": 4, "bytes": 1 + 16 + 64 + 512,
+        "first_at": datetime.fromtimestamp((timestamp(2) + 365 * DAY_MS + 1) / 1000, timezone.utc),
+    },
+    "How old is the oldest WAL that a peer waits for?": {
+        **HEALTHY, "peer_id": "1", "run_date": LAST,
+        "oldest_wal_at": datetime.fromtimestamp(timestamp(2) / 1000, timezone.utc),
+    },
+    "Where is each queue that holds files?": {
+        **HEALTHY, "peer_id": "1", "source": str(D1), "offset_wal": wal(D1, 2), "offset_bytes": 10, "held_bytes": 384,
+    },
+    "Which queue has not moved since the night before?": {
+        "cluster": "stalled", "peer_id": "1", "wal": wal(H1, 4), "offset_bytes": 3, "pending_files": 1,
+    },
+    "Which findings are open, and for how long?": {
+        "cluster": "poison", "code": "POISON_FILE", "nights": NIGHTS, "acknowledged": False,
+    },
+    "Which findings are gone since the night before?": {"cluster": "orphan", "code": "GROWTH", "nights": 3},
+    "Which nights were refused or failed?": {
+        "cluster": "mutant-rule", "run_date": LAST, "status": "REFUSED", "exit_code": 3,
+    },
+    "Which runs died on the way?": {**HEALTHY, "run_id": "died"},
+    "How much has each night listed?": {**HEALTHY, "run_date": LAST, "deletable_files": 4, "files": 10},
+    "What does walsafe hold that HBase's own cleaner would delete?": {
+        "cluster": "moved", "reason": "CLUSTER_MOVED", "files": 1, "bytes": 64,
+    },
+    "Which files have another verdict than the night before?": {
+        "cluster": "orphan", "path": f"oldWALs/{wal(H1, 2)}", "old_reason": "QUEUE_MISSING", "reason": "PENDING",
+    },
+    "What has the clean-up done on each day?": {
+        **HEALTHY, "day": date(2026, 9, 25), "action": "CLEAN", "outcome": "MOVED", "files": 1, "bytes": 5,
+    },
+    "Which expectation of the gate failed?": {
+        "cluster": "mutant-cleaner", "run_date": LAST, "expectation": "deletable_within_hbase_delete",
+    },
+}  # fmt: skip
+"""A row of each answer, computed by hand from tests/labs/small_cluster.py, fleet_nights.py and analyst_lake.py."""
+FIRST = (
+    "Who holds the most?",
+    "Which reason has grown most since the night before?",
+    "Whose WALs take the most space?",
+)
 
 
 @pytest.fixture(scope="module")
@@ -109,12 +176,24 @@ def test_every_engine_gives_the_same_rows(
         assert plain(answer(as_trino, f"SELECT * FROM {view}")) == plain(rows)  # noqa: S608
 
 
-def test_there_are_twenty_questions() -> None:
+def test_there_are_twenty_questions_each_with_an_answer() -> None:
     assert len(QUESTIONS) == 20
+    assert list(QUESTIONS) == list(ANSWERS)
+    assert set(FIRST) <= set(ANSWERS)
 
 
+@pytest.mark.promise("twenty-questions-have-answers")
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_a_question_has_an_answer(database: duckdb.DuckDBPyConnection, session: SparkSession, question: str) -> None:
+def test_a_question_has_its_answer(database: duckdb.DuckDBPyConnection, session: SparkSession, question: str) -> None:
     rows = answer(database, QUESTIONS[question])
-    print(question, len(rows), *rows[:4], sep="\n  ")
+    expected = ANSWERS[question]
+    assert [row for row in rows if expected.items() <= utc(row).items()], rows[:3]
+    if question in FIRST:
+        assert expected.items() <= utc(rows[0]).items()
     assert plain(session.sql(QUESTIONS[question]).toArrow().to_pylist()) == plain(rows)
+
+
+def utc(row: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: value.astimezone(timezone.utc) if isinstance(value, datetime) else value for name, value in row.items()
+    }
