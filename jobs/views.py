@@ -10,11 +10,11 @@ NEEDS_SPARK = False
 DESCRIPTION = """\
 Prints SQL that creates six views with this lake's paths in place: latest_runs, latest_verdicts, night_diff,
 peer_history, holders and deletions_by_day (docs/queries.md). It reads nothing. A date with two runs counts once in
-them, and no column of a view is a reserved word.
+them, and no column of a view is a reserved word. Write the output to a file, or pipe it into duckdb.
 
 examples:
-  ./spark-submit.sh views --lake /walsafe/lake --dialect duckdb | duckdb walsafe.duckdb
-  ./spark-submit.sh views --lake hdfs://ns1/walsafe/lake --dialect spark > views.sql
+  ./spark-submit.sh views --lake /walsafe/lake --dialect duckdb
+  ./spark-submit.sh views --lake hdfs://ns1/walsafe/lake --dialect spark
   ./spark-submit.sh views --lake s3://bucket/walsafe/lake --dialect trino
   ./spark-submit.sh views --lake /walsafe/lake --dialect duckdb --only-views
 """
