@@ -28,7 +28,8 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.runs (
   `list_uri` string COMMENT 'Directory of the delete-safe list\; NULL = there is no list.',
   `peer_ids` array<string> COMMENT 'The replication peers of the snapshot, sorted.',
   `cluster_id` string COMMENT 'The content of hbase.id, as the snapshot has it\; NULL = unknown.',
-  `valid_for_reason` string COMMENT 'Why its lists are valid for this time: list.valid_for_reason.'
+  `valid_for_reason` string COMMENT 'Why its lists are valid for this time: list.valid_for_reason.',
+  `seq` int COMMENT '1 in a STARTED row, 2 in a terminal row: ORDER BY at, seq puts the rows of a run in order.'
 )
 COMMENT 'One STARTED and one terminal row for each attempt at a run\; a STARTED row alone is a run that died.'
 STORED BY 'io.delta.hive.DeltaStorageHandler'
@@ -46,7 +47,9 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.wal_verdicts (
   `verdict` string COMMENT 'DELETABLE or HELD.',
   `reason` string COMMENT 'Reason of the verdict\; see docs/verdicts.md.',
   `hbase_verdict` string COMMENT 'Verdict of HBase 3\'s own ReplicationLogCleaner: DELETE, KEEP or THROWS.',
-  `blocking` array<struct<`peer_id`:string,`owner`:string,`source`:string,`wal`:string,`offset`:bigint>> COMMENT 'Each (peer, queue row) that needs the file\; empty = none needs it.'
+  `blocking` array<struct<`peer_id`:string,`owner`:string,`source`:string,`wal`:string,`offset`:bigint>> COMMENT 'Each (peer, queue row) that needs the file\; empty = none needs it.',
+  `host` string COMMENT 'Host of `server`, as in the name of the WAL.',
+  `eligible_at` timestamp COMMENT 'When a file that only its TTL holds (TOO_YOUNG) becomes deletable (UTC), if queues, peers and servers stay as they are\; NULL = not held, or not by its TTL alone.'
 )
 COMMENT 'The verdict on every file under oldWALs, with the reason and all holders of each held file.'
 STORED BY 'io.delta.hive.DeltaStorageHandler'
@@ -65,6 +68,39 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.verdict_totals (
 COMMENT 'Files and bytes under oldWALs by verdict, reason and HBase\'s own verdict\; a few rows each night.'
 STORED BY 'io.delta.hive.DeltaStorageHandler'
 LOCATION '${lake}/verdict_totals';
+CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.verdict_changes (
+  `cluster` string COMMENT 'Name of the HBase cluster, from snapshot.json.',
+  `run_id` string COMMENT 'The run that wrote the row\; a repeated run replaces all rows of its cluster and run_id.',
+  `run_date` date COMMENT 'UTC date of the start of the capture\'s step `files`.',
+  `previous_run_id` string COMMENT 'The run of the night before with which it was compared.',
+  `from_verdict` string COMMENT 'Verdict on the night before\; NULL = the file is new.',
+  `from_reason` string COMMENT 'Reason on the night before.',
+  `to_verdict` string COMMENT 'Verdict on this night\; NULL = the file is gone.',
+  `to_reason` string COMMENT 'Reason on this night.',
+  `files` bigint COMMENT 'Files.',
+  `bytes` bigint COMMENT 'Bytes of these files\; of files that are gone, as on the night before.'
+)
+COMMENT 'Files under oldWALs whose verdict or reason is another one than on the cluster\'s night before, that are new or that are gone, by old and new verdict\; a few rows each night, none on a first night.'
+STORED BY 'io.delta.hive.DeltaStorageHandler'
+LOCATION '${lake}/verdict_changes';
+CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.peers (
+  `cluster` string COMMENT 'Name of the HBase cluster, from snapshot.json.',
+  `run_id` string COMMENT 'The run that wrote the row\; a repeated run replaces all rows of its cluster and run_id.',
+  `run_date` date COMMENT 'UTC date of the start of the capture\'s step `files`.',
+  `peer_id` string COMMENT 'Peer.',
+  `state` string COMMENT 'ENABLED or DISABLED.',
+  `state_since` timestamp COMMENT 'Start of step `files` of the first of the consecutive nights with this state (UTC)\; the state changed between this night and the night before it, or before the first night that walsafe knows.',
+  `nights` int COMMENT 'Number of consecutive nights with this state, including this night.',
+  `previous_state` string COMMENT 'State on the night before\; NULL = the peer was not known then.',
+  `cluster_key` string COMMENT 'The peer cluster, as HBase has it.',
+  `endpoint` string COMMENT 'Class of the replication endpoint\; NULL = HBase\'s own.',
+  `serial` boolean COMMENT 'Whether the peer replicates serially.',
+  `replicate_all` boolean COMMENT 'Whether it replicates all tables that are not excluded.',
+  `sync_state` string COMMENT 'State of synchronous replication\; NULL or NONE = it has none.'
+)
+COMMENT 'One row for each replication peer and night: its state, and since which night it has been in it.'
+STORED BY 'io.delta.hive.DeltaStorageHandler'
+LOCATION '${lake}/peers';
 CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.queue_offsets (
   `cluster` string COMMENT 'Name of the HBase cluster, from snapshot.json.',
   `run_id` string COMMENT 'The run that wrote the row\; a repeated run replaces all rows of its cluster and run_id.',
