@@ -1,4 +1,4 @@
-"""Wires the reports of a run: the HTML page with its curves, and the metrics file."""
+"""Wires the reports of a run: the HTML page with its curves, the index of all clusters, and the metrics file."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -6,10 +6,13 @@ from dataclasses import replace
 from pyspark.sql import SparkSession
 
 from pipelines.common.clock import Clock
+from pipelines.lake.forecast import Forecast, capacity_of, days_until_full, night_totals
 from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_summary import DONE, RunSummary
 from pipelines.reconcile.metrics import MetricsFile
-from pipelines.reconcile.report import DETAILED, HtmlReports, by_urgency
+from pipelines.reconcile.report import DETAILED, by_urgency
+from pipelines.reconcile.report_files import HtmlReports
+from pipelines.reconcile.report_index import newest_done
 
 NIGHTS = 30
 """Number of earlier nights in the curves."""
@@ -44,7 +47,7 @@ class ReconcileReports:
             self._metrics.write(summaries, self._clock.now_ms())
 
     def publish(self, summaries: Sequence[RunSummary]) -> Mapping[str, str]:
-        """Write the metrics, then the page of the run.
+        """Write the metrics, then the page of the run, and the pages of the whole lake.
 
         Returns:
             The URI of the page, by cluster.
@@ -56,4 +59,14 @@ class ReconcileReports:
             self._metrics.write(summaries, self._clock.now_ms())
         shown = [one for one in by_urgency(summaries)[:DETAILED] if one.status == DONE]
         histories = self._lake.histories({one.cluster: one.files_started_ms for one in shown}, NIGHTS)
-        return self._pages.publish([replace(one, history=histories.get(one.cluster, one.history)) for one in summaries])
+        told = [replace(one, history=histories.get(one.cluster, one.history)) for one in summaries]
+        forecasts = {one.cluster: self._forecast(one) for one in shown}
+        pages = self._pages.publish(told, forecasts)
+        runs = self._lake.newest_runs(None)
+        findings = self._lake.findings([run.key for run in newest_done(runs).values()])
+        self._pages.publish_index(summaries, runs, findings, self._clock.now_ms())
+        return pages
+
+    def _forecast(self, one: RunSummary) -> Forecast:
+        totals = night_totals(self._lake, one.key, one.files_started_ms)
+        return days_until_full(totals, capacity_of(totals, one.capacity_bytes, one.free_bytes))

@@ -66,13 +66,16 @@ class LakeReader:
         return self._runs(f"{mine} AND run_date > {_day(last['day'] - LOOK_BACK)}")
 
     def histories(self, before: Mapping[str, int], nights: int) -> Mapping[str, EarlierNights]:
-        """Returns totals of the last DONE runs of each cluster before an instant (ms), oldest first."""
+        """Returns the last DONE runs of each cluster before an instant (ms), oldest first."""
         earlier = self._earlier(before, nights)
         keys = [run.key for runs in earlier.values() for run in runs]
         totals = self.by_run(VERDICT_TOTALS, keys, VerdictTotal)
         pinned = self.by_run(PINNED_BYTES, keys, PinnedRow, "level = 'peer'")
+        found = self.findings([runs[0].key for runs in earlier.values() if runs])
         return {
             cluster: EarlierNights(
+                nights=tuple(run.night for run in reversed(runs)),
+                findings=found.get(cluster, ()),
                 by_reason=tuple(
                     NightTotal(run.night, run.run_id, f"{row.verdict} {row.reason}", row.files, row.bytes)
                     for run in reversed(runs)

@@ -159,10 +159,14 @@ class EarlierNights:
     Attributes:
         by_reason: one total per night and `VERDICT reason`.
         by_peer: one total per night and peer: what the peer holds, alone or together with others.
+        nights: the start of step `files` of each, ms since the epoch.
+        findings: the findings of the last of them.
     """
 
     by_reason: tuple[NightTotal, ...] = ()
     by_peer: tuple[NightTotal, ...] = ()
+    nights: tuple[int, ...] = ()
+    findings: tuple[FindingRow, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
