@@ -5,8 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from pyspark.sql import SparkSession
 
-from pipelines.files.hadoop_jvm import HadoopJvm, java_errors
-from pipelines.files.hadoop_listing import HadoopListing
+from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
 from pipelines.files.hadoop_text import write_text
 from pipelines.lake.forecast import Forecast
 from pipelines.lake.lake_records import RunRecord
@@ -95,10 +94,9 @@ class HtmlReports:
         """Returns the pages below these folders as `<folder>/<name>`, without `.html`."""
         hadoop, wanted, found = HadoopJvm.of(self._spark), set(folders), set()
         with java_errors(self._uri):
-            listing = HadoopListing(hadoop, hadoop.path(self._uri).getFileSystem(hadoop.conf))
-            there = [one.name for part in listing.pages(self._uri) for one in part if one.is_directory]
-            for folder in wanted.intersection(there):
-                names = [one.name for part in listing.pages(f"{self._uri}/{folder}") for one in part]
+            files = hadoop.path(self._uri).getFileSystem(hadoop.conf)
+            for folder in wanted.intersection(_names(hadoop, files, self._uri)):
+                names = _names(hadoop, files, f"{self._uri}/{folder}")
                 found |= {f"{folder}/{name.removesuffix('.html')}" for name in names if name.endswith(".html")}
         return found
 
@@ -117,3 +115,14 @@ def _page_name(summaries: Sequence[RunSummary]) -> str:
     """Returns the place of the page of a run, without `.html`."""
     newest = max(summaries, key=lambda one: (one.files_started_ms, one.cluster))
     return f"{FLEET if len(summaries) > 1 else newest.cluster}/{newest.run_id}"
+
+
+def _names(hadoop: HadoopJvm, files: JavaObject, uri: str) -> Sequence[str]:
+    """Returns the names in a folder, with a few calls of py4j for all of them; none of a file."""
+    if not files.isDirectory(hadoop.path(uri)):
+        return ()
+    paths = hadoop.view.org.apache.hadoop.fs.FileUtil.stat2Paths(files.listStatus(hadoop.path(uri)))
+    objects = hadoop.gateway.new_array(hadoop.view.java.lang.Object, len(paths))
+    hadoop.view.java.lang.System.arraycopy(paths, 0, objects, 0, len(paths))
+    listed = str(hadoop.view.java.util.Arrays.toString(objects))[1:-1]
+    return [path.rpartition("/")[2] for path in listed.split(", ")]
