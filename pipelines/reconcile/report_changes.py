@@ -22,7 +22,7 @@ class Changes:
     Attributes:
         night: the night before, ms since the epoch.
         sizes: the sizes that differ, largest difference first.
-        new: findings that the night before did not have.
+        new: this night's findings that are new.
         ended: findings that only the night before had.
     """
 
@@ -44,11 +44,11 @@ def changes(one: RunSummary) -> Changes | None:
         now[what] = now.get(what, 0) + total.bytes
     now |= {f"held by peer {row.peer_id}": row.bytes for row in one.holders("peer")}
     sizes = [SizeChange(what, before.get(what, 0), now.get(what, 0)) for what in sorted({*before, *now})]
-    known, still = {row.key for row in one.history.findings}, {row.key for row in one.findings}
+    still = {row.key for row in one.findings}
     return Changes(
         night,
         sorted((row for row in sizes if row.before != row.now), key=lambda row: -abs(row.now - row.before)),
-        [row for row in one.findings if row.key not in known],
+        [row for row in one.findings if row.is_new],
         [row for row in one.history.findings if row.key not in still],
     )
 

@@ -181,5 +181,6 @@ def test_changes_list_what_differs_and_nothing_else() -> None:
         "held by peer dr_west",
     }  # fmt: skip
     text = report_html([BAD], {})
-    assert f"{len(BAD.findings) - 1} new findings:" in text
+    assert "1 new finding:" in text
     assert "1 finding ended:" in text
+    assert "<li>POISON_FILE:search/" in text
