@@ -50,7 +50,7 @@ class HadoopPages:
             return FileTotals(1, int(self._files.getFileStatus(self._hadoop.path(stored.uri)).getLen()))
 
     def remove(self, stored: StoredDirectory) -> None:
-        """Removes a page.
+        """Removes a page, and the Data Docs of its night beside it.
 
         Raises:
             RefusedError: it is not in a place where `find` looks.
@@ -64,6 +64,8 @@ class HadoopPages:
                     Condition.DIRECTORY_UNKNOWN,
                     f"{stored.uri} is not below {self._root.toString()}; nothing was removed",
                 )
+            quality = f"{path.getName().removesuffix('.html')}.quality.html"
+            self._files.delete(self._hadoop.view.org.apache.hadoop.fs.Path(folder, quality), False)
             self._files.delete(path, False)
 
     def _below(self, folder: JavaObject, depth: int) -> Iterator[StoredDirectory | UntouchedEntry]:

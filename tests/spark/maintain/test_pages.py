@@ -56,6 +56,9 @@ def test_pages_expire_by_the_night_that_they_show(place: Place) -> None:
     killed.write_text("half")
     link = reports / "linked"
     link.symlink_to(reports / "a")
+    quality = [path.with_suffix(".quality.html") for path in (goes[0], stays[0])]
+    for path in quality:
+        path.write_text("<title>Data Docs</title>")
     before = place.tree()
     assert [one["kind"] for one in place.maintain(execute=False).result["expired"]] == ["page", "page"]
     assert place.tree() == before
@@ -63,6 +66,7 @@ def test_pages_expire_by_the_night_that_they_show(place: Place) -> None:
     assert {one["uri"] for one in result["expired"]} == {f"file:{path}" for path in goes}
     assert [one["uri"] for one in result["left_alone"]] == [f"file:{reports}/a/old.html"]
     assert not any(path.exists() for path in goes)
+    assert [path.exists() for path in quality] == [False, True], "Data Docs go with their page"
     assert all(path.exists() for path in (*stays, link)), [path for path in stays if not path.exists()]
     assert killed.exists(), "a night may be writing it now"
     later = place.maintain(now=NOW + 2000 * DAY).result["expired"]
