@@ -1,6 +1,7 @@
-"""Writes docs/tables.md and conf/catalog/ from the schemas, and docs/conditions.md from the names of conditions.
+"""Writes docs/tables.md, docs/conditions.md, conf/catalog/, and the page of findings that stands beside the reports.
 
-It also writes the last section of docs/findings.md from the shapes of evidence. `python -m docs.generate`; a test
+Their sources are the schemas, the names of conditions, the shapes of evidence (the last section of docs/findings.md),
+and docs/findings.md. `python -m docs.generate`; a test
 compares each file with its source.
 """
 
@@ -8,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from markdown import markdown
 from pyspark.sql.types import ArrayType, DataType, StructType
 
 from docs import catalog
@@ -32,6 +34,7 @@ an empty object, because its message says all. *Or null* means that the value ma
 every finding of this name has it.
 
 """
+FINDINGS_TEXT = Path(__file__).parents[1] / "pipelines" / "reconcile" / "templates" / "findings_text.html"
 _HEAD = """\
 # Tables
 
@@ -124,6 +127,13 @@ def _linked(text: str) -> str:
     return re.sub(r"docs/(\w+)\.md", r"the page [\1](\1.md)", text)
 
 
+def findings_text() -> str:
+    """The text of docs/findings.md as HTML; links to other pages become plain text, since only this page is there."""
+    text = CONDITIONS.with_name("findings.md").read_text(encoding="utf-8")
+    text = re.sub(r"\[([^\]]+)\]\((?!#|https?:)[^)]+\)", r"\1", text)
+    return markdown(text, extensions=["sane_lists", "tables", "fenced_code", "toc"]) + "\n"
+
+
 def tables_page() -> str:
     """The text of docs/tables.md."""
     contents = "\n".join(f"- [`{table.name}`](#{table.name}): {table.comment}" for table in TABLES)
@@ -157,3 +167,4 @@ if __name__ == "__main__":
     for name, text in catalog.FILES.items():
         (CATALOG / name).write_text(text(), encoding="utf-8")
     FINDINGS_PAGE.write_text(findings_page(FINDINGS_PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    FINDINGS_TEXT.write_text(findings_text(), encoding="utf-8")

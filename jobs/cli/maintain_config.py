@@ -23,6 +23,9 @@ class KeepSection(Section):
         default=30 * DAY_MS, description="a list, after its `not_after`; at least `list.valid_for`"
     )
     snapshots: DurationMs = Field(default=30 * DAY_MS, description="a snapshot, after the end of its capture")
+    reports: DurationMs = Field(
+        default=90 * DAY_MS, description="a page in `reports` (or `<lake>/reports`), after the start of its listing"
+    )
 
 
 class MaintainSection(Section):

@@ -87,7 +87,7 @@ GROUPS: dict[str, dict[str, JobEntry]] = {
         ),
         "maintain": JobEntry(
             "jobs.maintain",
-            "retention, compaction and vacuum of the tables, expiry of lists and snapshots",
+            "retention, compaction and vacuum of the tables, expiry of lists, snapshots and pages",
             configured=FROM_ENVIRONMENT,
         ),
     },

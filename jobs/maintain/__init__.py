@@ -1,19 +1,20 @@
-"""The job maintain: retention, compaction and vacuum of the tables, expiry of lists and snapshots."""
+"""The job maintain: retention, compaction and vacuum of the tables, expiry of lists, snapshots and pages."""
 
 from argparse import ArgumentParser, Namespace
 
 from jobs.cli.context import JobContext
 from pipelines.common.job_result import JobResult
 
-HELP = "retention, compaction and vacuum of the tables, expiry of lists and snapshots"
+HELP = "retention, compaction and vacuum of the tables, expiry of lists, snapshots and pages"
 NEEDS_SPARK = True
 DESCRIPTION = """\
 Keeps walsafe's own output from growing forever; it never touches a file of HBase. Without --execute it is a
 rehearsal: it says what would go and writes nothing.
 
 Nights past their time leave the tables, nights of many small files are merged, and files that no reader can need any
-more are removed. Expired lists, snapshots and hidden folders of dead runs go where the configuration (section
-maintain) says where they are. The newest nights of every cluster stay, and every run with files in quarantine.
+more are removed. Expired pages go, and expired lists, snapshots and hidden folders of dead runs go where the
+configuration (section maintain) says where they are. The newest nights of every cluster stay, and every run with
+files in quarantine.
 
 examples:
   ./spark-submit.sh maintain --lake /walsafe/lake --config prod-a.yaml

@@ -1,4 +1,4 @@
-"""Wires maintain: the only job that may remove rows, lists and snapshots."""
+"""Wires maintain: the only job that may remove rows, lists, snapshots and pages."""
 
 import re
 from functools import partial
@@ -15,12 +15,13 @@ from pipelines.lake.retention import LIST, SNAPSHOT, RetentionPolicy
 from pipelines.maintain.expiry import SECOND_LOOKS, HadoopDirectories
 from pipelines.maintain.kept_runs import KeptRuns
 from pipelines.maintain.maintain import MaintainPorts, MaintainRequest, maintain
+from pipelines.maintain.pages import HadoopPages
 from schemas.registry import TABLES
 from schemas.wal_verdicts import WAL_VERDICTS
 
 
 def run_maintain(context: JobContext, config: Config, lake: str, *, execute: bool) -> JobResult:
-    """Maintain a lake, and the lists and snapshots that the configuration names.
+    """Maintain a lake, its pages, and the lists and snapshots that the configuration names.
 
     Raises:
         UsageError: the configuration contradicts itself, or the lake does not exist.
@@ -35,17 +36,21 @@ def run_maintain(context: JobContext, config: Config, lake: str, *, execute: boo
         (config.maintain.snapshots, SNAPSHOT),
         (f"{lake}/{SECOND_LOOKS_FOLDER}", SECOND_LOOKS),
     )
+    reports = config.reports or f"{lake}/reports"
     ports = MaintainPorts(
         clock=context.clock,
         reader=KeptRuns(spark, lake),
         keeper=LakeMaintenance(spark, lake),
-        directories=[(uri, partial(HadoopDirectories, hadoop, uri, kind)) for uri, kind in folders if uri],
+        directories=[
+            *((uri, partial(HadoopDirectories, hadoop, uri, kind)) for uri, kind in folders if uri),
+            (reports, partial(HadoopPages, hadoop, reports)),
+        ],
     )
     return maintain(MaintainRequest(TABLES, policy, execute), ports)
 
 
 def retention_policy(config: Config) -> RetentionPolicy:
-    """Returns the retention of each table, of lists and of snapshots.
+    """Returns the retention of each table, of lists, snapshots and pages.
 
     Raises:
         UsageError: an unknown table, or a retention shorter than the validity of lists.
@@ -68,6 +73,7 @@ def retention_policy(config: Config) -> RetentionPolicy:
         tables_ms=tables_ms,
         lists_ms=keep.lists,
         snapshots_ms=keep.snapshots,
+        reports_ms=keep.reports,
         compact_from=section.compact_from,
         grace_ms=section.vacuum_grace,
         # findings compare tonight with this many nights; one more in case the newest run was repeated and failed

@@ -1,12 +1,15 @@
-"""Wires the reports of a run: the HTML page with its curves, and what the metrics of a failed run need."""
+"""Wires the reports of a run: the HTML page with its curves, the index of all clusters, and what metrics need."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from jobs.cli.context import JobContext
+from pipelines.lake.forecast import Forecast, capacity_of, days_until_full, night_totals
 from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_summary import DONE, RunSummary
-from pipelines.reconcile.report import DETAILED, HtmlReports, by_urgency
+from pipelines.reconcile.report import DETAILED, by_urgency
+from pipelines.reconcile.report_files import HtmlReports
+from pipelines.reconcile.report_index import newest_done
 from pipelines.reconcile.text import cluster_object
 
 NIGHTS = 30
@@ -32,7 +35,7 @@ class ReconcileReports:
         self._context.failed_clusters = [cluster_object(one) for one in summaries]
 
     def publish(self, summaries: Sequence[RunSummary]) -> Mapping[str, str]:
-        """Write the page of the run.
+        """Write the page of the run, and the pages of the whole lake.
 
         Returns:
             The URI of the page, by cluster.
@@ -42,4 +45,14 @@ class ReconcileReports:
         """
         shown = [one for one in by_urgency(summaries)[:DETAILED] if one.status == DONE]
         histories = self._lake.histories({one.cluster: one.files_started_ms for one in shown}, NIGHTS)
-        return self._pages.publish([replace(one, history=histories.get(one.cluster, one.history)) for one in summaries])
+        told = [replace(one, history=histories.get(one.cluster, one.history)) for one in summaries]
+        forecasts = {one.cluster: self._forecast(one) for one in shown}
+        pages = self._pages.publish(told, forecasts)
+        runs = self._lake.newest_runs(None)
+        findings = self._lake.findings([run.key for run in newest_done(runs).values()])
+        self._pages.publish_index(summaries, runs, findings, self._context.clock.now_ms())
+        return pages
+
+    def _forecast(self, one: RunSummary) -> Forecast:
+        totals = night_totals(self._lake, one.key, one.files_started_ms)
+        return days_until_full(totals, capacity_of(totals, one.capacity_bytes, one.free_bytes))

@@ -12,7 +12,8 @@ from pipelines.common.errors import UnavailableError
 def write_text(spark: SparkSession, uri: str, text: str) -> None:
     """Writes a temporary file in the same directory, then renames it; this replaces an older file of that name.
 
-    It uses `FileContext`, whose rename can replace a file in one step; `FileSystem.rename` would refuse.
+    It uses `FileContext`, whose rename can replace a file in one step; `FileSystem.rename` would refuse. On the local
+    disk, `FileContext` removes the older file first, and writes a `.crc` file; the raw file system does neither.
 
     Args:
         spark: the session whose JVM and Hadoop configuration are used.
@@ -28,12 +29,18 @@ def write_text(spark: SparkSession, uri: str, text: str) -> None:
         target = jvm.org.apache.hadoop.fs.Path(uri)
         files = target.getFileSystem(conf)
         target = files.makeQualified(target)
+        raw = files.getRaw() if target.toUri().getScheme() == "file" else None
         temporary = jvm.org.apache.hadoop.fs.Path(target.getParent(), f".{target.getName()}.{uuid.uuid4().hex}")
-        out = files.create(temporary, True)
+        out = (raw or files).create(temporary, True)
         try:
             out.write(bytearray(text.encode("utf-8")))
         finally:
             out.close()
+        if raw is not None:
+            raw.delete(jvm.org.apache.hadoop.fs.Path(target.getParent(), f".{target.getName()}.crc"), False)
+            if not raw.rename(temporary, target):
+                raise UnavailableError(f"{uri} cannot be written: it cannot be renamed; check the path and try again")
+            return
         rename = jvm.org.apache.hadoop.fs.Options.Rename
         options = context._gateway.new_array(rename, 1)
         options[0] = rename.OVERWRITE

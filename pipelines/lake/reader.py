@@ -66,13 +66,16 @@ class LakeReader:
         return self._runs(f"{mine} AND run_date > {_day(last['day'] - LOOK_BACK)}")
 
     def histories(self, before: Mapping[str, int], nights: int) -> Mapping[str, EarlierNights]:
-        """Returns totals of the last DONE runs of each cluster before an instant (ms), oldest first."""
+        """Returns the last DONE runs of each cluster before an instant (ms), oldest first."""
         earlier = self._earlier(before, nights)
         keys = [run.key for runs in earlier.values() for run in runs]
         totals = self.by_run(VERDICT_TOTALS, keys, VerdictTotal)
         pinned = self.by_run(PINNED_BYTES, keys, PinnedRow, "level = 'peer'")
+        found = self.findings([runs[0].key for runs in earlier.values() if runs])
         return {
             cluster: EarlierNights(
+                nights=tuple(run.night for run in reversed(runs)),
+                findings=found.get(cluster, ()),
                 by_reason=tuple(
                     NightTotal(run.night, run.run_id, f"{row.verdict} {row.reason}", row.files, row.bytes)
                     for run in reversed(runs)
@@ -122,9 +125,13 @@ class LakeReader:
         )
         return {row["key"]: (row["first_seen"], row["nights"]) for row in self._ask.rows(query)}
 
-    def recent(self, table: Table, kind: type[_V], cluster: str, last: date) -> Sequence[tuple[str, _V]]:
-        """Returns the run id and the values of each row of a cluster of the `LOOK_BACK` that ends with a date."""
-        return [(key.run_id, value) for key, value in self.values(table, kind, _recent(cluster, last))]
+    def recent(self, table: Table, kind: type[_V], cluster: str, last: date) -> Sequence[tuple[RunKey, _V]]:
+        """Returns the run and the values of each row of a cluster of the `LOOK_BACK` that ends with a date."""
+        return list(self.values(table, kind, _recent(cluster, last)))
+
+    def ask(self, query: Query) -> list[Row]:
+        """Answers any query; its condition names partitions."""
+        return self._ask.rows(query)
 
     def queues(self, runs: Collection[RunKey]) -> Mapping[str, tuple[QueueOffsetRow, ...]]:
         """Returns rows of `queue_offsets` by cluster."""

@@ -21,7 +21,7 @@ MOST_COMPACTED_PARTITIONS = 100
 LEFTOVER_MS = 7 * DAY_MS
 """Hidden folders of runs that died are removed if nothing in them has changed for this time."""
 
-LIST, SNAPSHOT, LEFTOVER = "list", "snapshot", "leftover"
+LIST, SNAPSHOT, PAGE, LEFTOVER = "list", "snapshot", "page", "leftover"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,7 @@ class RetentionPolicy:
         tables_ms: by table name, counted from the end of the UTC day `run_date`.
         lists_ms: counted from the list's `not_after`.
         snapshots_ms: counted from the end of the capture.
+        reports_ms: of a page, counted from the start of step `files`.
         compact_from: minimum number of small files for which a partition is compacted.
         grace_ms: grace period of VACUUM; None = the table's own setting, by default a week.
         nights: number of the newest nights of each cluster that are kept at any age, for comparisons with the past.
@@ -40,6 +41,7 @@ class RetentionPolicy:
     tables_ms: Mapping[str, int]
     lists_ms: int
     snapshots_ms: int
+    reports_ms: int
     compact_from: int
     grace_ms: int | None
     nights: int
@@ -120,13 +122,15 @@ class NeededRuns:
 
 @dataclass(frozen=True, slots=True)
 class StoredDirectory:
-    """A directory that is a list, a snapshot, or a hidden leftover of a run that died.
+    """A directory that is a list, a snapshot, or a hidden leftover of a run that died; or the file of a page.
 
     Attributes:
-        kind: LIST, SNAPSHOT or LEFTOVER.
-        uri: the directory.
-        since: the instant from which its age counts: `not_after`, the end of the capture, or the last change.
+        kind: LIST, SNAPSHOT, PAGE or LEFTOVER.
+        uri: the directory or file.
+        since: the instant from which its age counts: `not_after`, the end of the capture, the start of step `files`, or
+            the last change.
         names: relative names of all files that belong to it; hidden files belong to it as well.
+        shows: the (cluster, run_id) of each run of a page.
     """
 
     kind: str
@@ -136,6 +140,7 @@ class StoredDirectory:
     run_id: str | None = None
     snapshot_sha256: str | None = None
     names: frozenset[str] = frozenset()
+    shows: frozenset[tuple[str, str]] = frozenset()
 
 
 def first_kept(now: int, keep_ms: int) -> date:
@@ -205,11 +210,16 @@ def files_after(partition: NightPartition) -> int:
 
 def why_stays(stored: StoredDirectory, policy: RetentionPolicy, needed: NeededRuns, now: int) -> str | None:
     """Returns why a directory must stay, or None if it is removed."""
-    keep_ms = {LIST: policy.lists_ms, SNAPSHOT: policy.snapshots_ms, LEFTOVER: LEFTOVER_MS}[stored.kind]
+    keep_ms = {
+        LIST: policy.lists_ms,
+        SNAPSHOT: policy.snapshots_ms,
+        PAGE: policy.reports_ms,
+        LEFTOVER: LEFTOVER_MS,
+    }[stored.kind]
     if now < stored.since + keep_ms:
         return "not old enough"
     for run in needed.runs:
-        if run.cluster == stored.cluster and _is_of(stored, run):
+        if (run.cluster, run.run_id) in stored.shows or (run.cluster == stored.cluster and _is_of(stored, run)):
             return run.why
     return None
 

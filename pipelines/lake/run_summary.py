@@ -159,10 +159,14 @@ class EarlierNights:
     Attributes:
         by_reason: one total per night and `VERDICT reason`.
         by_peer: one total per night and peer: what the peer holds, alone or together with others.
+        nights: the start of step `files` of each, ms since the epoch.
+        findings: the findings of the last of them.
     """
 
     by_reason: tuple[NightTotal, ...] = ()
     by_peer: tuple[NightTotal, ...] = ()
+    nights: tuple[int, ...] = ()
+    findings: tuple[FindingRow, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +182,8 @@ class RunSummary:
         list_uri: directory of the delete-safe list; None if there is no list.
         history: earlier nights, for curves.
         condition: the name of `reason` if the run was refused.
+        capacity_bytes: bytes that oldWALs and the quarantine may take together, by the configuration.
+        free_bytes: bytes of files that the file system could still take when it was captured.
     """
 
     cluster: str
@@ -195,6 +201,8 @@ class RunSummary:
     lake_uri: str | None = None
     history: EarlierNights = EarlierNights()
     condition: Condition | None = None
+    capacity_bytes: int | None = None
+    free_bytes: int | None = None
 
     @property
     def key(self) -> RunKey:

@@ -1,7 +1,7 @@
-"""The maintain job: retention, compaction and vacuum of the tables, expiry of lists and snapshots.
+"""The maintain job: retention, compaction and vacuum of the tables, expiry of lists, snapshots and pages.
 
 A rehearsal runs the same checks and changes nothing. A step that fails is reported, and the other tables and folders
-are still maintained. If the needed runs cannot be read, no night, list or snapshot is removed.
+are still maintained. If the needed runs cannot be read, no night, list, snapshot or page is removed.
 """
 
 import logging
@@ -28,8 +28,7 @@ from pipelines.lake.retention import (
     to_compact,
     why_stays,
 )
-from pipelines.maintain.expiry import HadoopDirectories
-from pipelines.maintain.found_directories import UntouchedEntry
+from pipelines.maintain.found_directories import ExpiringFolder, UntouchedEntry
 from pipelines.maintain.kept_runs import KeptRuns
 from pipelines.maintain.text import maintain_text
 from schemas.table import Table
@@ -59,13 +58,13 @@ class MaintainPorts:
     """The ports that maintain works through.
 
     Attributes:
-        directories: the URI of each configured folder of lists or snapshots, with a function that opens the folder.
+        directories: the URI of each folder of lists, snapshots or pages, with a function that opens the folder.
     """
 
     clock: Clock
     reader: KeptRuns
     keeper: LakeMaintenance
-    directories: Sequence[tuple[str, Callable[[], HadoopDirectories]]] = ()
+    directories: Sequence[tuple[str, Callable[[], ExpiringFolder]]] = ()
 
 
 def maintain(request: MaintainRequest, ports: MaintainPorts) -> JobResult:
@@ -195,8 +194,8 @@ class _Work:
         story["removed"] = {"files": removable.files, "bytes": removable.bytes}
         self._freed += removable
 
-    def expire(self, uri: str, opened: Callable[[], HadoopDirectories]) -> None:
-        """Removes the expired directories below one folder, oldest first."""
+    def expire(self, uri: str, opened: Callable[[], ExpiringFolder]) -> None:
+        """Removes the expired entries below one folder, oldest first."""
         needed = self.needed
         directories = self.tried(uri, opened)
         found = directories and self.tried(uri, directories.find)
@@ -209,7 +208,7 @@ class _Work:
             if why_stays(stored, self._policy, needed, self._now) is None:
                 self.tried(stored.uri, partial(self._remove, stored, directories))
 
-    def _remove(self, stored: StoredDirectory, directories: HadoopDirectories) -> None:
+    def _remove(self, stored: StoredDirectory, directories: ExpiringFolder) -> None:
         size = directories.measure(stored)
         if isinstance(size, UntouchedEntry):
             self._left_alone.append(size)

@@ -51,16 +51,20 @@ def _table(table: Json, *, done: bool) -> Iterator[str]:
 
 def _directories(result: Json, *, done: bool) -> Iterator[str]:
     expired: Sequence[Json] = result["expired"]
-    for kind, words in (("list", "list"), ("snapshot", "snapshot"), ("leftover", "left-over folder")):
+    for kind, words in (("list", "list"), ("snapshot", "snapshot"), ("page", "page"), ("leftover", "left-over entry")):
         mine = [one for one in expired if one["kind"] == kind]
         if not mine:
             continue
         size = human_bytes(sum(one["bytes"] for one in mine))
-        yield f"{_verb('Removes', 'Removed', done)} {human_count(len(mine), words)}, {size}:"
+        yield f"{_verb('Removes', 'Removed', done)} {_entries(len(mine), words)}, {size}:"
         yield from _some([f"  {one['uri']} ({one['since'][:10]}, {human_bytes(one['bytes'])})" for one in mine])
     if result["left_alone"]:
-        yield f"Left alone: {human_count(len(result['left_alone']), 'other entry').replace('entrys', 'entries')}:"
+        yield f"Left alone: {_entries(len(result['left_alone']), 'other entry')}:"
         yield from _some([f"  {one['uri']}: {one['why']}" for one in result["left_alone"]])
+
+
+def _entries(number: int, words: str) -> str:
+    return human_count(number, words).replace("entrys", "entries")
 
 
 def _some(lines: Sequence[str]) -> Iterator[str]:

@@ -16,6 +16,9 @@ from pipelines.common.instants import format_instant
 PALETTE = ("#0072B2", "#E69F00", "#CC79A7", "#56B4E9", "#D55E00", "#8C6BB1", "#999999")
 DELETABLE_COLOUR = "#009E73"
 INK, GRID = "#2b3440", "#dfe4ea"
+"""Colours of text and of lines on paper."""
+_THEME = {INK: "var(--soft)", GRID: "var(--line)"}
+"""In the page, a variable of style.css, which follows the colour scheme, replaces each of these colours."""
 SERIES = len(PALETTE)
 """Maximum number of curves in one chart; the smallest are summed into the last, so the chart stays readable."""
 OTHERS = "others"
@@ -161,4 +164,22 @@ def _svg(figure: Any, title: str, description: str) -> Markup:  # noqa: ANN401 -
     )
     body = re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index(">") + 1 :], flags=re.DOTALL)
     body = re.sub(r'<g id="[^"]*"', "<g", body)  # the ids repeat in every chart; nothing refers to them
+    for colour, variable in _THEME.items():
+        body = body.replace(colour, variable)
     return Markup(head + re.sub(r"font:\s*([\d.]+)px [^;\"]*", r"font-size: \1px", body))  # noqa: S704 - our own SVG
+
+
+def trend(values: Sequence[tuple[int, int]], description: str) -> Markup:
+    """Draws a line without axes through (ms since the epoch, bytes), oldest first; empty below two values."""
+    if len(values) < 2:
+        return Markup()
+    first, last = values[0][0], values[-1][0]
+    most = max(size for _, size in values) or 1
+    points = " ".join(
+        f"{1 + 130 * (at - first) / ((last - first) or 1):.1f},{32 - 30 * size / most:.1f}" for at, size in values
+    )
+    drawn = Markup(
+        '<svg class="trend" role="img" viewBox="0 0 132 34" preserveAspectRatio="none"><title>{}</title>'
+        '<polyline stroke="{}" points="{}"/></svg>'
+    )
+    return drawn.format(description, PALETTE[0], points)

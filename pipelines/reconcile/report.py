@@ -1,46 +1,49 @@
-"""Renders one self-contained HTML page for each run, without network or script (docs/report.md)."""
+"""Renders one self-contained HTML page for each run, which needs no network (docs/report.md)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib.resources import files
 
-from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
-from pyspark.sql import SparkSession
 
-from pipelines.common.human import human_bytes, human_count, human_duration, human_instant
-from pipelines.common.version import VERSION
-from pipelines.decide.reason_texts import REASON_TEXTS
-from pipelines.files.hadoop_text import write_text
+from pipelines.common.human import human_bytes, human_count, human_instant
+from pipelines.lake.findings import ERROR, INFO, WARNING
+from pipelines.lake.forecast import Forecast
 from pipelines.lake.run_summary import DELETABLE, DONE, HELD, FindingRow, NightTotal, PinnedRow, RunSummary
 from pipelines.reconcile.charts import DELETABLE_COLOUR, OTHERS, PALETTE, Curves, bars, lines, stacked
 from pipelines.reconcile.pause import PAUSED, Pause, pause_of_summary
+from pipelines.reconcile.report_changes import Changes, changes
+from pipelines.reconcile.report_templates import page
+from pipelines.reconcile.rows import exit_code
 
 DETAILED = 20
 """Number of clusters that a page shows in full; the other clusters of a fleet are only in its overview."""
-_FINDINGS, _QUEUES, _PEERS, _NAMED = 50, 15, 30, 5
+ROWS, FEWEST_ROWS = 2000, 100
+"""Number of rows of each table in a page of one cluster, and of each of `DETAILED` clusters."""
+_NAMED = 5
 
 
-def report_html(summaries: Sequence[RunSummary]) -> str:
+def report_html(summaries: Sequence[RunSummary], forecasts: Mapping[str, Forecast]) -> str:
     """Renders the page of a run.
 
     Args:
         summaries: the clusters of the run, at least one.
+        forecasts: when the disk is full, by cluster.
     """
     ordered = by_urgency(summaries)
     one = ordered[0]
     title = f"walsafe · {one.cluster} · {human_instant(one.files_started_ms)}"
     if len(ordered) > 1:
         title = f"walsafe · {len(ordered)} clusters · {human_instant(max(s.files_started_ms for s in ordered))}"
-    return _template().render(
+    shown = ordered[:DETAILED]
+    rows = max(FEWEST_ROWS, ROWS // len(shown))
+    return page(
+        "report.html",
         title=title,
-        version=VERSION,
         clusters=ordered,
-        detailed=DETAILED,
         lead=_fleet_lead(ordered),
+        exit_code=exit_code([one.exit_code for one in ordered]),
         paused={one.cluster for one in ordered if _pause(one)},
-        pages=[_page(summary) for summary in ordered[:DETAILED]],
+        pages=[_page(summary, rows, forecasts.get(summary.cluster)) for summary in shown],
     )
 
 
@@ -52,32 +55,6 @@ def by_urgency(summaries: Sequence[RunSummary]) -> list[RunSummary]:
         return one.status == DONE, -errors, -one.total(HELD)[1], one.cluster
 
     return sorted(summaries, key=urgency)
-
-
-class HtmlReports:
-    """Writes the pages: `<uri>/<cluster>/<run_id>.html`, or `<uri>/fleet/<run_id>.html` for several clusters."""
-
-    def __init__(self, spark: SparkSession, uri: str) -> None:
-        self._spark = spark
-        self._uri = uri.rstrip("/")
-
-    def publish(self, summaries: Sequence[RunSummary]) -> Mapping[str, str]:
-        """Writes the page of a run.
-
-        Returns:
-            The URI of each cluster's page, by cluster.
-
-        Raises:
-            UnavailableError: the file system failed to write it.
-        """
-        if not summaries:
-            return {}
-        fleet = len(summaries) > 1
-        first = by_urgency(summaries)[0]
-        newest = max(summaries, key=lambda one: (one.files_started_ms, one.cluster))
-        uri = f"{self._uri}/fleet/{newest.run_id}.html" if fleet else f"{self._uri}/{first.cluster}/{first.run_id}.html"
-        write_text(self._spark, uri, report_html(summaries))
-        return {one.cluster: f"{uri}#cluster-{one.cluster}" if fleet else uri for one in summaries}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +69,18 @@ class _Page:
     peers: Sequence[PinnedRow]
     queues: Sequence[PinnedRow]
     findings: Sequence[FindingRow]
-    more_findings: int
-    open_findings: int
+    findings_words: str
+    remedies: Mapping[str, str | None]
+    all_peers: int
+    all_queues: int
+    changes: Changes | None
+    forecast: Forecast | None
     nights_chart: Markup | None
     peers_chart: Markup | None
     reasons_chart: Markup | None
 
 
-def _page(one: RunSummary) -> _Page:
+def _page(one: RunSummary, rows: int, forecast: Forecast | None) -> _Page:
     by_reason = _with_tonight(
         one, one.history.by_reason, [(f"{row.verdict} {row.reason}", row.files, row.bytes) for row in one.totals]
     )
@@ -109,7 +90,8 @@ def _page(one: RunSummary) -> _Page:
         [(f"peer {row.peer_id}", row.files, row.bytes) for row in one.holders("peer")],
         "peer ",
     )
-    reasons, peers = _curves(by_reason).biggest(), _curves(by_peer).biggest()
+    nights = (*one.history.nights, one.files_started_ms)
+    reasons, peers = _curves(nights, by_reason).biggest(), _curves(nights, by_peer).biggest()
     name = one.cluster
     return _Page(
         summary=replace(one, totals=tuple(sorted(one.totals, key=lambda row: (row.verdict, -row.bytes)))),
@@ -117,11 +99,15 @@ def _page(one: RunSummary) -> _Page:
         lead=_lead(one),
         deletable=one.total(DELETABLE),
         held=one.total(HELD),
-        peers=one.holders("peer")[:_PEERS],
-        queues=one.holders("queue")[:_QUEUES],
-        findings=one.findings[:_FINDINGS],
-        more_findings=max(0, len(one.findings) - _FINDINGS),
-        open_findings=sum(1 for row in one.findings if not row.acknowledged and row.severity != "info"),
+        peers=one.holders("peer")[:rows],
+        queues=one.holders("queue")[:rows],
+        findings=one.findings[:rows],
+        findings_words=findings_words(one.findings),
+        remedies={row.peer_id: row.remedy for row in one.holders("peer")},
+        all_peers=len(one.holders("peer")),
+        all_queues=len(one.holders("queue")),
+        changes=changes(one),
+        forecast=forecast,
         nights_chart=stacked(reasons, f"{name}: bytes under oldWALs by night and reason", _colours(reasons.bytes_of))
         if len(reasons.nights) > 1
         else None,
@@ -147,6 +133,19 @@ def _pause(one: RunSummary) -> Pause | None:
     return pause_of_summary(one) if one.status == DONE else None
 
 
+def findings_words(findings: Sequence[FindingRow]) -> str:
+    """Returns how many findings of each kind there are: `2 errors, 1 for information; 1 new`."""
+    nouns = {ERROR: "error", WARNING: "warning"}
+    kinds = [(severity, sum(row.severity == severity for row in findings)) for severity in (ERROR, WARNING)]
+    parts = [human_count(number, nouns[severity]) for severity, number in kinds if number]
+    told = sum(row.severity == INFO for row in findings)
+    parts += [f"{told:,} for information"] if told else []
+    new, accepted = sum(row.is_new for row in findings), sum(row.acknowledged for row in findings)
+    states = [f"; {new:,} new"] if new else []
+    states += [f"; {accepted:,} acknowledged"] if accepted else []
+    return f"{', '.join(parts)}{''.join(states)}"
+
+
 def _lead(one: RunSummary) -> str:
     """Returns the headline of a cluster: how much may be deleted, and the peer that holds most."""
     if one.status != DONE:
@@ -154,7 +153,13 @@ def _lead(one: RunSummary) -> str:
     (_, deletable), (_, held), peers = one.total(DELETABLE), one.total(HELD), one.holders("peer")
     if not deletable + held:
         return "There is nothing under oldWALs."
-    text = f"{human_bytes(deletable)} of {human_bytes(deletable + held)} under oldWALs may be deleted."
+    text = f"{human_bytes(deletable)} of {human_bytes(deletable + held)} under oldWALs "
+    if _pause(one):
+        text += "are delete-safe, but clean and purge touch no file while the clean-up is paused."
+    elif one.list_uri is None:
+        text += "are delete-safe, but this run wrote no list."
+    else:
+        text += "may be deleted."
     if peers and peers[0].bytes:
         text += f" Peer {peers[0].peer_id} holds {human_bytes(peers[0].bytes)} of the rest"
         text += f"; to free {human_bytes(peers[0].freed_bytes)}: {peers[0].remedy}." if peers[0].remedy else "."
@@ -162,13 +167,17 @@ def _lead(one: RunSummary) -> str:
 
 
 def _fleet_lead(summaries: Sequence[RunSummary]) -> str:
-    deletable = sum(one.total(DELETABLE)[1] for one in summaries)
+    paused = [one for one in summaries if _pause(one)]
+    waiting = sum(one.total(DELETABLE)[1] for one in paused)
+    deletable = sum(one.total(DELETABLE)[1] for one in summaries) - waiting
     every = sum(one.total()[1] for one in summaries)
     undone = sum(1 for one in summaries if one.status != DONE)
     refused = f" {human_count(undone, 'cluster')} refused." if undone else ""
-    paused = [one.cluster for one in summaries if _pause(one)]
-    first = f"{PAUSED} in {_names(paused)}. " if paused else ""
-    return f"{first}{human_bytes(deletable)} of {human_bytes(every)} under oldWALs may be deleted.{refused}"
+    text = f"{human_bytes(deletable)} of {human_bytes(every)} under oldWALs may be deleted.{refused}"
+    if not paused:
+        return text
+    names = _names([one.cluster for one in paused])
+    return f"{PAUSED} in {names}. {text} {human_bytes(waiting)} more are delete-safe where the clean-up is paused."
 
 
 def _names(clusters: Sequence[str]) -> str:
@@ -183,13 +192,14 @@ def _with_tonight(
     return [*earlier, *(NightTotal(one.files_started_ms, one.run_id, *values) for values in tonight)]
 
 
-def _curves(points: Sequence[NightTotal]) -> Curves:
-    nights = tuple(sorted({point.files_started_ms for point in points}))
+def _curves(nights: Sequence[int], points: Sequence[NightTotal]) -> Curves:
     sums: dict[str, dict[int, int]] = {}
     for point in points:
         of_group = sums.setdefault(point.group, {})
         of_group[point.files_started_ms] = of_group.get(point.files_started_ms, 0) + point.bytes
-    return Curves(nights, {group: tuple(values.get(night, 0) for night in nights) for group, values in sums.items()})
+    return Curves(
+        tuple(nights), {group: tuple(values.get(night, 0) for night in nights) for group, values in sums.items()}
+    )
 
 
 def _colours(groups: Mapping[str, object]) -> Mapping[str, str]:
@@ -200,15 +210,3 @@ def _colours(groups: Mapping[str, object]) -> Mapping[str, str]:
     chosen = {group: PALETTE[place % (len(PALETTE) - 1)] for place, group in enumerate(held)}
     chosen |= {group: greens[min(place, len(greens) - 1)] for place, group in enumerate(free)}
     return chosen | {OTHERS: PALETTE[-1]}
-
-
-@cache
-def _template() -> Template:
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["bytes"] = human_bytes
-    environment.filters["count"] = human_count
-    environment.filters["duration"] = human_duration
-    environment.filters["instant"] = human_instant
-    environment.filters["meaning"] = lambda reason: REASON_TEXTS[reason].why if reason in REASON_TEXTS else ""
-    source = files("pipelines.reconcile").joinpath("templates").joinpath("report.html").read_text(encoding="utf-8")
-    return environment.from_string(source)

@@ -234,11 +234,26 @@ def test_the_page_of_a_run_is_published(lake_uri: str, spark: SparkSession, tmp_
     text = Path(page.removeprefix("file:")).read_text(encoding="utf-8")
     assert page.endswith("pages/prod-a/night-9.html")
     assert "prod-a: bytes held by night and peer" in text, "the curves come from the lake"
+    shown = tmp_path / "pages"
+    assert 'url=night-9.html"' in (shown / "prod-a" / "latest.html").read_text(encoding="utf-8")
+    index = (shown / "index.html").read_text(encoding="utf-8")
+    assert 'href="prod-a/latest.html"' in index
+    assert 'href="prod-a/night-9.html"' in index
+    assert "Refused: order of steps" in index, "of the other cluster, which this run did not have"
+    reports.publish([replace(one, run_id="night-7", files_started_ms=LAST - 2 * DAY)])
+    assert 'url=night-9.html"' in (shown / "prod-a" / "latest.html").read_text(encoding="utf-8"), "a repeated old night"
+    (shown / ".index.html.crc").write_text("of an older walsafe")
     pages = reports.publish([one, replace(one, cluster="prod-b", status="REFUSED", reason="order")])
     assert [uri.rpartition("/")[2] for uri in pages.values()] == [
         "night-9.html#cluster-prod-a",
         "night-9.html#cluster-prod-b",
     ]
+    assert 'url=../fleet/night-9.html#cluster-prod-a"' in (shown / "prod-a" / "latest.html").read_text(encoding="utf-8")
+    names = {str(path.relative_to(shown)) for path in shown.rglob("*") if path.is_file()}
+    assert names == {
+        "index.html", "findings.html", "prod-a/night-9.html", "prod-a/night-7.html", "prod-a/latest.html",
+        "fleet/night-9.html",
+    }, "and no .crc file"  # fmt: skip
 
 
 def test_job_answers_in_json_and_exits_with_2_when_unsure(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.generate import CONDITIONS, FINDINGS_PAGE, conditions_page, findings_page
+from docs.generate import CONDITIONS, FINDINGS_PAGE, FINDINGS_TEXT, conditions_page, findings_page, findings_text
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, SnapshotError, UnavailableError, UsageError, WalsafeError
 from pipelines.common.finding_evidence import EVIDENCE, TYPES, evidence_fault
@@ -132,3 +132,11 @@ def test_an_error_keeps_its_condition_on_its_way_from_a_task(error: WalsafeError
 def test_a_refusal_cannot_be_made_without_a_condition() -> None:
     with pytest.raises(TypeError):
         RefusedError("no")  # type: ignore[call-arg, arg-type]
+
+
+def test_the_page_beside_the_reports_is_generated_from_the_findings() -> None:
+    text = FINDINGS_TEXT.read_text(encoding="utf-8")
+    assert text == findings_text(), "run: python -m docs.generate"
+    for code in FINDINGS:
+        assert f'<h3 id="{code.lower()}">' in text
+    assert set(re.findall(r'href="([^#"]*)', text)) == {""}, "it links to nothing but itself"

@@ -36,7 +36,7 @@ from schemas.registry import TABLES
 
 NOW = 1_790_000_000_000
 TODAY = datetime.fromtimestamp(NOW // 1000, timezone.utc).date()
-POLICY = RetentionPolicy({}, 30 * DAY_MS, 20 * DAY_MS, 4, None, 4)
+POLICY = RetentionPolicy({}, 30 * DAY_MS, 20 * DAY_MS, 90 * DAY_MS, 4, None, 4)
 
 days = st.integers(0, 400).map(lambda ago: TODAY - timedelta(days=ago))
 instants = st.integers(NOW - 400 * DAY_MS, NOW)

@@ -7,6 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from pipelines.lake.forecast import Forecast
 from pipelines.lake.run_summary import EarlierNights, FindingRow, NightTotal, PinnedRow, RunSummary, VerdictTotal
 from pipelines.reconcile.charts import OTHERS, SERIES, Curves
 from pipelines.reconcile.report import DETAILED, by_urgency, report_html
@@ -36,6 +37,7 @@ ONE = RunSummary(
     history=EarlierNights(
         by_reason=tuple(NightTotal(NOW - n * DAY, f"n{n}", "HELD PENDING", 5, n * GIB) for n in (2, 1)),
         by_peer=tuple(NightTotal(NOW - n * DAY, f"n{n}", EVIL, 5, n * GIB) for n in (2, 1)),
+        nights=(NOW - 2 * DAY, NOW - DAY),
     ),
 )  # fmt: skip
 
@@ -61,25 +63,26 @@ class Page(HTMLParser):
 
 
 def test_names_from_the_cluster_never_become_markup() -> None:
-    page = Page(report_html([ONE]))
-    assert "script" not in page.tags
+    page = Page(report_html([ONE], {}))
+    assert page.tags.count("script") == 1, "only our own"
     assert EVIL in page.words
 
 
-def test_nothing_is_fetched_and_nothing_runs() -> None:
-    page = Page(report_html([ONE]))
+def test_nothing_is_fetched_and_links_lead_to_pages_beside_it() -> None:
+    page = Page(report_html([ONE], {}))
     loads = {"src", "action", "onclick", "onload", "data", "poster"}
     assert not {name for name, _ in page.attributes} & loads
     hrefs = [value for name, value in page.attributes if name in {"href", "xlink:href"}]
-    assert all(value and value.startswith("#") for value in hrefs), hrefs
+    assert all(value and value.startswith(("#", "../index.html", "../findings.html#")) for value in hrefs), hrefs
+    assert "../findings.html#poison_file" in hrefs
     assert not {"link", "iframe", "object", "img"} & set(page.tags)
-    assert "@import" not in report_html([ONE])
-    assert not re.search(r"url\((?!#)", report_html([ONE]))
+    assert "@import" not in report_html([ONE], {})
+    assert not re.search(r"url\((?!#)", report_html([ONE], {}))
 
 
 @pytest.mark.promise("report-says-holders-and-remedies")
 def test_it_says_what_a_person_came_for() -> None:
-    words = " ".join(Page(report_html([ONE])).words.split())
+    words = " ".join(Page(report_html([ONE], {})).words.split())
     assert "30.0 GiB of 100.0 GiB under oldWALs may be deleted" in words
     assert "Peer 2 holds 70.0 GiB of the rest; to free 69.0 GiB: enable it." in words
     assert "file:/lists/prod-a/night-3" in words
@@ -92,21 +95,25 @@ def test_a_paused_clean_up_is_said_before_any_size() -> None:
         None, None, NOW,
     )  # fmt: skip
     paused = replace(ONE, findings=(rewound, *ONE.findings))
-    words = " ".join(Page(report_html([paused])).words.split())
-    said = f"Clean-up is paused: QUEUE_TABLE_REWOUND since 2026-11-21 01:20 UTC: Back at {EVIL}."
-    assert 0 < words.index(said) < words.index("What to do: Compare.") < words.index("may be deleted")
+    words = " ".join(Page(report_html([paused], {})).words.split())
+    said = "Clean-up is paused: QUEUE_TABLE_REWOUND in run night-3"
+    told = f"QUEUE_TABLE_REWOUND since 2026-11-21 01:20 UTC: Back at {EVIL}."
+    headline = words.index("30.0 GiB of 100.0 GiB under oldWALs are delete-safe, but clean and purge touch no file")
+    assert 0 < words.index(said) < words.index(told) < words.index("What to do: Compare.") < headline
+    assert "may be deleted" not in words
     assert 0 < words.index('key "QUEUE_TABLE_REWOUND:1"') < words.index("GiB")
-    fleet = " ".join(Page(report_html([ONE, *(replace(paused, cluster=f"p{n}") for n in range(7))])).words.split())
+    fleet = " ".join(Page(report_html([ONE, *(replace(paused, cluster=f"p{n}") for n in range(7))], {})).words.split())
     assert 0 < fleet.index("Clean-up is paused in p0, p1, p2, p3, p4 and 2 more. ") < fleet.index("GiB")
     assert fleet.count("clean-up paused") == 7
+    assert "30.0 GiB of 800.0 GiB under oldWALs may be deleted. 210.0 GiB more are delete-safe where" in fleet
     known = replace(rewound, acknowledged=True, acknowledged_until=NOW)
-    assert "paused" not in Page(report_html([replace(paused, findings=(known,))])).words
+    assert "paused" not in Page(report_html([replace(paused, findings=(known,))], {})).words
     refused = replace(ONE, status="REFUSED", reason="order", totals=(), pinned=(), findings=())
-    assert "paused" not in Page(report_html([refused])).words
+    assert "paused" not in Page(report_html([refused], {})).words
 
 
 def test_charts_are_sound_svg_with_words_for_screen_readers() -> None:
-    charts = re.findall(r"<svg.*?</svg>", report_html([ONE]), re.DOTALL)
+    charts = re.findall(r"<svg.*?</svg>", report_html([ONE], {}), re.DOTALL)
     assert len(charts) == 3
     for chart in charts:
         tree = ET.fromstring(chart)  # noqa: S314 - our own page
@@ -120,8 +127,8 @@ def test_charts_are_sound_svg_with_words_for_screen_readers() -> None:
 
 def test_the_same_run_gives_the_same_page_and_ids_are_unique() -> None:
     fleet = [ONE, replace(ONE, cluster="prod-b")]
-    assert report_html(fleet) == report_html(fleet)
-    ids = Page(report_html(fleet)).ids
+    assert report_html(fleet, {}) == report_html(fleet, {})
+    ids = Page(report_html(fleet, {})).ids
     assert len(ids) == len(set(ids))
 
 
@@ -130,7 +137,7 @@ def test_refused_cluster_shows_the_reason_and_comes_first() -> None:
         ONE, cluster="prod-z", status="REFUSED", exit_code=3, reason=f"order {EVIL}", list_uri=None, totals=(),
         findings=(), pinned=(),
     )  # fmt: skip
-    words = " ".join(Page(report_html([ONE, refused])).words.split())
+    words = " ".join(Page(report_html([ONE, refused], {})).words.split())
     assert f"Refused. order {EVIL}" in words
     assert "1 cluster refused" in words
     assert "none was written" in words
@@ -147,12 +154,12 @@ def test_refused_cluster_shows_the_reason_and_comes_first() -> None:
     ],
 )
 def test_empty_and_unusual_nights_have_a_page(one: RunSummary) -> None:
-    assert "prod-a" in report_html([one])
+    assert "prod-a" in report_html([one], {})
 
 
 def test_a_big_fleet_stays_one_small_page() -> None:
     fleet = [replace(ONE, cluster=f"c{number:04}", history=EarlierNights()) for number in range(500)]
-    text = report_html(fleet)
+    text = report_html(fleet, {})
     assert text.count("<section") == DETAILED
     assert "c0499" in text
     assert len(text) < 2_000_000
@@ -164,3 +171,36 @@ def test_small_curves_are_summed_and_none_is_lost() -> None:
     assert len(biggest.bytes_of) == SERIES
     assert OTHERS in biggest.bytes_of
     assert sum(values[-1] for values in biggest.bytes_of.values()) == sum(range(20))
+
+
+@pytest.mark.parametrize(
+    ("status", "mode", "code", "words"),
+    [
+        ("DONE", "NIGHTLY", 0, "Done exit code 0: no error finding is new"),
+        ("DONE", "NIGHTLY", 5, "Done, new error exit code 5: an error finding is new"),
+        ("DONE", "REPLAY", 0, "no error finding is new; a replay of an old snapshot, so there is no list"),
+        ("REFUSED", "NIGHTLY", 3, "Refused exit code 3: walsafe does not trust the snapshot, so there is no list"),
+        ("FAILED", "NIGHTLY", 4, "Failed exit code 4: the run ended early, so there is no result"),
+    ],
+)
+def test_status_and_exit_code_are_said_in_words(status: str, mode: str, code: int, words: str) -> None:
+    one = replace(ONE, status=status, mode=mode, exit_code=code)
+    assert words in " ".join(Page(report_html([one], {})).words.split())
+
+
+def test_without_a_list_nothing_may_be_deleted() -> None:
+    words = " ".join(Page(report_html([replace(ONE, mode="REPLAY", list_uri=None)], {})).words.split())
+    assert "30.0 GiB of 100.0 GiB under oldWALs are delete-safe, but this run wrote no list." in words
+    assert "may be deleted" not in words
+
+
+@pytest.mark.parametrize(
+    ("forecast", "words"),
+    [
+        (Forecast(5, 0, 1 << 40, 9, 3.5, NOW), "3 d 12 h until 1.0 TiB are full, on 2026-11-21, at the pace of 5 days"),
+        (Forecast(5, 0, None, -GIB, refusal="why"), "1.0 GiB a day; no forecast when the disk is full: why"),
+        (Forecast(1, 0, None, refusal="too few"), "no forecast when the disk is full: too few"),
+    ],
+)
+def test_the_forecast_or_why_there_is_none(forecast: Forecast, words: str) -> None:
+    assert words in " ".join(Page(report_html([ONE], {"prod-a": forecast})).words.split())

@@ -1,0 +1,102 @@
+"""Removes expired pages of runs, and what killed writers of pages left, below the folder of the reports.
+
+A page is removed only if it says itself of which runs it is (pipelines/reconcile/templates/report.html: `walsafe:run`).
+The index, the pages `latest.html` and every file of somebody else stay.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from pipelines.common.conditions import Condition
+from pipelines.common.errors import RefusedError
+from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
+from pipelines.lake.retention import LEFTOVER, PAGE, FileTotals, StoredDirectory
+from pipelines.maintain.found_directories import FoundDirectories, UntouchedEntry
+
+_TEMPORARY = re.compile(r"\..+\.html\.[0-9a-f]{32}")
+"""How pipelines/files/hadoop_text.py names a page that it is writing."""
+_WALSAFE = b'<meta name="generator" content="walsafe '
+_RUN = re.compile(r'<meta name="walsafe:run" content="(\S+) (\S+) (\d+)">')
+_HEAD_ENDS = b"<title>"
+_MOST_HEAD = 1 << 20
+
+
+class HadoopPages:
+    """The pages below one folder: `<root>/<folder>/<name>.html`.
+
+    Args:
+        hadoop: the interface to Spark's JVM.
+        root: the folder, as any Hadoop URI.
+    """
+
+    def __init__(self, hadoop: HadoopJvm, root: str) -> None:
+        self._hadoop = hadoop
+        with java_errors(root):
+            path = hadoop.path(root)
+            self._files: JavaObject = path.getFileSystem(hadoop.conf)
+            self._root: JavaObject = self._files.makeQualified(path)
+
+    def find(self) -> FoundDirectories:
+        """Returns the pages of runs and the left-over files; a missing folder has none."""
+        with java_errors(str(self._root.toString())):
+            found = list(self._below(self._root, 1)) if self._files.exists(self._root) else []
+        stored = tuple(one for one in found if isinstance(one, StoredDirectory))
+        return FoundDirectories(stored, tuple(one for one in found if isinstance(one, UntouchedEntry)))
+
+    def measure(self, stored: StoredDirectory) -> FileTotals:
+        """Returns the size of a page."""
+        with java_errors(stored.uri):
+            return FileTotals(1, int(self._files.getFileStatus(self._hadoop.path(stored.uri)).getLen()))
+
+    def remove(self, stored: StoredDirectory) -> None:
+        """Removes a page, and the Data Docs of its night beside it.
+
+        Raises:
+            RefusedError: it is not in a place where `find` looks.
+        """
+        with java_errors(stored.uri):
+            path = self._files.makeQualified(self._hadoop.path(stored.uri))
+            folder = path.getParent()
+            below = folder.equals(self._root) or folder.getParent().equals(self._root)
+            if not below or _is_link(path) or _is_link(folder):
+                raise RefusedError(
+                    Condition.DIRECTORY_UNKNOWN,
+                    f"{stored.uri} is not below {self._root.toString()}; nothing was removed",
+                )
+            quality = f"{path.getName().removesuffix('.html')}.quality.html"
+            self._files.delete(self._hadoop.view.org.apache.hadoop.fs.Path(folder, quality), False)
+            self._files.delete(path, False)
+
+    def _below(self, folder: JavaObject, depth: int) -> Iterator[StoredDirectory | UntouchedEntry]:
+        for status in self._files.listStatus(folder):
+            path = status.getPath()
+            name, uri = str(path.getName()), str(path.toString())
+            if _is_link(path):
+                continue
+            if status.isDirectory():
+                if depth == 1 and not name.startswith("."):
+                    yield from self._below(path, 2)
+            elif _TEMPORARY.fullmatch(name):
+                yield StoredDirectory(LEFTOVER, uri, int(status.getModificationTime()))
+            elif depth == 2 and name.endswith(".html"):
+                yield from self._page(uri, name)
+
+    def _page(self, uri: str, name: str) -> Iterator[StoredDirectory | UntouchedEntry]:
+        stream = self._files.open(self._hadoop.path(uri))
+        try:
+            head, ends, _ = bytes(stream.readNBytes(_MOST_HEAD)).partition(_HEAD_ENDS)
+        finally:
+            stream.close()
+        if _WALSAFE not in head or name == "latest.html":
+            return
+        runs = [match.groups() for match in _RUN.finditer(head.decode("utf-8", "replace"))]
+        if not ends or not runs:
+            yield UntouchedEntry(uri, "it does not say of which run it is")
+            return
+        since = max(int(started) for _, _, started in runs)
+        yield StoredDirectory(PAGE, uri, since, shows=frozenset((cluster, run_id) for cluster, run_id, _ in runs))
+
+
+def _is_link(path: JavaObject) -> bool:
+    return path.toUri().getScheme() == "file" and Path(str(path.toUri().getPath())).is_symlink()

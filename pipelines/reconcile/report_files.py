@@ -1,0 +1,128 @@
+"""Writes the HTML pages: of each run, the latest of each cluster, and the index of all."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from pyspark.sql import SparkSession
+
+from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
+from pipelines.files.hadoop_text import write_text
+from pipelines.lake.forecast import Forecast
+from pipelines.lake.lake_records import RunRecord
+from pipelines.lake.run_summary import FindingRow, RunSummary
+from pipelines.reconcile.report import report_html
+from pipelines.reconcile.report_index import index_html, newest_by_cluster
+from pipelines.reconcile.report_templates import page, resource
+
+FLEET = "fleet"
+LATEST = "latest"
+_WRITERS = 8
+
+
+class HtmlReports:
+    """The folder of the pages.
+
+    `<uri>/<cluster>/<run_id>.html` is the page of a run, or `<uri>/fleet/<run_id>.html` of a run of several clusters;
+    `<uri>/<cluster>/latest.html` leads to the newest one.
+    """
+
+    def __init__(self, spark: SparkSession, uri: str) -> None:
+        self._spark = spark
+        self._uri = uri.rstrip("/")
+
+    def publish(
+        self, summaries: Sequence[RunSummary], forecasts: Mapping[str, Forecast] | None = None
+    ) -> Mapping[str, str]:
+        """Writes the page of a run.
+
+        Args:
+            summaries: the clusters of the run.
+            forecasts: by cluster.
+
+        Returns:
+            The URI of each cluster's page, by cluster.
+
+        Raises:
+            UnavailableError: the file system failed to write it.
+        """
+        if not summaries:
+            return {}
+        name = _page_name(summaries)
+        uri = f"{self._uri}/{name}.html"
+        write_text(self._spark, uri, report_html(summaries, forecasts or {}))
+        fleet = len(summaries) > 1
+        return {one.cluster: f"{uri}#cluster-{one.cluster}" if fleet else uri for one in summaries}
+
+    def publish_index(
+        self,
+        summaries: Sequence[RunSummary],
+        runs: Sequence[RunRecord],
+        findings: Mapping[str, Sequence[FindingRow]],
+        now: int,
+    ) -> None:
+        """Writes the index, and leads `latest.html` of each cluster to this run's page if no run is newer.
+
+        Each of these files is derived from the lake, so of two nights that end together the last one may win.
+
+        Args:
+            summaries: the clusters of the run, whose page is written.
+            runs: the runs of all clusters in the lake, newest first.
+            findings: the findings of each cluster's newest DONE run.
+            now: ms since the epoch.
+
+        Raises:
+            UsageError, UnavailableError: the file system failed to write or list the pages.
+        """
+        if not summaries:
+            return
+        name, newest = _page_name(summaries), newest_by_cluster(runs)
+        fleet = name.startswith(f"{FLEET}/")
+        texts = {
+            f"{one.cluster}/{LATEST}": latest_html(
+                one.cluster, f"../{name}.html#cluster-{one.cluster}" if fleet else f"{name.partition('/')[2]}.html"
+            )
+            for one in summaries
+            if one.cluster in newest and newest[one.cluster].run_id == one.run_id
+        }
+        pages = self._pages([*newest, FLEET]) | set(texts)
+        texts["index"] = index_html(runs, findings, pages, now)
+        texts["findings"] = findings_html()
+        with ThreadPoolExecutor(_WRITERS) as writers:
+            list(writers.map(lambda one: write_text(self._spark, f"{self._uri}/{one[0]}.html", one[1]), texts.items()))
+
+    def _pages(self, folders: Iterable[str]) -> set[str]:
+        """Returns the pages below these folders as `<folder>/<name>`, without `.html`."""
+        hadoop, wanted, found = HadoopJvm.of(self._spark), set(folders), set()
+        with java_errors(self._uri):
+            files = hadoop.path(self._uri).getFileSystem(hadoop.conf)
+            for folder in wanted.intersection(_names(hadoop, files, self._uri)):
+                names = _names(hadoop, files, f"{self._uri}/{folder}")
+                found |= {f"{folder}/{name.removesuffix('.html')}" for name in names if name.endswith(".html")}
+        return found
+
+
+def latest_html(cluster: str, href: str) -> str:
+    """Renders the page that leads to the newest page of a cluster."""
+    return page("latest.html", title=f"walsafe · {cluster} · latest", href=href)
+
+
+def findings_html() -> str:
+    """Renders the page that explains every finding: docs/findings.md."""
+    return page("findings.html", title="walsafe · findings", text=resource("findings_text.html"))
+
+
+def _page_name(summaries: Sequence[RunSummary]) -> str:
+    """Returns the place of the page of a run, without `.html`."""
+    newest = max(summaries, key=lambda one: (one.files_started_ms, one.cluster))
+    return f"{FLEET if len(summaries) > 1 else newest.cluster}/{newest.run_id}"
+
+
+def _names(hadoop: HadoopJvm, files: JavaObject, uri: str) -> Sequence[str]:
+    """Returns the names in a folder, with a few calls of py4j for all of them; none of a file."""
+    if not files.isDirectory(hadoop.path(uri)):
+        return ()
+    paths = hadoop.view.org.apache.hadoop.fs.FileUtil.stat2Paths(files.listStatus(hadoop.path(uri)))
+    objects = hadoop.gateway.new_array(hadoop.view.java.lang.Object, len(paths))
+    hadoop.view.java.lang.System.arraycopy(paths, 0, objects, 0, len(paths))
+    listed = str(hadoop.view.java.util.Arrays.toString(objects))[1:-1]
+    return [path.rpartition("/")[2] for path in listed.split(", ")]
