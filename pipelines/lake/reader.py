@@ -122,9 +122,13 @@ class LakeReader:
         )
         return {row["key"]: (row["first_seen"], row["nights"]) for row in self._ask.rows(query)}
 
-    def recent(self, table: Table, kind: type[_V], cluster: str, last: date) -> Sequence[tuple[str, _V]]:
-        """Returns the run id and the values of each row of a cluster of the `LOOK_BACK` that ends with a date."""
-        return [(key.run_id, value) for key, value in self.values(table, kind, _recent(cluster, last))]
+    def recent(self, table: Table, kind: type[_V], cluster: str, last: date) -> Sequence[tuple[RunKey, _V]]:
+        """Returns the run and the values of each row of a cluster of the `LOOK_BACK` that ends with a date."""
+        return list(self.values(table, kind, _recent(cluster, last)))
+
+    def ask(self, query: Query) -> list[Row]:
+        """Answers any query; its condition names partitions."""
+        return self._ask.rows(query)
 
     def queues(self, runs: Collection[RunKey]) -> Mapping[str, tuple[QueueOffsetRow, ...]]:
         """Returns rows of `queue_offsets` by cluster."""

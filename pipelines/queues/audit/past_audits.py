@@ -17,9 +17,9 @@ def audits_before(lake: LakeReader, cluster: str, before: int) -> Sequence[Seque
     Only audits whose snapshot is older than the instant are returned.
     """
     runs: dict[int, dict[str, list[AuditRow]]] = {}
-    for run_id, row in lake.recent(QUEUE_AUDITS, AuditRow, cluster, utc_day(before)):
+    for key, row in lake.recent(QUEUE_AUDITS, AuditRow, cluster, utc_day(before)):
         if row.observed_at < before:
-            runs.setdefault(row.observed_at, {}).setdefault(run_id, []).append(_with_tuples(row))
+            runs.setdefault(row.observed_at, {}).setdefault(key.run_id, []).append(_with_tuples(row))
     return [audits[max(audits)] for _, audits in sorted(runs.items())]
 
 

@@ -1,0 +1,119 @@
+"""What clean, restore and purge did to a cluster, from the tables `cleanups` and `deletions`."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING
+
+from pipelines.lake.lake_queries import Query
+from pipelines.lake.run_rows import rows_of
+from pipelines.lake.run_summary import DONE, STARTED, RunKey
+from schemas.cleanups import CLEANUPS
+from schemas.deletions import DELETIONS
+
+if TYPE_CHECKING:
+    from pipelines.lake.reader import LakeReader
+
+CLEAN, RESTORE, PURGE = "CLEAN", "RESTORE", "PURGE"
+_ACTIONS = {"MOVED": CLEAN, "RESTORED": RESTORE, "PURGED": PURGE, "ARCHIVED": PURGE}
+_COUNTED = frozenset({DONE, "STOPPED"})
+"""An attempt that ended in another way may have touched files which its row of `cleanups` does not count."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """The last row in `cleanups` of one attempt; fields are columns of the table. Instants in ms since the epoch."""
+
+    action: str
+    attempt: str
+    status: str
+    at: int
+    reason: str | None
+    done_files: int | None
+    done_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class CleanupStep:
+    """The files that one attempt moved, restored, or purged.
+
+    Attributes:
+        run: whose list it worked on.
+        action: CLEAN, RESTORE or PURGE.
+        status: of the attempt; STARTED = it died, or still runs.
+        at: when it wrote its last row, ms since the epoch.
+    """
+
+    run: RunKey
+    action: str
+    status: str
+    at: int
+    files: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantined:
+    """What one run's clean-up has in the quarantine; `moved_at` = its last CLEAN, ms since the epoch."""
+
+    files: int
+    bytes: int
+    moved_at: int
+
+
+def cleanup_steps(lake: "LakeReader", cluster: str, last: date) -> tuple[CleanupStep, ...]:
+    """Returns what was done with the lists of a cluster's runs of the `LOOK_BACK` before a date, oldest first.
+
+    It counts by the rows of `cleanups`. Of a run with an attempt that did not end well it sums up `deletions`, which
+    has every file.
+    """
+    if not lake.has(CLEANUPS):
+        return ()
+    last_rows: dict[str, tuple[RunKey, _Attempt]] = {}
+    for key, row in sorted(lake.recent(CLEANUPS, _Attempt, cluster, last), key=lambda one: one[1].at):
+        last_rows[row.attempt] = (key, row)
+    uncertain = {key for key, row in last_rows.values() if row.status not in _COUNTED}
+    steps = [
+        CleanupStep(key, row.action, row.status, row.at, row.done_files or 0, row.done_bytes or 0)
+        for key, row in last_rows.values()
+        if key not in uncertain
+    ]
+    if uncertain:
+        steps += _from_files(lake, uncertain, {attempt: row.status for attempt, (_, row) in last_rows.items()})
+    return tuple(sorted(steps, key=lambda step: step.at))
+
+
+def _from_files(lake: "LakeReader", runs: Collection[RunKey], ends: Mapping[str, str]) -> list[CleanupStep]:
+    outcomes = ", ".join(f"'{outcome}'" for outcome in _ACTIONS)
+    by = "cluster, run_id, run_date, attempt, outcome"
+    rows = lake.ask(
+        Query(
+            DELETIONS,
+            f"{by}, count(*) AS files, sum(length) AS bytes, max(at) AS at",
+            f"{rows_of(runs)} AND phase = 'OUTCOME' AND outcome IN ({outcomes})",
+            f"GROUP BY {by}",
+        )
+    )
+    return [
+        CleanupStep(
+            RunKey(row["cluster"], row["run_id"], row["run_date"]),
+            _ACTIONS[row["outcome"]],
+            ends.get(row["attempt"], STARTED),
+            row["at"],
+            row["files"],
+            row["bytes"] or 0,
+        )
+        for row in rows
+    ]
+
+
+def quarantined(steps: Iterable[CleanupStep], until: int | None = None) -> Mapping[RunKey, Quarantined]:
+    """Returns what each run has in the quarantine after all steps, or after those up to an instant (ms)."""
+    found: dict[RunKey, Quarantined] = {}
+    for step in steps:
+        if until is None or step.at <= until:
+            before = found.get(step.run, Quarantined(0, 0, step.at))
+            sign = 1 if step.action == CLEAN else -1
+            moved_at = max(before.moved_at, step.at) if step.action == CLEAN and step.files else before.moved_at
+            found[step.run] = Quarantined(before.files + sign * step.files, before.bytes + sign * step.bytes, moved_at)
+    return {run: rest for run, rest in found.items() if rest.files > 0}

@@ -1,0 +1,105 @@
+"""Forecasts when the capacity of oldWALs is used up, at the pace of the last nights."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pipelines.common.instants import DAY_MS, utc_day
+from pipelines.lake.cleanup_history import cleanup_steps, quarantined
+from pipelines.lake.run_summary import NightTotal, RunKey, VerdictTotal
+from schemas.verdict_totals import VERDICT_TOTALS
+
+if TYPE_CHECKING:
+    from pipelines.lake.reader import LakeReader
+
+NIGHTS = 14
+"""Number of nights whose pace counts."""
+FEWEST_NIGHTS = 3
+QUARANTINE = "in the quarantine"
+"""The group of a `NightTotal` that counts what rests in the quarantine: its bytes still fill the file system."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """When the capacity is used up.
+
+    Attributes:
+        nights: number of UTC days whose last listing counts.
+        bytes: of the last night.
+        capacity_bytes: that may be used in all; None = unknown.
+        growth_per_day: bytes; negative = the bytes shrink; None with fewer than `FEWEST_NIGHTS` nights.
+        days: from the last night until the capacity is used up; None = there is no forecast.
+        full_at: the same as an instant, ms since the epoch.
+        refusal: why there is no forecast, as a clause; None = there is one.
+    """
+
+    nights: int
+    bytes: int
+    capacity_bytes: int | None
+    growth_per_day: int | None = None
+    days: float | None = None
+    full_at: int | None = None
+    refusal: str | None = None
+
+
+def days_until_full(totals: Iterable[NightTotal], capacity_bytes: int | None) -> Forecast:
+    """Extends the line of least squares through the bytes of each night, from the last night's bytes on.
+
+    Args:
+        totals: of one cluster, in any order; the totals of one listing are added up. Of several listings of one UTC day
+            the last one counts.
+        capacity_bytes: that may be used in all; None = unknown.
+    """
+    listings: dict[int, int] = {}
+    for total in totals:
+        listings[total.files_started_ms] = listings.get(total.files_started_ms, 0) + total.bytes
+    last_of_day = {utc_day(at): (at, listings[at]) for at in sorted(listings)}
+    points = list(last_of_day.values())
+    at, size = points[-1] if points else (0, 0)
+    if len(points) < FEWEST_NIGHTS:
+        seen = "1 night is" if len(points) == 1 else f"{len(points) or 'no'} nights are"
+        return Forecast(len(points), size, capacity_bytes, refusal=f"{seen} too few, {FEWEST_NIGHTS} are needed")
+    growth = _slope([(when / DAY_MS, float(bytes_)) for when, bytes_ in points])
+    known = Forecast(len(points), size, capacity_bytes, round(growth))
+    if capacity_bytes is None:
+        return replace(known, refusal="the capacity is unknown")
+    if size >= capacity_bytes:
+        return replace(known, days=0.0, full_at=at)
+    if round(growth) <= 0:
+        return replace(known, refusal="the bytes do not grow")
+    days = (capacity_bytes - size) / growth
+    return replace(known, days=days, full_at=at + round(days * DAY_MS))
+
+
+def _slope(points: list[tuple[float, float]]) -> float:
+    """Returns the slope of the line of least squares through points with different x."""
+    middle = sum(x for x, _ in points) / len(points)
+    mean = sum(y for _, y in points) / len(points)
+    spread = sum((x - middle) ** 2 for x, _ in points)
+    return sum((x - middle) * (y - mean) for x, y in points) / spread
+
+
+def night_totals(lake: "LakeReader", run: RunKey, files_started_ms: int) -> tuple[NightTotal, ...]:
+    """Returns the totals of a run and of the nights before it, `NIGHTS` in all, and what the quarantine had each night.
+
+    Args:
+        lake: reads `runs`, `verdict_totals` and the clean-up's tables.
+        run: whose rows of `verdict_totals` are written.
+        files_started_ms: the start of its step `files`, ms since the epoch.
+
+    Raises:
+        UsageError, UnavailableError: the lake cannot be read.
+    """
+    earlier = lake.histories({run.cluster: files_started_ms}, NIGHTS - 1)[run.cluster].by_reason
+    own = lake.by_run(VERDICT_TOTALS, [run], VerdictTotal).get(run, ())
+    totals = [
+        *earlier,
+        *(NightTotal(files_started_ms, run.run_id, f"{r.verdict} {r.reason}", r.files, r.bytes) for r in own),
+    ]
+    steps = cleanup_steps(lake, run.cluster, run.run_date)
+    for at, run_id in dict.fromkeys((total.files_started_ms, total.run_id) for total in totals):
+        resting = quarantined(steps, at).values()
+        if resting:
+            files, size = sum(one.files for one in resting), sum(one.bytes for one in resting)
+            totals.append(NightTotal(at, run_id, QUARANTINE, files, size))
+    return tuple(totals)

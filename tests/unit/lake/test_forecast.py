@@ -1,0 +1,159 @@
+"""When the capacity is used up, from totals of nights, and from a lake with clean-ups in between."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipelines.common.instants import DAY_MS
+from pipelines.lake.cleanup_history import cleanup_steps, quarantined
+from pipelines.lake.forecast import QUARANTINE, Forecast, days_until_full, night_totals
+from pipelines.lake.run_summary import NightTotal, RunKey
+from schemas.cleanups import CLEANUPS
+from schemas.deletions import DELETIONS
+from schemas.pinned_bytes import PINNED_BYTES
+from schemas.runs import RUNS
+from schemas.verdict_totals import VERDICT_TOTALS
+from tests.labs.plain_lake import append, reader
+
+FIRST = 20_000 * DAY_MS + 7_200_000
+GIB = 1 << 30
+
+
+def nights(*sizes: int) -> list[NightTotal]:
+    return [
+        NightTotal(FIRST + day * DAY_MS, f"night-{day}", group, 1, part)
+        for day, size in enumerate(sizes)
+        for group, part in (("HELD PENDING", size // 2), ("DELETABLE REPLICATED", size - size // 2))
+    ]
+
+
+def test_a_steady_growth_is_extended_to_the_capacity() -> None:
+    last = FIRST + 2 * DAY_MS
+    assert days_until_full(nights(10, 20, 30), 100) == Forecast(3, 30, 100, 10, 7.0, last + 7 * DAY_MS)
+
+
+def test_the_line_of_least_squares_counts_and_not_the_two_ends() -> None:
+    assert days_until_full(nights(0, 30, 30, 30), 1000).growth_per_day == 9  # the mean of the daily growth is 10
+
+
+@pytest.mark.parametrize(
+    ("sizes", "capacity", "words"),
+    [
+        ((), 100, "no nights are too few, 3 are needed"),
+        ((10,), 100, "1 night is too few, 3 are needed"),
+        ((10, 20), 100, "2 nights are too few, 3 are needed"),
+        ((30, 20, 10), 100, "the bytes do not grow"),
+        ((10, 10, 10), 100, "the bytes do not grow"),
+        ((10, 20, 30), None, "the capacity is unknown"),
+    ],
+)
+def test_without_a_basis_there_is_no_forecast(sizes: Sequence[int], capacity: int | None, words: str) -> None:
+    forecast = days_until_full(nights(*sizes), capacity)
+    assert (forecast.refusal, forecast.days, forecast.full_at) == (words, None, None)
+
+
+def test_what_is_full_is_full_now_whatever_the_pace() -> None:
+    assert days_until_full(nights(120, 110, 100), 100).days == 0.0
+
+
+def test_of_several_listings_of_a_day_the_last_counts() -> None:
+    again = [NightTotal(FIRST + 3_600_000, "again", "HELD PENDING", 1, 99)]
+    assert days_until_full([*again, *nights(10, 20)], 100).nights == 2
+    assert days_until_full([*again, *nights(10, 109, 119)], 1000).growth_per_day == 10
+
+
+@given(st.lists(st.integers(0, 1 << 50), min_size=3, max_size=20), st.integers(1, 1 << 52), st.randoms())
+def test_a_forecast_is_never_before_the_last_night_and_order_does_not_matter(
+    sizes: list[int], capacity: int, random: "st.DataObject"
+) -> None:
+    totals = nights(*sizes)
+    forecast = days_until_full(totals, capacity)
+    assert (forecast.refusal is None) == (forecast.days is not None) == (forecast.full_at is not None)
+    if forecast.full_at is not None:
+        assert forecast.full_at >= FIRST + (len(sizes) - 1) * DAY_MS
+    random.shuffle(totals)
+    assert days_until_full(totals, capacity) == forecast
+
+
+def key(day: int) -> RunKey:
+    return RunKey.of("prod-a", f"night-{day}", FIRST + day * DAY_MS)
+
+
+def identity(day: int) -> dict[str, object]:
+    return {"cluster": "prod-a", "run_id": key(day).run_id, "run_date": key(day).run_date}
+
+
+def attempt(day: int, name: str, action: str, status: str, at: int, size: int = 0) -> dict[str, object]:
+    own = {"action": action, "attempt": name, "status": status, "at": at, "done_files": size // 10, "done_bytes": size}
+    return identity(day) | own
+
+
+def outcome(day: int, name: str, path: str, outcome_: str, at: int, phase: str = "OUTCOME") -> dict[str, object]:
+    return identity(day) | {
+        "attempt": name, "action": "CLEAN", "phase": phase, "outcome": outcome_, "path": path, "length": 7, "at": at,
+    }  # fmt: skip
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    """Four nights that grow by 100 B; after the second, clean moves 40 B, of which 10 B are restored."""
+    append(tmp_path, PINNED_BYTES, [])
+    for day in range(4):
+        at = FIRST + day * DAY_MS
+        append(tmp_path, RUNS, [identity(day) | {"status": "DONE", "at": at + 9, "files_started_at": at}])
+        size = 100 * (day + 1) - (30 if day > 1 else 0)
+        total = {"verdict": "HELD", "reason": "PENDING", "files": 1, "bytes": size}
+        append(tmp_path, VERDICT_TOTALS, [identity(day) | total])
+    return tmp_path
+
+
+def test_what_rests_in_the_quarantine_still_fills_the_disk(lake: Path) -> None:
+    moved, restored = FIRST + DAY_MS + 5_000, FIRST + DAY_MS + 9_000
+    append(
+        lake,
+        CLEANUPS,
+        [
+            attempt(1, "a", "CLEAN", "STARTED", moved - 1),
+            attempt(1, "a", "CLEAN", "DONE", moved, 40),
+            attempt(1, "b", "RESTORE", "STOPPED", restored, 10),
+        ],
+    )
+    totals = night_totals(reader(lake), key(3), FIRST + 3 * DAY_MS)
+    assert [(one.run_id, one.bytes) for one in totals if one.group == QUARANTINE] == [("night-2", 30), ("night-3", 30)]
+    assert days_until_full(totals, 1000).growth_per_day == 100
+    (rest,) = quarantined(cleanup_steps(reader(lake), "prod-a", key(3).run_date)).values()
+    assert (rest.files, rest.bytes, rest.moved_at) == (3, 30, moved)
+
+
+def test_an_attempt_that_died_counts_by_its_files(lake: Path) -> None:
+    at = FIRST + DAY_MS + 5_000
+    append(
+        lake,
+        CLEANUPS,
+        [attempt(1, "a", "CLEAN", "STARTED", at), attempt(1, "b", "CLEAN", "FAILED", at + 9, 1000)],
+    )
+    append(
+        lake,
+        DELETIONS,
+        [
+            outcome(1, "a", "x", "", at, "INTENT"),
+            outcome(1, "a", "x", "MOVED", at),
+            outcome(1, "b", "y", "CHANGED", at + 3),
+            outcome(1, "b", "z", "MOVED", at + 4),
+        ],
+    )
+    steps = cleanup_steps(reader(lake), "prod-a", key(3).run_date)
+    assert [(step.action, step.status, step.files, step.bytes) for step in steps] == [
+        ("CLEAN", "STARTED", 1, 7),
+        ("CLEAN", "FAILED", 1, 7),
+    ]
+    append(lake, CLEANUPS, [attempt(1, "c", "PURGE", "DONE", at + DAY_MS, 2)])
+    append(lake, DELETIONS, [outcome(1, "c", path, "PURGED", at + DAY_MS) for path in ("x", "z")])
+    assert quarantined(cleanup_steps(reader(lake), "prod-a", key(3).run_date)) == {}
+
+
+def test_without_a_clean_up_there_are_no_steps(lake: Path) -> None:
+    assert cleanup_steps(reader(lake), "prod-a", key(3).run_date) == ()
