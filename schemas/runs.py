@@ -43,6 +43,10 @@ RUNS = Table(
             column("list_uri", StringType(), "Directory of the delete-safe list; NULL = there is no list."),
             column("peer_ids", ArrayType(StringType()), "The replication peers of the snapshot, sorted."),
             column("cluster_id", StringType(), "The content of hbase.id, as the snapshot has it; NULL = unknown."),
+            column(
+                "capacity_bytes", LongType(), "Bytes that oldWALs and the quarantine may take together: `capacity`."
+            ),
+            column("free_bytes", LongType(), "Bytes of files that the file system could still take, if captured."),
             column("valid_for_reason", StringType(), "Why its lists are valid for this time: list.valid_for_reason."),
         ]
     ),

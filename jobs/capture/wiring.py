@@ -85,7 +85,7 @@ class CaptureWiring:
             return self._zookeeper(queues)
         state = self._state()
         files, directories = self._files(state)
-        return CaptureSources(files, directories, self._queues(), state)
+        return CaptureSources(files, directories, self._queues(), state, files if isinstance(files, WalTree) else None)
 
     def _files(self, state: StateSource) -> tuple[FileSource, WalDirectorySource]:
         """Returns the source of the listing, and the source that lists `WALs/` after it.
@@ -171,7 +171,7 @@ class CaptureWiring:
             state = self._state()
         listing = self._listing()
         if isinstance(listing, WalTree):
-            return ZooKeeperSources(listing, listing, queues, state)
+            return ZooKeeperSources(listing, listing, queues, state, listing)
         watched = WatchedListing(listing)
         return ZooKeeperSources(watched, watched, queues, state)
 

@@ -187,6 +187,12 @@ class Config(Section):
         "environment variable; `--metrics`",
         examples=["/var/lib/node_exporter"],
     )
+    capacity: SizeBytes | None = Field(
+        default=None,
+        description="bytes of files that oldWALs and the quarantine may take together, for the forecast; absent = what "
+        "they have and what the file system has free",
+        examples=["200TiB"],
+    )
     capture: CaptureSection | None = Field(default=None, description="where each part of a snapshot is read")
     cleaners: CleanersSection = Field(default_factory=CleanersSection)
     queues: QueuesSection = Field(default_factory=QueuesSection)
@@ -247,6 +253,7 @@ class Config(Section):
             growth_min_bytes=self.findings.growth_min_bytes,
             backup_age_ms=self.findings.backup_age,
             acknowledged=tuple(Acknowledgement(**entry.model_dump()) for entry in self.findings.acknowledged),
+            capacity_bytes=self.capacity,
         )
 
     def digest(self) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from pipelines.capture.neighbours import Neighbours, read_neighbours, with_neighbours
+from pipelines.capture.neighbours import Neighbours, read_neighbours, with_neighbours, with_space
 from pipelines.capture.ports import (
     CaptureSource,
     ClusterSettings,
@@ -16,6 +16,7 @@ from pipelines.capture.ports import (
     PeerSource,
     QueueSource,
     SnapshotSink,
+    SpaceSource,
     StateSource,
     WalDirectorySource,
 )
@@ -95,6 +96,7 @@ class CaptureSources:
     directories: WalDirectorySource
     queues: QueueSource
     state: StateSource
+    space: SpaceSource | None = None
 
     def capture(
         self, subject: CaptureTarget, sink: SnapshotSink, *, clock: Clock, patience: RetryPolicy
@@ -289,7 +291,7 @@ def capture(
     )
     if fault is not None:
         raise fault
-    snapshot = with_neighbours(snapshot, readings.neighbours, sink)
+    snapshot = with_space(with_neighbours(snapshot, readings.neighbours, sink), sources.space, sink)
     return CaptureResult(sink.finish(snapshot), snapshot, files, readings.cells, restless)
 
 

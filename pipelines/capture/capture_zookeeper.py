@@ -20,12 +20,13 @@ from pipelines.capture.capture import (
     known_peers,
     with_retries,
 )
-from pipelines.capture.neighbours import Neighbours, read_neighbours, with_neighbours
+from pipelines.capture.neighbours import Neighbours, read_neighbours, with_neighbours, with_space
 from pipelines.capture.ports import (
     ClusterSettings,
     FileSource,
     PeerSource,
     SnapshotSink,
+    SpaceSource,
     WalDirectorySource,
     ZnodeSource,
 )
@@ -52,6 +53,7 @@ class ZooKeeperSources:
     directories: WalDirectorySource
     znodes: ZnodeSource
     state: PeerSource
+    space: SpaceSource | None = None
 
     def capture(
         self, subject: CaptureTarget, sink: SnapshotSink, *, clock: Clock, patience: RetryPolicy
@@ -99,7 +101,7 @@ def capture_zookeeper(
     peers = _marked(peers, with_retries("Peers again", sources.state.peers, patience))
     snapshot = _snapshot(subject, settings, tuple(map(without_secrets, peers)), timeline)
     snapshot = replace(snapshot, membership=_membership(online), membership_2=_membership(online_2))
-    snapshot = with_neighbours(snapshot, neighbours, sink)
+    snapshot = with_space(with_neighbours(snapshot, neighbours, sink), sources.space, sink)
     return CaptureResult(sink.finish(snapshot), snapshot, files, len(readings[-1]), restless)
 
 

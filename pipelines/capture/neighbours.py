@@ -1,20 +1,20 @@
-"""Reads two parts of a snapshot that only some clusters have: sessions of HBase backup, and barriers of serial peers.
+"""Reads the parts of a snapshot that only some clusters have: backup sessions, barriers of serial peers, free space.
 
-Both belong to step `peers`. Backups must not be read before the files: a backup that begins later needs only WALs that
-are not in the listing, like a peer that is added later. Barriers are read before the queues, so that data pushed
-meanwhile counts as pushed (docs/safety.md).
+Free space may be read at any time. The other two belong to step `peers`. Backups must not be read before the files: a
+backup that begins later needs only WALs that are not in the listing, like a peer that is added later. Barriers are read
+before the queues, so that data pushed meanwhile counts as pushed (docs/safety.md).
 """
 
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from pipelines.capture.ports import ClusterSettings, PeerSource, SnapshotSink
+from pipelines.capture.ports import ClusterSettings, PeerSource, SnapshotSink, SpaceSource
 from pipelines.capture.secrets import without_user_info
 from pipelines.hbase.peers import Peer
 from pipelines.snapshot.backup import BackupSession, backup_of, session_document
 from pipelines.snapshot.barriers import RegionBarriers, barriers_document
-from pipelines.snapshot.extras import BACKUP, BARRIERS, extra_file
+from pipelines.snapshot.extras import BACKUP, BARRIERS, SPACE, extra_file
 from pipelines.snapshot.model import Backup, Snapshot
 
 logger = logging.getLogger(__name__)
@@ -69,3 +69,12 @@ def with_neighbours(snapshot: Snapshot, found: Neighbours, sink: SnapshotSink) -
         sink.documents(extra_file(BARRIERS), map(barriers_document, found.barriers))
         snapshot = replace(snapshot, extras=(*snapshot.extras, BARRIERS))
     return snapshot
+
+
+def with_space(snapshot: Snapshot, space: SpaceSource | None, sink: SnapshotSink) -> Snapshot:
+    """Asks how much the file system has free, writes the extra, and returns the snapshot with it."""
+    free = None if space is None else space.free_bytes()
+    if free is None:
+        return snapshot
+    sink.documents(extra_file(SPACE), [{"free_bytes": free}])
+    return replace(snapshot, extras=(*snapshot.extras, SPACE))

@@ -39,6 +39,14 @@ class FileSource(CaptureSource, Protocol):
         ...
 
 
+class SpaceSource(Protocol):
+    """Knows the free space of the file system of the WAL root."""
+
+    def free_bytes(self) -> int | None:
+        """Returns the bytes of files that it can still take, replication considered; None = it does not say."""
+        ...
+
+
 class WalDirectorySource(CaptureSource, Protocol):
     """Reads the directories below `WALs/`."""
 

@@ -71,6 +71,21 @@ def days_until_full(totals: Iterable[NightTotal], capacity_bytes: int | None) ->
     return replace(known, days=days, full_at=at + round(days * DAY_MS))
 
 
+def capacity_of(totals: Iterable[NightTotal], capacity_bytes: int | None, free_bytes: int | None) -> int | None:
+    """Returns the bytes that may be used in all; None = unknown.
+
+    Args:
+        totals: of one cluster.
+        capacity_bytes: as the configuration states it; it goes first.
+        free_bytes: that the file system could still take at the last listing.
+    """
+    rows = list(totals)
+    if capacity_bytes is not None or free_bytes is None or not rows:
+        return capacity_bytes
+    last = max(row.files_started_ms for row in rows)
+    return free_bytes + sum(row.bytes for row in rows if row.files_started_ms == last)
+
+
 def _slope(points: list[tuple[float, float]]) -> float:
     """Returns the slope of the line of least squares through points with different x."""
     middle = sum(x for x, _ in points) / len(points)

@@ -19,6 +19,9 @@ class RunRecord:
         files_started_at: start of step `files`; None if the snapshot could not be read.
         snapshot_sha256: SHA-256 of snapshot.json.
         list_uri: directory of its delete-safe list.
+        not_after: after this the list may not be acted on.
+        capacity_bytes: bytes that oldWALs and the quarantine may take together, by the configuration.
+        free_bytes: bytes of files that the file system could still take.
     """
 
     cluster: str
@@ -32,6 +35,11 @@ class RunRecord:
     snapshot_sha256: str | None
     exit_code: int | None
     list_uri: str | None
+    not_after: int | None = None
+    deletable_files: int | None = None
+    deletable_bytes: int | None = None
+    capacity_bytes: int | None = None
+    free_bytes: int | None = None
 
     @property
     def key(self) -> RunKey:

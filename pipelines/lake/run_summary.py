@@ -178,6 +178,8 @@ class RunSummary:
         list_uri: directory of the delete-safe list; None if there is no list.
         history: earlier nights, for curves.
         condition: the name of `reason` if the run was refused.
+        capacity_bytes: bytes that oldWALs and the quarantine may take together, by the configuration.
+        free_bytes: bytes of files that the file system could still take when it was captured.
     """
 
     cluster: str
@@ -195,6 +197,8 @@ class RunSummary:
     lake_uri: str | None = None
     history: EarlierNights = EarlierNights()
     condition: Condition | None = None
+    capacity_bytes: int | None = None
+    free_bytes: int | None = None
 
     @property
     def key(self) -> RunKey:

@@ -40,6 +40,7 @@ class ClusterCase:
         mode: NIGHTLY, or REPLAY after `not_after`.
         not_after: ms since the epoch.
         condition: the name for `refused`; it means nothing without one.
+        capacity_bytes: bytes that oldWALs and the quarantine may take together, by the configuration.
     """
 
     key: RunKey
@@ -50,6 +51,7 @@ class ClusterCase:
     mode: str
     not_after: int
     condition: Condition = Condition.SNAPSHOT_UNTRUSTED
+    capacity_bytes: int | None = None
 
     @property
     def snapshot(self) -> Snapshot:
@@ -142,6 +144,7 @@ def _case(
         mode=REPLAY if now > not_after else NIGHTLY,
         not_after=not_after,
         condition=condition,
+        capacity_bytes=settings.capacity_bytes,
     )
 
 

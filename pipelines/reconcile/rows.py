@@ -240,6 +240,8 @@ def run_summary(
         list_uri=list_uri,
         lake_uri=lake_uri,
         condition=None if case.refused is None else case.condition,
+        capacity_bytes=case.capacity_bytes,
+        free_bytes=case.opened.extras.free_bytes,
     )
 
 
@@ -275,4 +277,6 @@ def run_row(case: ClusterCase, summary: RunSummary, status: str, reason: str | N
         "list_uri": summary.list_uri,
         "peer_ids": list(case.view.peer_ids) if case.view else None,
         "cluster_id": case.snapshot.cluster_id if case.view else None,
+        "capacity_bytes": summary.capacity_bytes if terminal else None,
+        "free_bytes": summary.free_bytes if terminal else None,
     }

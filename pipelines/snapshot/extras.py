@@ -1,7 +1,7 @@
-"""The extras of a snapshot that this walsafe knows: `backup`, `barriers` and `syncup`, each in `extras/<name>.jsonl`.
+"""The extras of a snapshot that this walsafe knows, each in `extras/<name>.jsonl`.
 
-An extra may only turn DELETABLE into HELD, or release BACKUP. Barriers change no verdict. Only plan-syncup accepts a
-snapshot with `syncup`, and it reads that extra itself.
+An extra may only turn DELETABLE into HELD, or release BACKUP. Barriers and space change no verdict. Only
+plan-syncup accepts a snapshot with `syncup`, and it reads that extra itself.
 """
 
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ from pipelines.snapshot.barriers import RegionBarriers
 from pipelines.snapshot.model import Snapshot
 from pipelines.snapshot.syncup_facts import EXTRA as SYNC_UP
 
-BACKUP, BARRIERS = "backup", "barriers"
-KNOWN_EXTRAS = frozenset({BACKUP, BARRIERS, SYNC_UP})
+BACKUP, BARRIERS, SPACE = "backup", "barriers", "space"
+KNOWN_EXTRAS = frozenset({BACKUP, BARRIERS, SPACE, SYNC_UP})
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +22,12 @@ class Extras:
     Attributes:
         backups: the sessions that define the backup boundaries.
         barriers: barriers of every region that has any.
+        free_bytes: bytes of files that the file system of the WAL root could still take.
     """
 
     backups: tuple[BackupSession, ...] | None = None
     barriers: tuple[RegionBarriers, ...] | None = None
+    free_bytes: int | None = None
 
 
 def extra_file(name: str) -> str:

@@ -1,6 +1,6 @@
-"""The lines of the extras `backup` and `barriers`, checked key by key."""
+"""The lines of the extras `backup`, `barriers` and `space`, checked key by key."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated
 
 from pydantic import TypeAdapter
@@ -18,7 +18,7 @@ from pipelines.snapshot.backup import (
     smallest_by_key,
 )
 from pipelines.snapshot.barriers import RegionBarriers, region_barriers
-from pipelines.snapshot.extras import BACKUP, BARRIERS, KNOWN_EXTRAS, Extras, extra_file
+from pipelines.snapshot.extras import BACKUP, BARRIERS, KNOWN_EXTRAS, SPACE, Extras, extra_file
 from pipelines.snapshot.model import Snapshot
 
 
@@ -44,6 +44,10 @@ class _Region(Form):
     barriers: Many[_Barrier]
 
 
+class _Space(Form):
+    free_bytes: Count
+
+
 def _session(form: _Session) -> BackupSession:
     smallest = smallest_by_key((key.lower(), value) for key, value in form.boundaries.items())
     return of_real_times(BackupSession(**{**dict(form), "boundaries": smallest}))
@@ -57,6 +61,8 @@ SESSION: TypeAdapter[BackupSession] = TypeAdapter(Annotated[BackupSession, Writt
 """One line of `extras/backup.jsonl`, the inverse of `pipelines.snapshot.backup.session_document`."""
 REGION: TypeAdapter[RegionBarriers] = TypeAdapter(Annotated[RegionBarriers, WrittenAs(_Region, _region)])
 """One line of `extras/barriers.jsonl`, the inverse of `barriers_document`, with barriers in any order."""
+
+_SPACE = TypeAdapter(_Space)
 
 
 def parse_extras(snapshot: Snapshot, lines: Mapping[str, Iterable[tuple[str, str]]]) -> Extras:
@@ -80,7 +86,15 @@ def parse_extras(snapshot: Snapshot, lines: Mapping[str, Iterable[tuple[str, str
     if backups is not None:
         _check_backups(snapshot, backups)
     barriers = tuple(read_value(REGION, *line) for line in lines[BARRIERS]) if BARRIERS in lines else None
-    return Extras(backups, barriers)
+    return Extras(backups, barriers, _free_bytes(tuple(lines[SPACE])) if SPACE in lines else None)
+
+
+def _free_bytes(lines: Sequence[tuple[str, str]]) -> int:
+    if len(lines) != 1:
+        raise SnapshotError(
+            Condition.SNAPSHOT_DAMAGED, f"{extra_file(SPACE)}: has {len(lines)} lines, not one; capture again"
+        )
+    return read_value(_SPACE, *lines[0]).free_bytes
 
 
 def _check_backups(snapshot: Snapshot, backups: tuple[BackupSession, ...]) -> None:

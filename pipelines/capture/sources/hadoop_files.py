@@ -9,6 +9,7 @@ from pipelines.capture.sources.wal_tree import NoSuchDirectoryError, WalTreeEntr
 from pipelines.common.errors import UnavailableError
 from pipelines.files.hadoop_jvm import HadoopJvm, java_errors
 from pipelines.files.hadoop_listing import PAGE, HadoopListing
+from pipelines.hbase.server_names import MAX_LONG
 
 
 class HadoopLister:
@@ -54,6 +55,16 @@ class HadoopLister:
                     WalTreeEntry(status.name, status.is_directory, status.length, status.modification_time)
                     for status in page
                 ]
+
+    def free_bytes(self) -> int | None:
+        """See `SpaceSource.free_bytes`; None for a local file system, and for one that has no limit."""
+        path = self._hadoop.path(self._root)
+        if str(path.toUri().getScheme()) == "file":
+            return None
+        with java_errors(self._root):
+            remaining = int(self._files.getStatus(path).getRemaining())
+            replication = int(self._files.getDefaultReplication(path))
+        return None if remaining == MAX_LONG else remaining // max(replication, 1)
 
     def close(self) -> None:
         """Closes the connection."""

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
-from pipelines.common.errors import MalformedError, UnavailableError, UsageError
+from pipelines.common.errors import MalformedError, UnavailableError, UsageError, WalsafeError
 from pipelines.files.file_batch import FileBatch
 from pipelines.hbase.server_names import ServerName
 from pipelines.snapshot.model import WalDirectory
@@ -48,9 +48,13 @@ class DirectoryLister(Protocol):
         """
         ...
 
+    def free_bytes(self) -> int | None:
+        """See `SpaceSource.free_bytes`."""
+        ...
+
 
 class WalTree:
-    """Walks a WAL root with a lister; a `FileSource` and `WalDirectorySource`.
+    """Walks a WAL root with a lister; a `FileSource`, `WalDirectorySource` and `SpaceSource`.
 
     Args:
         lister: lists the directories of the file system.
@@ -63,6 +67,14 @@ class WalTree:
 
     def stamp(self, _step: str) -> None:
         """See `CaptureSource.stamp`. Returns None: the source is read live."""
+
+    def free_bytes(self) -> int | None:
+        """See `SpaceSource.free_bytes`; whatever keeps the file system from saying it, the capture goes on."""
+        try:
+            return self._lister.free_bytes()
+        except WalsafeError as error:
+            logger.warning("the free space of %s is unknown: %s", self._root, error)
+            return None
 
     def files(self) -> Iterator[FileBatch]:
         """See `FileSource.files`.

@@ -19,10 +19,12 @@ _PATH_OF_URI = re.compile(r"[^:/]+://[^/]*(/.*)")
 
 
 class _PagingClient(InsecureClient):  # type: ignore[misc] # hdfs ships no types
-    """The library's client with the two listing operations, of which the library lacks LISTSTATUS_BATCH."""
+    """The library's client with the operations that are used here, of which the library lacks some."""
 
     list_status_batch = _Request("GET").to_method("LISTSTATUS_BATCH")
     list_status = _Request("GET").to_method("LISTSTATUS")
+    get_status = _Request("GET").to_method("GETSTATUS")
+    get_server_defaults = _Request("GET").to_method("GETSERVERDEFAULTS")
 
 
 class WebHdfsLister:
@@ -73,6 +75,18 @@ class WebHdfsLister:
                     f"{self._where} sends an empty page of {path} and reports that more elements follow; try again"
                 )
         yield self._whole(path)
+
+    def free_bytes(self) -> int | None:
+        """See `SpaceSource.free_bytes`; None from a Hadoop before 3.4.0, whose WebHDFS has no GETSTATUS."""
+        try:
+            remaining = int(self._ask(self._path, "get_status", {})["FsStatus"]["remaining"])
+            replication = int(self._ask(self._path, "get_server_defaults", {})["FsServerDefaults"]["replication"])
+        except HdfsError as error:
+            logger.info("%s does not say how much is free: %s", self._where, _short(error))
+            return None
+        except (KeyError, TypeError, ValueError) as error:
+            raise self._strange(self._path) from error
+        return remaining // max(replication, 1)
 
     def _batch(self, path: str, last: str) -> tuple[list[WalTreeEntry] | None, int]:
         """Returns one page and the number of elements left; no page if the operation is unknown."""

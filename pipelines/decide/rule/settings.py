@@ -46,6 +46,7 @@ class ReconcileSettings:
         growth_min_bytes: growth below this over those nights is no finding.
         backup_age_ms: maximum age of the newest backup of a root before the finding BACKUP_BEHIND.
         acknowledged: findings that the operator acknowledged.
+        capacity_bytes: bytes that oldWALs and the quarantine can take together; changes no decision.
     """
 
     release: Release = field(default_factory=Release)
@@ -63,6 +64,7 @@ class ReconcileSettings:
     growth_min_bytes: int = 1 << 30
     backup_age_ms: int = 8 * DAY_MS
     acknowledged: tuple[Acknowledgement, ...] = ()
+    capacity_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

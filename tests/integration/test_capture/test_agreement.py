@@ -63,7 +63,7 @@ def test_what_is_captured_is_what_hbase_has(lab: Lab, plain: Taken) -> None:
 
 def test_a_serial_peer_has_the_barriers_of_regions_captured(plain: Taken) -> None:
     """Every region of a replicated table wrote one when it opened, and the peer has pushed what was before."""
-    assert plain.snapshot.extras == ("barriers",)
+    assert plain.snapshot.extras == ("barriers", "space")
     lines = (plain.directory / "extras" / "barriers.jsonl").read_text().splitlines()
     regions = [read_value(REGION, line, "barriers.jsonl") for line in lines]
     own = [region for region in regions if region.table == "capture"]

@@ -16,6 +16,9 @@ class Tree:
         self.directories = directories
         self.moves = list(moves)
 
+    def free_bytes(self) -> int | None:
+        raise UnavailableError("no such call")
+
     def pages(self, directory: str) -> Iterator[Sequence[WalTreeEntry]]:
         if directory not in self.directories:
             raise NoSuchDirectoryError(directory)
@@ -91,6 +94,9 @@ class TestWalTree:
 
         with pytest.raises(UsageError, match="check wal_root"):
             read()
+
+    def test_a_capture_goes_on_without_the_free_space(self) -> None:
+        assert WalTree(Tree({}), ROOT).free_bytes() is None
 
     def test_directories_that_never_rest_end_the_capture(self) -> None:
         class Restless(Tree):

@@ -57,6 +57,28 @@ def listing(lister: WebHdfsLister) -> list[WalTreeEntry]:
     return [entry for entries in lister.pages("oldWALs") for entry in entries]
 
 
+@pytest.mark.parametrize(
+    ("answer", "free"),
+    [
+        (
+            {
+                "GETSTATUS": {"FsStatus": {"remaining": 100}},
+                "GETSERVERDEFAULTS": {"FsServerDefaults": {"replication": 3}},
+            },
+            33,
+        ),
+        ({}, None),
+    ],
+)
+def test_the_free_space_is_divided_by_the_replication(answer: dict[str, object], free: int | None) -> None:
+    def served(query: dict[str, list[str]]) -> tuple[int, object]:
+        (operation,) = query["op"]
+        return (200, answer[operation]) if answer else (400, error("IllegalArgumentException"))
+
+    with serving(served) as lister:
+        assert lister.free_bytes() == free
+
+
 def test_pages_follow_each_other() -> None:
     def answer(query: dict[str, list[str]]) -> tuple[int, object]:
         return 200, page(0, "b%2C") if query.get("startafter") == ["a"] else page(1, "a")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pipelines.common.instants import DAY_MS
 from pipelines.lake.cleanup_history import cleanup_steps, quarantined
-from pipelines.lake.forecast import QUARANTINE, Forecast, days_until_full, night_totals
+from pipelines.lake.forecast import QUARANTINE, Forecast, capacity_of, days_until_full, night_totals
 from pipelines.lake.run_summary import NightTotal, RunKey
 from schemas.cleanups import CLEANUPS
 from schemas.deletions import DELETIONS
@@ -57,6 +57,14 @@ def test_without_a_basis_there_is_no_forecast(sizes: Sequence[int], capacity: in
 
 def test_what_is_full_is_full_now_whatever_the_pace() -> None:
     assert days_until_full(nights(120, 110, 100), 100).days == 0.0
+
+
+def test_without_a_stated_capacity_what_is_free_counts() -> None:
+    totals = nights(10, 20, 30)
+    assert capacity_of(totals, None, 7) == 37
+    assert capacity_of(totals, 100, 7) == 100
+    assert capacity_of(totals, None, None) is None
+    assert capacity_of([], None, 7) is None
 
 
 def test_of_several_listings_of_a_day_the_last_counts() -> None:

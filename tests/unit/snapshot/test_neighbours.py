@@ -32,7 +32,7 @@ from pipelines.snapshot.barriers import (
     region_barriers,
     serial_gaps,
 )
-from pipelines.snapshot.extras import BACKUP, BARRIERS, Extras
+from pipelines.snapshot.extras import BACKUP, BARRIERS, SPACE, Extras
 from pipelines.snapshot.extras_lines import REGION as REGION_LINE
 from pipelines.snapshot.extras_lines import SESSION as SESSION_LINE
 from pipelines.snapshot.extras_lines import parse_extras
@@ -215,9 +215,13 @@ HONEST = with_extras(BACKUP, backup=Backup(True, {A: T0}))
 
 
 def test_extras_are_read_as_they_were_written() -> None:
-    snapshot = replace(HONEST, extras=(BACKUP, BARRIERS))
-    written = {BACKUP: lines(session_document(SESSION)), BARRIERS: lines(barriers_document(REGION))}
-    assert parse_extras(snapshot, written) == Extras((SESSION,), (REGION,))
+    snapshot = replace(HONEST, extras=(BACKUP, BARRIERS, SPACE))
+    written = {
+        BACKUP: lines(session_document(SESSION)),
+        BARRIERS: lines(barriers_document(REGION)),
+        SPACE: lines({"free_bytes": 5}),
+    }
+    assert parse_extras(snapshot, written) == Extras((SESSION,), (REGION,), 5)
     assert parse_extras(small("c").snapshot, {}) == Extras()
 
 
@@ -254,6 +258,8 @@ DOCUMENT = session_document(SESSION)
         (HONEST, {BACKUP: lines({**DOCUMENT, "started_at": "noon"})}, "line 1: 'started_at': not an instant"),
         (HONEST, {BACKUP: lines({**DOCUMENT, "extra": 1})}, "unknown key 'extra'"),
         (HONEST, {BACKUP: [("{", "extras/x.jsonl, line 1")]}, "line 1: truncated or not JSON"),
+        (with_extras(SPACE), {SPACE: lines({"free_bytes": -1})}, "must be greater than or equal to 0"),
+        (with_extras(SPACE), {SPACE: []}, "space.jsonl: has 0 lines, not one"),
         (with_extras(BARRIERS), {BARRIERS: lines({"region": "x", "table": "t"})}, "key 'barriers' is missing"),
         (
             with_extras(BARRIERS),
