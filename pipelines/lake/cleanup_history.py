@@ -90,18 +90,11 @@ def _order(row: tuple[RunKey, _Attempt]) -> tuple[int, bool]:
 
 def _from_files(lake: "LakeReader", attempts: Mapping[str, tuple[RunKey, _Attempt]]) -> list[CleanupStep]:
     """Sums up the files of these attempts; what a later attempt settled for one that died counts as its own."""
-    if not lake.has(DELETIONS):
-        return []
     outcomes = ", ".join(f"'{outcome}'" for outcome in _ACTIONS)
     by = "cluster, run_id, run_date, attempt, outcome"
-    rows = lake.ask(
-        Query(
-            DELETIONS,
-            f"{by}, count(*) AS files, sum(length) AS bytes, max(at) AS at",
-            f"{rows_of({run for run, _ in attempts.values()})} AND phase = 'OUTCOME' AND outcome IN ({outcomes})",
-            f"GROUP BY {by}",
-        )
-    )
+    condition = f"{rows_of({run for run, _ in attempts.values()})} AND phase = 'OUTCOME' AND outcome IN ({outcomes})"
+    sums = f"{by}, count(*) AS files, sum(length) AS bytes, max(at) AS at"
+    rows = lake.ask(Query(DELETIONS, sums, condition, f"GROUP BY {by}")) if lake.has(DELETIONS) else []
     counted = {row["attempt"] for row in rows}
     idle = [
         CleanupStep(key, row.action, row.status, row.at, 0, 0)

@@ -54,7 +54,7 @@ class Query:
         where: the condition; it names partitions.
         then: what follows it: GROUP BY, ORDER BY, LIMIT.
         each_of: an array column; the query then gets a row for each of its elements, in the column `one`.
-        around: a SELECT over the answer of all this, which takes the place of `{}` in it.
+        over: columns and condition of a SELECT over the answer of all this, as (select, what follows FROM).
     """
 
     table: Table
@@ -62,7 +62,7 @@ class Query:
     where: str
     then: str = ""
     each_of: str | None = None
-    around: str = "{}"
+    over: tuple[str, str] | None = None
 
     def sql(self, source: str, known: set[str], unnest: str) -> str:
         """Returns the statement.
@@ -78,7 +78,7 @@ class Query:
         if added:
             source = " ".join(("(SELECT *,", ", ".join(added), "FROM", f"{source})"))
         inner = " ".join(("SELECT", self.select, "FROM", source, "AS t WHERE", self.where, self.then))
-        return self.around.replace("{}", f"({inner})") if self.around != "{}" else inner
+        return inner if self.over is None else " ".join(("SELECT", self.over[0], "FROM", f"({inner})", self.over[1]))
 
 
 class DeltaRs:

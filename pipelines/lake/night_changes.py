@@ -59,7 +59,7 @@ class FileOutcome:
 def verdict_changes(
     lake: "LakeReader", before: RunKey, after: RunKey, server: str | None = None
 ) -> tuple[FileChange, ...]:
-    """Returns the files, of all servers or of one, whose verdict or reason differs between two nights; most bytes first."""
+    """Returns the files of all servers, or of one, that got another verdict or reason, most bytes first."""
     mine = "" if server is None else f" AND lower(t.server) = {literal(server.lower())}"
     value = "concat(t.verdict, ' ', t.reason)"
     return _changes(lake, before, after, value, f"{rows_of([before, after])}{mine}")
@@ -85,8 +85,10 @@ def _changes(
             where,
             "GROUP BY t.path",
             each_of,
-            f"SELECT was, became, count(*) AS files, sum(size) AS bytes, {largest} FROM {{}} "
-            "WHERE was IS DISTINCT FROM became GROUP BY was, became",
+            (
+                f"was, became, count(*) AS files, sum(size) AS bytes, {largest}",
+                "WHERE was IS DISTINCT FROM became GROUP BY was, became",
+            ),
         )
     )
     changes = (

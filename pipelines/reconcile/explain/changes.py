@@ -15,7 +15,6 @@ from pipelines.lake.run_summary import DONE, FindingRow, PinnedRow, RunKey, Verd
 from pipelines.reconcile.explain.runs import AnsweringRun, Json
 from schemas.verdict_totals import VERDICT_TOTALS
 
-
 _Queue = tuple[str, str, str]
 """(peer, owner, source)."""
 

@@ -53,9 +53,10 @@ def _verdicts(change: Json) -> Iterator[str]:
     if not change["verdicts"]:
         yield "  No file changed its verdict."
         return
+    before, after = ("not held", "no longer held") if "peer_id" in change else ("not there", "gone")
     yield "  Held by the peer:" if "peer_id" in change else "  Verdicts:"
     for one in change["verdicts"]:
-        yield f"    {size(one)}  {one['was'] or 'not there'} -> {one['became'] or 'gone'}"
+        yield f"    {size(one)}  {one['was'] or before} -> {one['became'] or after}"
         yield f"      the biggest: {one['biggest']} ({human_bytes(one['biggest_bytes'])})"
 
 

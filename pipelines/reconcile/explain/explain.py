@@ -4,7 +4,7 @@ All answers come from the tables; nothing is read from the cluster. The newest D
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pipelines.common.clock import Clock
 from pipelines.common.errors import EXIT_DONE
@@ -46,7 +46,7 @@ class ExplainRequest:
     peer: str | None = None
     server: str | None = None
     since: Since | None = None
-    settings: StateSettings = StateSettings()
+    settings: StateSettings = field(default_factory=StateSettings)
 
 
 def explain(request: ExplainRequest, lake: LakeReader, clock: Clock) -> JobResult:

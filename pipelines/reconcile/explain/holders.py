@@ -90,6 +90,7 @@ def explain_server(name: str, runs: dict[str, AnsweringRun], lake: LakeReader) -
 
 
 def pin(row: PinnedRow | None) -> Json:
+    """Returns what a row of `pinned_bytes` says, without its holder; None = nothing is held."""
     return {
         "peer_state": row.peer_state if row else None,
         "files": row.files if row else 0,

@@ -5,12 +5,11 @@ from dataclasses import asdict, dataclass
 from pipelines.common.instants import DAY_MS, format_instant
 from pipelines.decide.reason_texts import REASON_TEXTS
 from pipelines.lake.cleanup_history import CLEAN, CleanupStep, cleanup_steps, quarantined
-from pipelines.lake.findings import INFO
+from pipelines.lake.findings import by_urgency
 from pipelines.lake.forecast import Forecast, capacity_of, days_until_full, night_totals
-from pipelines.lake.lake_records import RunRecord
 from pipelines.lake.night_changes import holding_servers
 from pipelines.lake.reader import LakeReader
-from pipelines.lake.run_summary import DELETABLE, DONE, HELD, FindingRow, PinnedRow, STARTED, VerdictTotal
+from pipelines.lake.run_summary import DELETABLE, DONE, HELD, STARTED, FindingRow, PinnedRow, VerdictTotal
 from pipelines.reconcile.explain.changes import Nights, small_changes
 from pipelines.reconcile.explain.holders import pin
 from pipelines.reconcile.explain.runs import AnsweringRun, Json
@@ -60,7 +59,7 @@ def cluster_state(run: AnsweringRun, lake: LakeReader, settings: StateSettings, 
         "peers": [_holder(row) for row in _level("peer", pinned)],
         "queues": [_holder(row) for row in _level("queue", pinned)],
         "servers": [asdict(row) for row in holding_servers(lake, key, SERVERS)],
-        "findings": [_finding(row) for row in lake.findings([key]).get(key.cluster, ()) if row.severity != INFO],
+        "findings": [_finding(row) for row in by_urgency(lake.findings([key]).get(key.cluster, ()))],
         "changes": _changes(run, lake),
         "approval": _approval(run, steps, settings, now),
         "unfinished": [_unfinished(step) for step in steps if _is_unfinished(step, steps)],

@@ -24,7 +24,7 @@ def state_lines(state: Json) -> Iterator[str]:
     for one in state["verdicts"]:
         yield f"  {size(one)}  {one['verdict']}"
     yield from _who_holds(state)
-    yield from _findings([one for one in state["findings"] if not one["acknowledged"]])
+    yield from _findings([one for one in state["findings"] if not one["acknowledged"] and one["severity"] != "info"])
     yield from _new(state["changes"])
     yield from _waiting(state)
     yield from _wrapped(forecast_sentence(state["forecast"]), "")

@@ -23,6 +23,8 @@ def explain_text(result: Json) -> str:
         answers = result["files"]
         lines = [line for file in answers for line in (*_file(file), "")][:-1]
     paused = dict.fromkeys(one["paused"]["text"] for one in answers if one["paused"])
+    if "state" in result or "changes" in result:  # these have the findings themselves
+        paused = dict.fromkeys(text.split("\n", 1)[0] for text in paused)
     return "\n".join([*(line for text in paused for line in (text, "")), *lines]) + "\n"
 
 
