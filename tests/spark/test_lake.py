@@ -126,8 +126,11 @@ def lake(request: pytest.FixtureRequest, spark: SparkSession, lake_uri: str) -> 
     return LakeReader(LakeQueries(lake_uri, DeltaRs.of(f"file:{lake_uri}", {}), None))
 
 
-def ask(lake: LakeReader, *paths: str, cluster: str | None = None, **more: Any) -> tuple[dict[str, object], str]:
-    outcome = explain(ExplainRequest(cluster, paths, **more), lake, At(LAST))
+def ask(
+    lake: LakeReader, *paths: str, cluster: str | None = None, since: str | None = None, **more: str
+) -> tuple[dict[str, Any], str]:
+    compared = None if since is None else since_of(since)
+    outcome = explain(ExplainRequest(cluster, paths, since=compared, **more), lake, At(LAST))
     assert outcome.exit_code == 0
     return json.loads(json.dumps(outcome.result)), outcome.text
 
@@ -212,9 +215,9 @@ def test_state_and_changes(lake: LakeReader) -> None:
     assert (state["forecast"]["nights"], state["forecast"]["growth_per_day"]) == (3, GIB)
     assert [(one["server"], one["files"]) for one in state["servers"]] == [(H1, 2), (H2, 1)]
     assert state["changes"]["since_run_id"] == "night-8"
-    (change,) = ask(lake, cluster="prod-a", since=since_of("2026-11-19"))[0]["changes"]
+    (change,) = ask(lake, cluster="prod-a", since="2026-11-19")[0]["changes"]
     assert (change["since_run_id"], change["bytes"], change["verdicts"]) == ("night-7", 2 * GIB, [])
-    (change,) = ask(lake, cluster="prod-a", peer="2", since=since_of("2026-11-19"))[0]["changes"]
+    (change,) = ask(lake, cluster="prod-a", peer="2", since="2026-11-19")[0]["changes"]
     assert (change["state"], change["verdicts"]) == ("DISABLED", [])
 
 

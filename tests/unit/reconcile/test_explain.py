@@ -142,16 +142,16 @@ def test_the_state_of_a_cluster_is_on_one_screen(lake: Path) -> None:
     assert (forecast["bytes"], forecast["growth_per_day"]) == (18 * GIB, round(3.4 * GIB))
     assert "By peer, and what would free it:" in text
     assert "peer 2 (DISABLED); frees 12.0 GiB: enable_peer '2'" in text
-    assert "Waits for approval until 2024-10-09 02:00 UTC: 1 file, 1.0 GiB of run night-3" in text
-    assert "In the quarantine: 1 file, 5.0 GiB of run night-2; purge may delete them from 2024-10-14 03:00 UTC" in text
-    assert "The disk is full 24 d 2 h after the listing, on 2024-11-01: 18.0 GiB of 100.0 GiB are used." in text
+    assert "Waits for approval until 2024-10-08 02:00 UTC: 1 file, 1.0 GiB of run night-3" in text
+    assert "In the quarantine: 1 file, 5.0 GiB of run night-2; purge may delete them from 2024-10-13 03:00 UTC" in text
+    assert "The disk is full 24 d 2 h after the listing, on 2024-10-31: 18.0 GiB of 100.0 GiB are used." in text
     assert len(text.splitlines()) <= 45
     assert max(map(len, text.splitlines())) <= 100
 
 
 def test_the_configuration_decides_what_waits_and_when_purge_may_begin(lake: Path) -> None:
     _, text = ask(lake, settings=StateSettings(grace_ms=HOUR_MS, automatic=True))
-    assert "The night cleans them itself until 2024-10-09 02:00 UTC" in text
+    assert "The night cleans them itself until 2024-10-08 02:00 UTC" in text
     assert "purge may delete them now" in text
     assert "No forecast of a full disk: the capacity is unknown. The pace of the last 4 nights is +3.4 GiB a" in text
     result, text = ask(lake, now=LAST + 2 * DAY_MS)
