@@ -82,7 +82,7 @@ def ask(lake: Path, *words: str) -> tuple[float, str]:
 def questions(lake: Path) -> dict[str, tuple[str, ...]]:
     """Returns the questions, by name; they name a held file and its server."""
     rows = _night(DeltaTable(lake / WAL_VERDICTS.name), NOW + DAY_MS).select(["path", "server", "verdict"])
-    (row,) = rows.filter(pc.equal(rows["verdict"], "HELD")).slice(0, 1).to_pylist()
+    row = next(row for batch in rows.to_batches() for row in batch.to_pylist() if row["verdict"] == "HELD")
     before, long_ago = str(utc_day(NOW)), str(utc_day(NOW - 20 * DAY_MS))
     return {
         "state": (),
