@@ -5,7 +5,7 @@ from argparse import ArgumentParser, Namespace
 from jobs.cli.context import JobContext
 from pipelines.common.job_result import JobResult
 
-HELP = "who holds a file, a peer or a server, what would free it; what is new; the state of a cluster"
+HELP = "the state of a cluster, what is new, who holds a file, peer or server"
 NEEDS_SPARK = True
 DESCRIPTION = """\
 Answers from the tables that reconcile wrote, for the newest run of each cluster; it asks the cluster nothing.
