@@ -28,6 +28,8 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.runs (
   `list_uri` string COMMENT 'Directory of the delete-safe list\; NULL = there is no list.',
   `peer_ids` array<string> COMMENT 'The replication peers of the snapshot, sorted.',
   `cluster_id` string COMMENT 'The content of hbase.id, as the snapshot has it\; NULL = unknown.',
+  `capacity_bytes` bigint COMMENT 'Bytes that oldWALs and the quarantine may take together: `capacity`.',
+  `free_bytes` bigint COMMENT 'Bytes of files that the file system could still take, if captured.',
   `valid_for_reason` string COMMENT 'Why its lists are valid for this time: list.valid_for_reason.'
 )
 COMMENT 'One STARTED and one terminal row for each attempt at a run\; a STARTED row alone is a run that died.'
