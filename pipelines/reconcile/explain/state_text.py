@@ -72,7 +72,7 @@ def _new(changes: Json | None) -> Iterator[str]:
         yield "It is the first night of this cluster in this lake."
         return
     yield f"New since {minute(changes['since'])} (run {changes['since_run_id']}):"
-    for line in change_lines(changes, most=_FEW):
+    for line in change_lines(changes, most=1):
         yield line if len(line) <= WIDTH else f"{line[: WIDTH - 2]} …"
 
 
