@@ -1,11 +1,11 @@
-"""The job explain: shows what holds a file, a peer or a server, since when, and what would free it."""
+"""The job explain: shows what holds a file, a peer or a server, the state of a cluster, and what changed."""
 
 from argparse import ArgumentParser, Namespace
 
 from jobs.cli.context import JobContext
 from pipelines.common.job_result import JobResult
 
-HELP = "who holds a file, a peer or a server, since when, what would free it"
+HELP = "the state of a cluster, what is new, who holds a file, peer or server"
 NEEDS_SPARK = True
 DESCRIPTION = """\
 Answers from the tables that reconcile wrote, for the newest run of each cluster; it asks the cluster nothing.
@@ -13,7 +13,13 @@ Answers from the tables that reconcile wrote, for the newest run of each cluster
 A PATH is a full URI, a path below the WAL root, the end of one, or a bare file name. A server is host,port,startcode
 or its beginning: host, or host,port. Where several things go by that name, explain lists them and exits with 2.
 
+Without a target, explain shows the state of the cluster on one screen: who holds most, what would free it, what is new,
+when the disk is full, and what waits for approval. With --since, it compares the newest run with an earlier one: with
+the first run of a day, or with the last run before an instant (UTC).
+
 examples:
+  ./spark-submit.sh explain --lake /walsafe/lake --config prod-a.yaml
+  ./spark-submit.sh explain --lake /walsafe/lake --cluster prod-a --since 2026-11-20
   ./spark-submit.sh explain --lake /walsafe/lake oldWALs/h1%2C16020%2C1763690000000.1763694000000
   ./spark-submit.sh explain --lake /walsafe/lake --cluster prod-a --peer 2
   ./spark-submit.sh explain --lake /walsafe/lake --cluster prod-a --server h1,16020
@@ -23,21 +29,32 @@ examples:
 def add_arguments(parser: ArgumentParser) -> None:
     """Declares the options of the job."""
     parser.add_argument("--lake", required=True, metavar="DIR", help="where the Delta tables are")
-    parser.add_argument("--config", metavar="FILE", help="for its keys lake and cluster")
+    parser.add_argument("--config", metavar="FILE", help="for lake, cluster, capacity, clean.grace and night.approval")
     parser.add_argument("--cluster", metavar="NAME", help="default: whichever cluster of the lake it is")
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files below oldWALs")
     parser.add_argument("--peer", metavar="ID", help="a replication peer")
     parser.add_argument("--server", metavar="NAME", help="a region server")
+    parser.add_argument(
+        "--since", metavar="DATE", help="what changed since a day, or an instant like 2026-11-20T14:00Z"
+    )
 
 
 def run(args: Namespace, context: JobContext) -> JobResult:
     """Validates the arguments, wires the ports and runs the use case."""
+    from dataclasses import replace
+
     from jobs.cli.config import load_config
     from pipelines.common.errors import UsageError
+    from pipelines.reconcile.explain.changes import since_of
     from pipelines.reconcile.explain.explain import ExplainRequest, explain
+    from pipelines.reconcile.explain.state import StateSettings
 
-    load_config(args.config, context)  # a wrong file is reported, although only its keys for options are used
-    if sum((bool(args.paths), args.peer is not None, args.server is not None)) != 1:
-        raise UsageError("give exactly one of PATH…, --peer ID and --server NAME")
-    request = ExplainRequest(args.cluster, tuple(args.paths), args.peer, args.server)
+    config = load_config(args.config, context)
+    if sum((bool(args.paths), args.peer is not None, args.server is not None)) > 1:
+        raise UsageError("give only one of PATH…, --peer ID and --server NAME")
+    settings = StateSettings(config.capacity, automatic=config.night.approval == "automatic")
+    if config.clean is not None:
+        settings = replace(settings, grace_ms=config.clean.grace)
+    since = None if args.since is None else since_of(args.since)
+    request = ExplainRequest(args.cluster, tuple(args.paths), args.peer, args.server, since, settings)
     return explain(request, context.lake(args.lake), context.clock)

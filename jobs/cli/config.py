@@ -220,6 +220,7 @@ class Config(Section):
             "snapshots",
             "reports",
             "metrics",
+            "capacity",
             "capture",
             "clean",
             "notify",

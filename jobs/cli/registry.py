@@ -94,7 +94,7 @@ GROUPS: dict[str, dict[str, JobEntry]] = {
     "ask": {
         "explain": JobEntry(
             "jobs.explain",
-            "who holds a file, a peer or a server, since when, what would free it",
+            "the state of a cluster, what is new, who holds a file, peer or server",
             small=True,
             asks_the_lake=True,
             configured=FROM_ENVIRONMENT,

@@ -1,6 +1,6 @@
 """What clean, restore and purge did to a cluster, from the tables `cleanups` and `deletions`."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
@@ -70,7 +70,7 @@ def cleanup_steps(lake: "LakeReader", cluster: str, last: date) -> tuple[Cleanup
     if not lake.has(CLEANUPS):
         return ()
     last_rows: dict[str, tuple[RunKey, _Attempt]] = {}
-    for key, row in sorted(lake.recent(CLEANUPS, _Attempt, cluster, last), key=lambda one: one[1].at):
+    for key, row in sorted(lake.recent(CLEANUPS, _Attempt, cluster, last), key=_order):
         last_rows[row.attempt] = (key, row)
     uncertain = {key for key, row in last_rows.values() if row.status not in _COUNTED}
     steps = [
@@ -79,26 +79,33 @@ def cleanup_steps(lake: "LakeReader", cluster: str, last: date) -> tuple[Cleanup
         if key not in uncertain
     ]
     if uncertain:
-        steps += _from_files(lake, uncertain, {attempt: row.status for attempt, (_, row) in last_rows.items()})
+        steps += _from_files(lake, {name: one for name, one in last_rows.items() if one[0] in uncertain})
     return tuple(sorted(steps, key=lambda step: step.at))
 
 
-def _from_files(lake: "LakeReader", runs: Collection[RunKey], ends: Mapping[str, str]) -> list[CleanupStep]:
+def _order(row: tuple[RunKey, _Attempt]) -> tuple[int, bool]:
+    """Returns the sort key: the terminal row of an attempt comes after its STARTED row, also at the same instant."""
+    return row[1].at, row[1].status != STARTED
+
+
+def _from_files(lake: "LakeReader", attempts: Mapping[str, tuple[RunKey, _Attempt]]) -> list[CleanupStep]:
+    """Sums up the files of these attempts; what a later attempt settled for one that died counts as its own."""
     outcomes = ", ".join(f"'{outcome}'" for outcome in _ACTIONS)
     by = "cluster, run_id, run_date, attempt, outcome"
-    rows = lake.ask(
-        Query(
-            DELETIONS,
-            f"{by}, count(*) AS files, sum(length) AS bytes, max(at) AS at",
-            f"{rows_of(runs)} AND phase = 'OUTCOME' AND outcome IN ({outcomes})",
-            f"GROUP BY {by}",
-        )
-    )
-    return [
+    condition = f"{rows_of({run for run, _ in attempts.values()})} AND phase = 'OUTCOME' AND outcome IN ({outcomes})"
+    sums = f"{by}, count(*) AS files, sum(length) AS bytes, max(at) AS at"
+    rows = lake.ask(Query(DELETIONS, sums, condition, f"GROUP BY {by}")) if lake.has(DELETIONS) else []
+    counted = {row["attempt"] for row in rows}
+    idle = [
+        CleanupStep(key, row.action, row.status, row.at, 0, 0)
+        for attempt, (key, row) in attempts.items()
+        if attempt not in counted
+    ]
+    return idle + [
         CleanupStep(
             RunKey(row["cluster"], row["run_id"], row["run_date"]),
             _ACTIONS[row["outcome"]],
-            ends.get(row["attempt"], STARTED),
+            attempts[row["attempt"]][1].status if row["attempt"] in attempts else STARTED,
             row["at"],
             row["files"],
             row["bytes"] or 0,

@@ -73,6 +73,11 @@ def dated(
         )
         for row in found
     ]
+    return by_urgency(rows)
+
+
+def by_urgency(rows: Iterable[FindingRow]) -> tuple[FindingRow, ...]:
+    """Returns findings in the order of every output: errors first, then by bytes, code and subject."""
     return tuple(sorted(rows, key=_urgency))
 
 

@@ -54,6 +54,7 @@ class Query:
         where: the condition; it names partitions.
         then: what follows it: GROUP BY, ORDER BY, LIMIT.
         each_of: an array column; the query then gets a row for each of its elements, in the column `one`.
+        over: columns and condition of a SELECT over the answer of all this, as (select, what follows FROM).
     """
 
     table: Table
@@ -61,6 +62,7 @@ class Query:
     where: str
     then: str = ""
     each_of: str | None = None
+    over: tuple[str, str] | None = None
 
     def sql(self, source: str, known: set[str], unnest: str) -> str:
         """Returns the statement.
@@ -75,7 +77,8 @@ class Query:
         added += [f"{unnest}({self.each_of}) AS one"] if self.each_of else []
         if added:
             source = " ".join(("(SELECT *,", ", ".join(added), "FROM", f"{source})"))
-        return " ".join(("SELECT", self.select, "FROM", source, "AS t WHERE", self.where, self.then))
+        inner = " ".join(("SELECT", self.select, "FROM", source, "AS t WHERE", self.where, self.then))
+        return inner if self.over is None else " ".join(("SELECT", self.over[0], "FROM", f"({inner})", self.over[1]))
 
 
 class DeltaRs:

@@ -1,6 +1,6 @@
 """Records read back from the lake: runs and verdicts on single files. Instants are ms since the epoch, UTC."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -23,6 +23,7 @@ class RunRecord:
         bytes: of the files under oldWALs; None if the run did not count them.
         capacity_bytes: bytes that oldWALs and the quarantine may take together, by the configuration.
         free_bytes: bytes of files that the file system could still take.
+        peer_ids: the peers of the snapshot; None = an older walsafe wrote the row.
     """
 
     cluster: str
@@ -42,6 +43,7 @@ class RunRecord:
     deletable_bytes: int | None = None
     capacity_bytes: int | None = None
     free_bytes: int | None = None
+    peer_ids: Sequence[str] | None = None
 
     @property
     def key(self) -> RunKey:

@@ -56,14 +56,14 @@ def put(hdfs: HdfsCluster, lake: Path) -> None:
         hdfs.file_system().copyFromLocalFile(hdfs.path(f"file://{lake}"), hdfs.path("/explained/lake"))
 
 
-def ask(lake: str, no_java: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def ask(lake: str, no_java: Path, *question: str, **environment: str) -> subprocess.CompletedProcess[str]:
     kept: Mapping[str, str] = {
         name: value
         for name, value in os.environ.items()
         if name not in {"JAVA_HOME", "HADOOP_CONF_DIR", "YARN_CONF_DIR", "SPARK_HOME", "SPARK_CONF_DIR"}
     }
     environment = {**kept, "PATH": f"{no_java}:/usr/bin:/bin", **environment}
-    command = [sys.executable, "-c", LAUNCH, "explain", "--lake", lake, QUESTION]
+    command = [sys.executable, "-c", LAUNCH, "explain", "--lake", lake, *(question or (QUESTION,))]
     return subprocess.run(command, cwd=PROJECT, env=environment, capture_output=True, text=True, check=False)
 
 
@@ -89,6 +89,12 @@ def test_an_ha_nameservice_by_hadoop_conf_dir_and_after_a_failover(
     conf = str(ha_hdfs.write_conf(tmp_path / "conf"))
     for name in (f"{ha_hdfs.uri}/explained/lake", "/explained/lake"):
         assert_answered(ask(name, no_java, HADOOP_CONF_DIR=conf))
+    state = ask("/explained/lake", no_java, "--cluster", "prod-a", HADOOP_CONF_DIR=conf)
+    assert (state.returncode, state.stderr) == (0, "")
+    assert "No forecast of a full disk: no nights are too few" in state.stdout
+    since = ask("/explained/lake", no_java, "--since", "2026-11-21", HADOOP_CONF_DIR=conf)
+    assert since.returncode == 2
+    assert "no two DONE runs" in since.stderr
     ha_hdfs.fail_over(1)
     try:
         assert_answered(ask("/explained/lake", no_java, HADOOP_CONF_DIR=conf))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -18,6 +19,7 @@ from pipelines.lake.delta_tables import DeltaTables
 from pipelines.lake.lake_queries import DeltaRs, LakeQueries, SparkTables
 from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_summary import PinnedRow, QueueOffsetRow, RunKey, RunSummary, VerdictTotal, table_row
+from pipelines.reconcile.explain.changes import since_of
 from pipelines.reconcile.explain.explain import ExplainRequest, explain
 from schemas.pinned_bytes import PINNED_BYTES
 from schemas.queue_offsets import QUEUE_OFFSETS
@@ -124,8 +126,11 @@ def lake(request: pytest.FixtureRequest, spark: SparkSession, lake_uri: str) -> 
     return LakeReader(LakeQueries(lake_uri, DeltaRs.of(f"file:{lake_uri}", {}), None))
 
 
-def ask(lake: LakeReader, *paths: str, cluster: str | None = None, **more: str) -> tuple[dict[str, object], str]:
-    outcome = explain(ExplainRequest(cluster, paths, **more), lake, At(LAST))
+def ask(
+    lake: LakeReader, *paths: str, cluster: str | None = None, since: str | None = None, **more: str
+) -> tuple[dict[str, Any], str]:
+    compared = None if since is None else since_of(since)
+    outcome = explain(ExplainRequest(cluster, paths, since=compared, **more), lake, At(LAST))
     assert outcome.exit_code == 0
     return json.loads(json.dumps(outcome.result)), outcome.text
 
@@ -170,7 +175,7 @@ def test_several_paths_and_clusters_in_one_answer(lake: LakeReader) -> None:
         (ExplainRequest("prod-a", (), peer="7"), "peer 7 neither holds.*peers with queues: 1, 2"),
         (ExplainRequest("prod-a", (), server="h"), "server h: no queue and no file"),
         (ExplainRequest(None, (), server="h1"), "server h1 is ambiguous"),
-        (ExplainRequest("prod-a"), "nothing to explain"),
+        (ExplainRequest(), "the cluster is ambiguous: prod-a, prod-b; give --cluster"),
     ],
 )
 def test_unknown_and_ambiguous_questions_say_what_there_is(
@@ -198,6 +203,22 @@ def test_a_server_by_the_beginning_of_its_name(lake: LakeReader) -> None:
     assert {row["reason"]: row["files"] for row in result["server"]["files"]} == {"PENDING": 2, "REPLICATED": 3}
     assert [row["peer_id"] for row in result["server"]["holders"]] == ["2"]
     assert f"server {H1}" in text
+
+
+@pytest.mark.promise("explain-state", "explain-since")
+def test_state_and_changes(lake: LakeReader) -> None:
+    state = ask(lake, cluster="prod-a")[0]["state"]
+    assert [(one["verdict"], one["bytes"]) for one in state["verdicts"]] == [
+        ("HELD", 3 * GIB),
+        ("DELETABLE", 3 * GIB),
+    ]
+    assert (state["forecast"]["nights"], state["forecast"]["growth_per_day"]) == (3, GIB)
+    assert [(one["server"], one["files"]) for one in state["servers"]] == [(H1, 2), (H2, 1)]
+    assert state["changes"]["since_run_id"] == "night-8"
+    (change,) = ask(lake, cluster="prod-a", since="2026-11-19")[0]["changes"]
+    assert (change["since_run_id"], change["bytes"], change["verdicts"]) == ("night-7", 2 * GIB, [])
+    (change,) = ask(lake, cluster="prod-a", peer="2", since="2026-11-19")[0]["changes"]
+    assert (change["state"], change["verdicts"]) == ("DISABLED", [])
 
 
 def test_a_newer_refused_run_is_said(lake: LakeReader) -> None:

@@ -1,61 +1,96 @@
-"""The explain job: who holds a file, peer or server, since when, how far behind it is, and what would free how much.
+"""The explain job: who holds a file, peer or server, since when, and what would free how much; what is new; the state.
 
 All answers come from the tables; nothing is read from the cluster. The newest DONE run of a cluster answers.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pipelines.common.clock import Clock
-from pipelines.common.errors import EXIT_DONE, UsageError
+from pipelines.common.errors import EXIT_DONE
 from pipelines.common.instants import format_instant
 from pipelines.common.job_result import JobResult
 from pipelines.decide.reason_texts import REASON_TEXTS, ReasonText
 from pipelines.lake.lake_records import Blocker, FileVerdict, QueueNights
 from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_summary import HELD, PinnedRow, QueueOffsetRow
+from pipelines.reconcile.explain.changes import (
+    Since,
+    cluster_changes,
+    file_changes,
+    nights_since,
+    peer_changes,
+    server_changes,
+)
 from pipelines.reconcile.explain.holders import explain_peer, explain_server
 from pipelines.reconcile.explain.runs import NIGHTS, SHOWN, AnsweringRun, Json, deciding_runs, one_of
+from pipelines.reconcile.explain.state import StateSettings, cluster_state
 from pipelines.reconcile.explain.text import explain_text
 
 
 @dataclass(frozen=True, slots=True)
 class ExplainRequest:
-    """One question; exactly one of paths, peer and server is given.
+    """One question; at most one of paths, peer and server is given, and none asks for the state of the cluster.
 
     Attributes:
         cluster: None = any cluster of the lake.
         paths: full URIs, paths relative to wal_root, ends of paths, or bare file names.
         peer: a peer id.
         server: `host,port,startcode`, or the beginning of one up to a comma.
+        since: asks what changed since then, for the target or for the cluster.
+        settings: of the configuration, for the state of the cluster.
     """
 
     cluster: str | None = None
     paths: tuple[str, ...] = ()
     peer: str | None = None
     server: str | None = None
+    since: Since | None = None
+    settings: StateSettings = field(default_factory=StateSettings)
 
 
 def explain(request: ExplainRequest, lake: LakeReader, clock: Clock) -> JobResult:
     """Answers a question from the tables; the clock decides only whether acknowledgements of findings have ended.
 
     Returns:
-        Exit code 0; `result` has one entry for each path in `files`, or `peer`, or `server`.
+        Exit code 0; `result` has one entry for each path in `files`, or `peer`, or `server`, or `state`; or, with
+        `since`, a list of `changes`.
 
     Raises:
         UsageError: the path, peer or server is unknown or ambiguous; the message lists what exists.
         UnavailableError: the lake did not answer.
     """
     runs = deciding_runs(request.cluster, lake, clock.now_ms())
-    if request.peer is not None:
-        result: Json = {"peer": explain_peer(request.peer, runs, lake)}
+    if request.since is not None:
+        result: Json = {"changes": _changes(request, request.since, _only(runs), lake)}
+    elif request.peer is not None:
+        result = {"peer": explain_peer(request.peer, runs, lake)}
     elif request.server is not None:
         result = {"server": explain_server(request.server, runs, lake)}
     elif request.paths:
         result = {"files": _files(request.paths, runs, lake)}
     else:
-        raise UsageError("nothing to explain: give a PATH, --peer ID or --server NAME")
+        result = {"state": cluster_state(_only(runs), lake, request.settings, clock.now_ms())}
     return JobResult(EXIT_DONE, result, explain_text(result))
+
+
+def _only(runs: dict[str, AnsweringRun]) -> AnsweringRun:
+    return runs[one_of("the cluster", sorted(runs), "")]
+
+
+def _changes(request: ExplainRequest, since: Since, run: AnsweringRun, lake: LakeReader) -> list[Json]:
+    nights = nights_since(since, run, lake)
+    if request.peer is not None:
+        return [peer_changes(request.peer, nights, lake)]
+    if request.server is not None:
+        server = explain_server(request.server, {run.record.cluster: run}, lake)["server"]
+        return [server_changes(str(server), nights, lake)]
+    if request.paths:
+        found = lake.files(nights.keys, request.paths, limit=2 * len(request.paths) * (SHOWN + 1))
+        once = list({file.path: file for file in found}.values())
+        meant = [_meant(path, once, {run.record.cluster: run}).path for path in request.paths]
+        return file_changes(meant, nights, lake)
+    return [cluster_changes(nights, lake)]
 
 
 def _files(paths: Sequence[str], runs: dict[str, AnsweringRun], lake: LakeReader) -> list[Json]:

@@ -41,9 +41,9 @@ def explain_peer(peer_id: str, runs: dict[str, AnsweringRun], lake: LakeReader) 
         **run.json(),
         "peer_id": peer_id,
         "exists": any(row.peer_exists for row in queues) if queues else True,
-        **_pin(total),
+        **pin(total),
         "queues": [
-            {"owner": row.owner, "source": row.source, **_pin(row)}
+            {"owner": row.owner, "source": row.source, **pin(row)}
             for row in sorted(
                 (row for row in mine if row.level == "queue"), key=lambda row: (-row.bytes, str(row.owner))
             )
@@ -82,14 +82,15 @@ def explain_server(name: str, runs: dict[str, AnsweringRun], lake: LakeReader) -
             for row in lake.server_totals(run.record.key, server)
         ],
         "holders": [
-            {"peer_id": row.peer_id, "owner": row.owner, "source": row.source, **_pin(row)}
+            {"peer_id": row.peer_id, "owner": row.owner, "source": row.source, **pin(row)}
             for row in sorted(mine, key=lambda row: -row.bytes)
             if server in (row.owner, row.source)
         ],
     }
 
 
-def _pin(row: PinnedRow | None) -> Json:
+def pin(row: PinnedRow | None) -> Json:
+    """Returns what a row of `pinned_bytes` says, without its holder; None = nothing is held."""
     return {
         "peer_state": row.peer_state if row else None,
         "files": row.files if row else 0,

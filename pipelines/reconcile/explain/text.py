@@ -1,11 +1,11 @@
 """The text output of explain, from the same result as the JSON output."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from pipelines.common.human import human_bytes, human_count, human_duration
-
-Json = Mapping[str, Any]
+from pipelines.reconcile.explain.changes_text import since_lines
+from pipelines.reconcile.explain.state_text import state_lines
+from pipelines.reconcile.explain.words import Json, minute, peer_name, queue_name, size
 
 
 def explain_text(result: Json) -> str:
@@ -14,15 +14,22 @@ def explain_text(result: Json) -> str:
         answers, lines = [result["peer"]], list(_peer(result["peer"]))
     elif "server" in result:
         answers, lines = [result["server"]], list(_server(result["server"]))
+    elif "state" in result:
+        answers, lines = [result["state"]], list(state_lines(result["state"]))
+    elif "changes" in result:
+        answers = result["changes"]
+        lines = [line for one in answers for line in (*since_lines(one), "")][:-1]
     else:
         answers = result["files"]
         lines = [line for file in answers for line in (*_file(file), "")][:-1]
     paused = dict.fromkeys(one["paused"]["text"] for one in answers if one["paused"])
+    if "state" in result or "changes" in result:  # these have the findings themselves
+        paused = dict.fromkeys(text.split("\n", 1)[0] for text in paused)
     return "\n".join([*(line for text in paused for line in (text, "")), *lines]) + "\n"
 
 
 def _head(one: Json) -> Iterator[str]:
-    yield f"cluster {one['cluster']}, listed at {_minute(one['listed_at'])} (run {one['run_id']})"
+    yield f"cluster {one['cluster']}, listed at {minute(one['listed_at'])} (run {one['run_id']})"
     if one["note"]:
         yield f"! {one['note']}"
 
@@ -31,10 +38,10 @@ def _file(file: Json) -> Iterator[str]:
     yield file["path"]
     for line in _head(file):
         yield f"  {line}"
-    size = "size unknown" if file["bytes"] is None else human_bytes(file["bytes"])
+    length = "size unknown" if file["bytes"] is None else human_bytes(file["bytes"])
     age = file["archived_for_ms"]
     yield f"  {file['verdict']} {file['reason']}: {file['why']}."
-    yield f"  {size}" + ("" if age is None else f", archived {human_duration(age)} before the listing")
+    yield f"  {length}" + ("" if age is None else f", archived {human_duration(age)} before the listing")
     for holder in file["holders"]:
         yield from _holder(holder)
     if file["way_out"] and not file["holders"]:
@@ -49,8 +56,8 @@ def _holder(holder: Json) -> Iterator[str]:
     queue = "which has no queue for its server yet" if holder["owner"] is None else f"queue of {holder['owner']}"
     if holder["owner"] is not None and holder["owner"] != holder["source"]:
         queue += f", claimed from {holder['source']}"
-    since = f"since {_minute(holder['since'])} ({human_count(holder['nights'], 'night')})"
-    yield f"  Held by {_peer_name(holder)}, {queue}, {since}"
+    since = f"since {minute(holder['since'])} ({human_count(holder['nights'], 'night')})"
+    yield f"  Held by {peer_name(holder)}, {queue}, {since}"
     if holder["wal"]:
         place = "finished" if holder["offset"] < 0 else f"at byte {holder['offset']:,}"
         behind = "" if holder["behind_ms"] is None else f", {human_duration(holder['behind_ms'])} behind the listing"
@@ -67,14 +74,9 @@ def _holder(holder: Json) -> Iterator[str]:
         yield f"    When peer {holder['peer_id']} has shipped everything: {freed} come free"
 
 
-def _peer_name(one: Json) -> str:
-    state = one["peer_state"]
-    return f"peer {one['peer_id']}" + (f" ({state})" if state and state != "ENABLED" else "")
-
-
 def _peer(peer: Json) -> Iterator[str]:
     gone = "" if peer["exists"] else ", which does not exist any more"
-    yield f"{_peer_name(peer)}{gone}"
+    yield f"{peer_name(peer)}{gone}"
     for line in _head(peer):
         yield f"  {line}"
     yield (
@@ -89,7 +91,7 @@ def _peer(peer: Json) -> Iterator[str]:
     if peer["queues"]:
         yield "  Queues, most bytes first:"
         for queue in peer["queues"][:10]:
-            yield f"    {_size(queue)}  {_queue(queue)}"
+            yield f"    {size(queue)}  {queue_name(queue)}"
         if len(peer["queues"]) > 10:
             yield f"    … and {len(peer['queues']) - 10} more (--output json has them all)"
     if peer["next_wals"]:
@@ -100,7 +102,7 @@ def _peer(peer: Json) -> Iterator[str]:
     most = max((night["bytes"] for night in peer["trend"]), default=0) or 1
     for night in peer["trend"]:
         bar = "█" * round(24 * night["bytes"] / most)
-        yield f"    {_minute(night['listed_at'])}  {human_bytes(night['bytes']):>10}  {bar}"
+        yield f"    {minute(night['listed_at'])}  {human_bytes(night['bytes']):>10}  {bar}"
 
 
 def _server(server: Json) -> Iterator[str]:
@@ -110,24 +112,10 @@ def _server(server: Json) -> Iterator[str]:
     if not server["files"]:
         yield "  No file below oldWALs."
     for row in server["files"]:
-        yield f"  {_size(row)}  {row['verdict']} {row['reason']}"
+        yield f"  {size(row)}  {row['verdict']} {row['reason']}"
     if server["holders"]:
         yield "  Queues of its WALs, and queues that it has claimed:"
         for queue in server["holders"]:
-            yield f"    {_size(queue)}  {_peer_name(queue)}, {_queue(queue)}"
+            yield f"    {size(queue)}  {peer_name(queue)}, {queue_name(queue)}"
             if queue["remedy"] and queue["frees_bytes"]:
                 yield f"      What frees {human_bytes(queue['frees_bytes'])}: {queue['remedy']}"
-
-
-def _size(row: Json) -> str:
-    return f"{human_bytes(row['bytes']):>10}  {human_count(row['files'], 'file'):>14}"
-
-
-def _queue(row: Json) -> str:
-    if row["owner"] is None:
-        return f"no queue yet for {row['source']}"
-    return f"queue of {row['owner']}" + (f", claimed from {row['source']}" if row["owner"] != row["source"] else "")
-
-
-def _minute(instant: str) -> str:
-    return f"{instant[:10]} {instant[11:16]} UTC"

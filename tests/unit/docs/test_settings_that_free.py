@@ -20,6 +20,7 @@ from tests.labs.places import DOCS, PROJECT
 JOBS_ON_THE_PATH = ("night", "capture", "reconcile", "clean", "purge")
 """The jobs between a cluster and a file that is gone; restore and maintain are listed in `CANNOT_FREE`."""
 _HARMLESS = """
+    capacity
     capture.files.user capture.files.timeout capture.files.delimiter
     capture.queues.transport capture.queues.protocol capture.queues.timeout capture.queues.digest capture.queues.jars
     capture.state.quorum capture.state.parent capture.state.replication capture.state.digest capture.state.timeout

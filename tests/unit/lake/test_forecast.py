@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -75,7 +76,7 @@ def test_of_several_listings_of_a_day_the_last_counts() -> None:
 
 @given(st.lists(st.integers(0, 1 << 50), min_size=3, max_size=20), st.integers(1, 1 << 52), st.randoms())
 def test_a_forecast_is_never_before_the_last_night_and_order_does_not_matter(
-    sizes: list[int], capacity: int, random: "st.DataObject"
+    sizes: list[int], capacity: int, random: Random
 ) -> None:
     totals = nights(*sizes)
     forecast = days_until_full(totals, capacity)

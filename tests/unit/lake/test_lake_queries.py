@@ -13,6 +13,7 @@ from pipelines.lake.run_rows import literal, rows_of
 from pipelines.lake.run_summary import RunKey
 from schemas.runs import RUNS
 from schemas.wal_verdicts import WAL_VERDICTS
+from tests.labs.places import PROJECT
 
 NIGHT = date(2026, 11, 21)
 ODD = 'it\'s a \\ {path}: ü\n"%2C"'
@@ -60,3 +61,10 @@ def test_a_missing_table_is_a_question_for_spark(lake: LakeQueries, tmp_path: Pa
         lake.rows(Query(RUNS, "t.run_id", "true"))
     with pytest.raises(SparkNeededError):
         lake.rows(Query(WAL_VERDICTS, "t.run_id", "true"))  # not half by the one, half by the other
+
+
+def test_no_setting_of_parquet_makes_pages_that_deltalake_refuses() -> None:
+    """Without statistics of a column, parquet-java writes pages of version 2 whose number of nulls is -1."""
+    settings = (PROJECT / "conf" / "spark-defaults.conf").read_text(encoding="utf-8")
+    assert "parquet.writer.version" in settings
+    assert "parquet.column.statistics.enabled" not in settings

@@ -1,0 +1,73 @@
+"""The text of what changed between two nights."""
+
+from collections.abc import Iterator, Sequence
+
+from pipelines.common.human import human_bytes, human_count
+from pipelines.reconcile.explain.words import Json, minute, queue_name, size
+
+_MOST = 12
+
+
+def since_lines(change: Json) -> Iterator[str]:
+    """Yields the lines of one answer about changes."""
+    what = change.get("path") or (f"peer {change['peer_id']}" if "peer_id" in change else change.get("server"))
+    if what:
+        yield what
+    cluster = f"cluster {change['cluster']}, {minute(change['listed_at'])} (run {change['run_id']})"
+    yield f"{cluster}, compared with {minute(change['since'])} (run {change['since_run_id']})"
+    for note in (change["note"], change["since_note"]):
+        if note:
+            yield f"! {note}"
+    if "path" in change:
+        yield from _file(change)
+        return
+    if change.get("was_state") != change.get("state"):
+        was, became = (change[state] or "a peer that holds nothing" for state in ("was_state", "state"))
+        yield f"  was {was}, is {became}"
+    yield from change_lines(change, _MOST)
+    yield from _verdicts(change)
+
+
+def change_lines(change: Json, most: int) -> Iterator[str]:
+    """Yields the lines of totals, findings, queues, peers, servers and the clean-up; at most `most` of a kind."""
+    sign = "+" if change["bytes"] >= 0 else ""
+    yield f"  {sign}{human_bytes(change['bytes'])}, {change['files']:+,} files"
+    for word, mark in (("new", "+"), ("gone", "-")):
+        findings = change[f"{word}_findings"]
+        yield from _first([f"  {mark} {one['severity']} {one['code']}: {one['message']}" for one in findings], most)
+        queues = change[f"{word}_queues"]
+        names = [f"  {mark} peer {one['peer_id']}, {queue_name(one)}" for one in queues]
+        yield from _first(names, most)
+        for kind in ("peers", "servers"):
+            found = change.get(f"{word}_{kind}", ())
+            yield from _first([f"  {mark} {kind[:-1]} {name}" for name in found], most)
+    steps = [
+        f"  {one['action'].lower()} of run {one['run_id']} at {minute(one['at'])}: "
+        f"{human_count(one['files'], 'file')}, {human_bytes(one['bytes'])} ({one['status']})"
+        for one in change.get("cleanup", ())
+    ]
+    yield from _first(steps, most)
+
+
+def _verdicts(change: Json) -> Iterator[str]:
+    if not change["verdicts"]:
+        yield "  No file changed its verdict."
+        return
+    before, after = ("not held", "no longer held") if "peer_id" in change else ("not there", "gone")
+    yield "  Held by the peer:" if "peer_id" in change else "  Verdicts:"
+    for one in change["verdicts"]:
+        yield f"    {size(one)}  {one['was'] or before} -> {one['became'] or after}"
+        yield f"      the biggest: {one['biggest']} ({human_bytes(one['biggest_bytes'])})"
+
+
+def _file(change: Json) -> Iterator[str]:
+    was, became = change["was"] or "not there", change["became"] or "gone"
+    yield f"  still {became}" if was == became else f"  {was} -> {became}"
+    for one in change["cleanup"]:
+        yield f"  {one['outcome']} at {minute(one['at'])}, by the list of run {one['run_id']}"
+
+
+def _first(lines: Sequence[str], most: int) -> Iterator[str]:
+    yield from lines[:most]
+    if len(lines) > most:
+        yield f"    … and {len(lines) - most} more like these (--output json has them all)"

@@ -1,0 +1,172 @@
+"""The state of a cluster: who holds most, what would free it, what is new, when the disk is full, what waits."""
+
+from dataclasses import asdict, dataclass
+
+from pipelines.common.instants import DAY_MS, format_instant
+from pipelines.decide.reason_texts import REASON_TEXTS
+from pipelines.lake.cleanup_history import CLEAN, CleanupStep, cleanup_steps, quarantined
+from pipelines.lake.findings import by_urgency
+from pipelines.lake.forecast import Forecast, capacity_of, days_until_full, night_totals
+from pipelines.lake.night_changes import holding_servers
+from pipelines.lake.reader import LakeReader
+from pipelines.lake.run_summary import DELETABLE, DONE, HELD, STARTED, FindingRow, PinnedRow, VerdictTotal
+from pipelines.reconcile.explain.changes import Nights, small_changes
+from pipelines.reconcile.explain.holders import pin
+from pipelines.reconcile.explain.runs import AnsweringRun, Json
+from schemas.verdict_totals import VERDICT_TOTALS
+
+SERVERS = 10
+DEFAULT_GRACE_MS = 7 * DAY_MS
+
+
+@dataclass(frozen=True, slots=True)
+class StateSettings:
+    """What the configuration says beside the lake.
+
+    Attributes:
+        capacity_bytes: bytes that oldWALs and the quarantine may take together; None = as the run recorded it.
+        grace_ms: how long files rest before purge may delete them.
+        automatic: whether the night itself cleans what the rehearsal reports.
+    """
+
+    capacity_bytes: int | None = None
+    grace_ms: int = DEFAULT_GRACE_MS
+    automatic: bool = False
+
+
+def cluster_state(run: AnsweringRun, lake: LakeReader, settings: StateSettings, now: int) -> Json:
+    """Returns the state of a cluster on its newest DONE night.
+
+    Args:
+        run: the run that answers.
+        lake: reads the tables.
+        settings: of the configuration.
+        now: ms since the epoch.
+    """
+    record, key = run.record, run.record.key
+    totals = lake.by_run(VERDICT_TOTALS, [key], VerdictTotal).get(key, [])
+    pinned = lake.pinned([key]).get(key.cluster, ())
+    steps = cleanup_steps(lake, key.cluster, key.run_date)
+    nights = night_totals(lake, key, record.night)
+    stated = record.capacity_bytes if settings.capacity_bytes is None else settings.capacity_bytes
+    return {
+        **run.json(),
+        "status": record.status,
+        "mode": record.mode,
+        "age_ms": now - record.night,
+        "verdicts": [_verdict(verdict, totals) for verdict in (HELD, DELETABLE)],
+        "reasons": _reasons(totals),
+        "peers": [_holder(row) for row in _level("peer", pinned)],
+        "queues": [_holder(row) for row in _level("queue", pinned)],
+        "servers": [asdict(row) for row in holding_servers(lake, key, SERVERS)],
+        "findings": [_finding(row) for row in by_urgency(lake.findings([key]).get(key.cluster, ()))],
+        "changes": _changes(run, lake),
+        "approval": _approval(run, steps, settings, now),
+        "unfinished": [_unfinished(step) for step in steps if _is_unfinished(step, steps)],
+        "quarantine": _quarantine(steps, settings.grace_ms, now),
+        "forecast": forecast_document(days_until_full(nights, capacity_of(nights, stated, record.free_bytes))),
+    }
+
+
+def forecast_document(forecast: Forecast) -> Json:
+    """Returns the forecast for JSON."""
+    return {**asdict(forecast), "full_at": None if forecast.full_at is None else format_instant(forecast.full_at)}
+
+
+def _verdict(verdict: str, totals: list[VerdictTotal]) -> Json:
+    rows = [row for row in totals if row.verdict == verdict]
+    return {"verdict": verdict, "files": sum(row.files for row in rows), "bytes": sum(row.bytes for row in rows)}
+
+
+def _reasons(totals: list[VerdictTotal]) -> list[Json]:
+    found: dict[tuple[str, str], tuple[int, int]] = {}
+    for row in totals:
+        files, size = found.get((row.verdict, row.reason), (0, 0))
+        found[row.verdict, row.reason] = (files + row.files, size + row.bytes)
+    return [
+        {
+            "verdict": verdict,
+            "reason": reason,
+            "files": files,
+            "bytes": size,
+            "way_out": REASON_TEXTS[reason].way_out if verdict == HELD and reason in REASON_TEXTS else "",
+        }
+        for (verdict, reason), (files, size) in sorted(found.items(), key=lambda one: (-one[1][1], one[0]))
+    ]
+
+
+def _level(level: str, rows: tuple[PinnedRow, ...]) -> list[PinnedRow]:
+    own = (row for row in rows if row.level == level)
+    return sorted(own, key=lambda row: (-row.bytes, row.peer_id, row.owner or "", row.source or ""))
+
+
+def _holder(row: PinnedRow) -> Json:
+    return {"peer_id": row.peer_id, "owner": row.owner, "source": row.source, **pin(row)}
+
+
+def _finding(row: FindingRow) -> Json:
+    return {
+        "key": row.key,
+        "code": row.code,
+        "severity": row.severity,
+        "is_new": row.is_new,
+        "acknowledged": row.acknowledged,
+        "since": None if row.first_seen is None else format_instant(row.first_seen),
+        "message": row.message,
+        "remedy": row.remedy,
+        "bytes": row.bytes,
+    }
+
+
+def _changes(run: AnsweringRun, lake: LakeReader) -> Json | None:
+    """Returns what the small tables know of changes since the night before; None = there is no such night."""
+    record = run.record
+    earlier = [one for one in lake.newest_runs(record.cluster) if one.status == DONE and one.night < record.night]
+    if record.status != DONE or not earlier:
+        return None
+    nights = Nights(earlier[0], run)
+    return {
+        "since": format_instant(nights.before.night),
+        "since_run_id": nights.before.run_id,
+        **small_changes(nights, lake),
+    }
+
+
+def _approval(run: AnsweringRun, steps: tuple[CleanupStep, ...], settings: StateSettings, now: int) -> Json | None:
+    """Returns the list of the newest run if nobody has begun to clean it, and it still may be cleaned."""
+    record = run.record
+    begun = any(step.run == record.key and step.action == CLEAN for step in steps)
+    over = record.not_after is not None and now > record.not_after
+    if record.list_uri is None or not record.deletable_files or begun or over:
+        return None
+    return {
+        "run_id": record.run_id,
+        "files": record.deletable_files,
+        "bytes": record.deletable_bytes,
+        "not_after": None if record.not_after is None else format_instant(record.not_after),
+        "automatic": settings.automatic,
+    }
+
+
+def _is_unfinished(step: CleanupStep, steps: tuple[CleanupStep, ...]) -> bool:
+    """Returns whether this is the last attempt at its run and it did not come to its end."""
+    later = (one for one in steps if one.run == step.run and one.at > step.at)
+    return step.status in (STARTED, "STOPPED", "FAILED") and not any(later)
+
+
+def _unfinished(step: CleanupStep) -> Json:
+    return {"action": step.action, "run_id": step.run.run_id, "status": step.status, "at": format_instant(step.at)}
+
+
+def _quarantine(steps: tuple[CleanupStep, ...], grace_ms: int, now: int) -> list[Json]:
+    return [
+        {
+            "run_id": run.run_id,
+            "files": rest.files,
+            "bytes": rest.bytes,
+            "moved_at": format_instant(rest.moved_at),
+            "purge_from": format_instant(rest.moved_at + grace_ms),
+            "grace_is_over": now >= rest.moved_at + grace_ms,
+        }
+        for run, rest in sorted(quarantined(steps).items(), key=lambda one: one[1].moved_at)
+    ]

@@ -1,0 +1,31 @@
+"""Words that all answers of explain share."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pipelines.common.human import human_bytes, human_count
+
+Json = Mapping[str, Any]
+
+
+def peer_name(one: Json) -> str:
+    """Returns the peer, with its state unless that is ENABLED."""
+    state = one["peer_state"]
+    return f"peer {one['peer_id']}" + (f" ({state})" if state and state != "ENABLED" else "")
+
+
+def size(row: Json) -> str:
+    """Returns bytes and files in two columns."""
+    return f"{human_bytes(row['bytes']):>10}  {human_count(row['files'], 'file'):>14}"
+
+
+def queue_name(row: Json) -> str:
+    """Returns the queue by its owner, and by the source of its WALs if it was claimed."""
+    if row["owner"] is None:
+        return f"no queue yet for {row['source']}"
+    return f"queue of {row['owner']}" + (f", claimed from {row['source']}" if row["owner"] != row["source"] else "")
+
+
+def minute(instant: str) -> str:
+    """Returns an instant of a JSON answer to the minute."""
+    return f"{instant[:10]} {instant[11:16]} UTC"

@@ -1,0 +1,246 @@
+"""The state of a cluster and what changed since, from lakes that deltalake wrote: no JVM."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines.common.errors import UsageError
+from pipelines.common.instants import DAY_MS, HOUR_MS
+from pipelines.lake.findings import finding
+from pipelines.lake.run_summary import PinnedRow, QueueOffsetRow, RunKey, VerdictTotal, table_row
+from pipelines.reconcile.explain.changes import Since, since_of
+from pipelines.reconcile.explain.explain import ExplainRequest, explain
+from pipelines.reconcile.explain.state import StateSettings
+from schemas.cleanups import CLEANUPS
+from schemas.deletions import DELETIONS
+from schemas.findings import FINDINGS
+from schemas.pinned_bytes import PINNED_BYTES
+from schemas.queue_offsets import QUEUE_OFFSETS
+from schemas.runs import RUNS
+from schemas.verdict_totals import VERDICT_TOTALS
+from schemas.wal_verdicts import WAL_VERDICTS
+from tests.labs.plain_lake import append, reader
+from tests.labs.small_cluster import At
+
+FIRST = 20_000 * DAY_MS + 2 * HOUR_MS
+LAST = FIRST + 3 * DAY_MS
+H1, H2, H3 = "h1.example.org,16020,5", "h2.example.org,16020,6", "h3.example.org,16020,7"
+GIB = 1 << 30
+Json = Mapping[str, Any]
+
+
+def key(night: int) -> RunKey:
+    return RunKey.of("prod-a", f"night-{night}", FIRST + night * DAY_MS)
+
+
+def identity(night: int) -> dict[str, object]:
+    return {"cluster": key(night).cluster, "run_id": key(night).run_id, "run_date": key(night).run_date}
+
+
+def verdict(night: int, name: str, reason: str, server: str = H1, size: int = GIB, peer: str = "2") -> Json:
+    held = reason == "PENDING"
+    holder = {"peer_id": peer, "owner": server, "source": server, "wal": "w", "offset": 3}
+    return identity(night) | {
+        "path": f"oldWALs/{name}",
+        "server": server,
+        "length": size,
+        "verdict": "HELD" if held else "DELETABLE",
+        "reason": reason,
+        "blocking": [holder] if held else [],
+    }
+
+
+def write_night(lake: Path, night: int, files: list[Json], *, state: str = "ENABLED", alarm: str | None = None) -> None:
+    """A night whose small tables agree with its files."""
+    held = [one for one in files if one["verdict"] == "HELD"]
+    free = [one for one in files if one["verdict"] == "DELETABLE"]
+    size, freed = sum(one["length"] for one in held), sum(one["length"] for one in free)
+    totals = [
+        VerdictTotal("HELD", "PENDING", "KEEP", len(held), size),
+        VerdictTotal("DELETABLE", "REPLICATED", "DELETE", len(free), freed),
+    ]
+    peer = PinnedRow("peer", "2", state, None, None, None, len(held), size, 0, 0, len(held), size)
+    peer = replace(peer, remedy="enable_peer '2'")
+    owners = sorted({str(one["server"]) for one in held})
+    queues = [QueueOffsetRow("2", True, owner, owner, False, "g", "w", 3, 5, 1, GIB) for owner in owners]
+    pins = [peer, *(PinnedRow("queue", "2", state, owner, owner, None, 1, GIB, 0, 0, 1, GIB) for owner in owners)]
+    alarms = [finding("GROWTH", "warning", "2", "peer 2 holds more each night", "enable it", peer_id="2")]
+    if alarm is not None:
+        alarms.append(finding("ORPHAN_QUEUE", "error", alarm, f"{alarm} left a queue", "remove it", server=alarm))
+    run = {
+        "job": "reconcile", "mode": "NIGHTLY", "files_started_at": FIRST + night * DAY_MS, "files": len(files),
+        "bytes": size + freed, "deletable_files": len(free), "deletable_bytes": freed, "list_uri": f"/lists/{night}",
+        "not_after": FIRST + (night + 1) * DAY_MS, "peer_ids": ["1", "2"] if night > 1 else ["2"],
+    }  # fmt: skip
+    append(lake, WAL_VERDICTS, files)
+    append(lake, VERDICT_TOTALS, [table_row(key(night), row) for row in totals])
+    append(lake, PINNED_BYTES, [table_row(key(night), row) for row in pins])
+    append(lake, QUEUE_OFFSETS, [table_row(key(night), row) for row in queues])
+    append(lake, FINDINGS, [table_row(key(night), row) for row in alarms])
+    append(lake, RUNS, [identity(night) | run | {"status": "DONE", "at": FIRST + night * DAY_MS + 9}])
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four nights; on the last one a server and a finding are new, and what was deletable has been cleaned."""
+    folder = tmp_path_factory.mktemp("nights")
+    always = [("a.1", "PENDING"), ("a.2", "PENDING")]
+    for night in range(3):
+        files = [verdict(night, name, reason) for name, reason in always]
+        files += [verdict(night, f"b.{number}", "PENDING") for number in range(night)]
+        write_night(folder, night, [*files, verdict(night, "gone.1", "REPLICATED", H2, 5 * GIB)])
+    last = [verdict(3, "a.1", "REPLICATED"), verdict(3, "a.2", "PENDING"), verdict(3, "new.1", "PENDING", H3, 9 * GIB)]
+    write_night(folder, 3, [*last, *(verdict(3, f"b.{n}", "PENDING") for n in range(2))], state="DISABLED", alarm=H3)
+    at = FIRST + 2 * DAY_MS + HOUR_MS
+    step = identity(2) | {"action": "CLEAN", "attempt": "x"}
+    append(
+        folder,
+        CLEANUPS,
+        [
+            step | {"status": "STARTED", "at": at},
+            step | {"status": "DONE", "at": at, "done_files": 1, "done_bytes": 5 * GIB},
+        ],
+    )
+    append(
+        folder,
+        DELETIONS,
+        [step | {"path": "oldWALs/gone.1", "phase": "OUTCOME", "outcome": "MOVED", "length": 5 * GIB, "at": at}],
+    )
+    return folder
+
+
+def ask(lake: Path, *paths: str, now: int = LAST + HOUR_MS, **more: Any) -> tuple[Any, str]:  # noqa: ANN401 - JSON
+    outcome = explain(ExplainRequest("prod-a", paths, **more), reader(lake), At(now))
+    assert outcome.exit_code == 0
+    return json.loads(json.dumps(outcome.result)), outcome.text
+
+
+@pytest.mark.promise("explain-state")
+def test_the_state_of_a_cluster_is_on_one_screen(lake: Path) -> None:
+    result, text = ask(lake, settings=StateSettings(capacity_bytes=100 * GIB))
+    state = result["state"]
+    assert (state["run_id"], state["age_ms"]) == ("night-3", HOUR_MS)
+    assert [(one["verdict"], one["files"], one["bytes"]) for one in state["verdicts"]] == [
+        ("HELD", 4, 12 * GIB),
+        ("DELETABLE", 1, GIB),
+    ]
+    assert [(one["peer_id"], one["bytes"], one["remedy"]) for one in state["peers"]] == [
+        ("2", 12 * GIB, "enable_peer '2'")
+    ]
+    assert [(one["server"], one["bytes"]) for one in state["servers"]] == [(H3, 9 * GIB), (H1, 3 * GIB)]
+    assert [one["key"] for one in state["changes"]["new_findings"]] == [f"ORPHAN_QUEUE:{H3}"]
+    assert state["changes"]["since_run_id"] == "night-2"
+    assert (state["approval"]["run_id"], state["approval"]["files"]) == ("night-3", 1)
+    (rest,) = state["quarantine"]
+    assert (rest["run_id"], rest["files"], rest["bytes"], rest["grace_is_over"]) == ("night-2", 1, 5 * GIB, False)
+    forecast = state["forecast"]
+    # 7, 8, 9 GiB, then 13 below oldWALs and 5 in the quarantine
+    assert (forecast["bytes"], forecast["growth_per_day"]) == (18 * GIB, round(3.4 * GIB))
+    assert "By peer, and what would free it:" in text
+    assert "peer 2 (DISABLED); frees 12.0 GiB: enable_peer '2'" in text
+    assert "Waits for approval until 2024-10-08 02:00 UTC: 1 file, 1.0 GiB of run night-3" in text
+    assert "In the quarantine: 1 file, 5.0 GiB of run night-2; purge may delete them from 2024-10-13 03:00 UTC" in text
+    assert "The disk is full 24 d 2 h after the listing, on 2024-10-31: 18.0 GiB of 100.0 GiB are used." in text
+    assert len(text.splitlines()) <= 45
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_the_configuration_decides_what_waits_and_when_purge_may_begin(lake: Path) -> None:
+    _, text = ask(lake, settings=StateSettings(grace_ms=HOUR_MS, automatic=True))
+    assert "The night cleans them itself until 2024-10-08 02:00 UTC" in text
+    assert "purge may delete them now" in text
+    assert "No forecast of a full disk: the capacity is unknown. The pace of the last 4 nights is +3.4 GiB a" in text
+    result, text = ask(lake, now=LAST + 2 * DAY_MS)
+    assert result["state"]["approval"] is None, "the list has expired"
+    assert "Waits for approval" not in text
+
+
+def test_a_first_night_has_a_state_too(tmp_path: Path) -> None:
+    write_night(tmp_path, 0, [verdict(0, "a.1", "PENDING")])
+    result, text = ask(tmp_path)
+    assert result["state"]["changes"] is None
+    assert "It is the first night" in text
+    assert "1 night is too few" in text
+    assert result["state"]["approval"] is None, "nothing is deletable"
+    with pytest.raises(UsageError, match="no two DONE runs"):
+        ask(tmp_path, since=Since(0, is_day=True))
+
+
+def test_an_unfinished_clean_is_said_and_waits_for_nobody(tmp_path: Path) -> None:
+    write_night(tmp_path, 0, [verdict(0, "a.1", "REPLICATED")])
+    started = identity(0) | {"action": "CLEAN", "attempt": "x", "status": "STARTED", "at": FIRST + HOUR_MS}
+    append(tmp_path, CLEANUPS, [started])
+    result, text = ask(tmp_path)
+    assert result["state"]["approval"] is None
+    assert "Not finished: clean of run night-0, STARTED since 2024-10-04 03:00 UTC" in text
+
+
+@pytest.mark.promise("explain-since")
+def test_what_changed_in_the_cluster_since_a_day(lake: Path) -> None:
+    result, text = ask(lake, since=since_of("2024-10-05"))
+    (change,) = result["changes"]
+    assert change["since_run_id"] == "night-1"
+    assert [(one["was"], one["became"], one["files"], one["bytes"]) for one in change["verdicts"]] == [
+        (None, "HELD PENDING", 2, 10 * GIB),
+        ("DELETABLE REPLICATED", None, 1, 5 * GIB),
+        ("HELD PENDING", "DELETABLE REPLICATED", 1, GIB),
+    ]
+    assert change["verdicts"][0]["biggest"] == "oldWALs/new.1"
+    assert change["verdicts"][0]["biggest_bytes"] == 9 * GIB
+    assert (change["new_servers"], change["gone_servers"]) == ([H3], [H2])
+    assert (change["new_peers"], change["gone_peers"]) == (["1"], [])
+    assert [one["owner"] for one in change["new_queues"]] == [H3]
+    assert [(one["action"], one["files"], one["status"]) for one in change["cleanup"]] == [("CLEAN", 1, "DONE")]
+    assert "compared with 2024-10-05 02:00 UTC (run night-1)" in text
+    assert "  clean of run night-2 at 2024-10-06 03:00 UTC: 1 file, 5.0 GiB (DONE)" in text
+    assert "HELD PENDING -> DELETABLE REPLICATED" in text
+
+
+@pytest.mark.promise("explain-since")
+def test_what_changed_for_a_target(lake: Path) -> None:
+    (change,) = ask(lake, peer="2", since=since_of("2024-10-06"))[0]["changes"]
+    assert (change["was_state"], change["state"], change["bytes"]) == ("ENABLED", "DISABLED", 8 * GIB)
+    assert [(one["was"], one["became"], one["biggest"]) for one in change["verdicts"]] == [
+        (None, "HELD", "oldWALs/new.1"),
+        ("HELD", None, "oldWALs/a.1"),
+    ]
+    (change,) = ask(lake, server=H1, since=since_of("2024-10-06"))[0]["changes"]
+    assert [(one["was"], one["became"]) for one in change["verdicts"]] == [("HELD PENDING", "DELETABLE REPLICATED")]
+    assert (change["new_queues"], change["new_findings"], change["bytes"]) == ([], [], 0)
+    result, text = ask(lake, "gone.1", "a.1", since=since_of("2024-10-06"))
+    gone, free = result["changes"]
+    assert (gone["was"], gone["became"], free["became"]) == ("DELETABLE REPLICATED", None, "DELETABLE REPLICATED")
+    assert "  MOVED at 2024-10-06 03:00 UTC, by the list of run night-2" in text
+    _, text = ask(lake, server=H3, since=since_of("2024-10-06"))
+    assert f"  + error ORPHAN_QUEUE: {H3} left a queue" in text
+
+
+@pytest.mark.parametrize(
+    ("since", "run_id", "note"),
+    [
+        ("2024-10-06", "night-2", False),
+        ("2024-10-06T01:59Z", "night-1", False),
+        ("2024-10-06T04:00:00+02:00", "night-2", False),
+        ("2024-10-06T02:00", "night-2", False),
+        ("2024-10-01", "night-0", True),
+    ],
+)
+def test_which_night_is_compared(lake: Path, since: str, run_id: str, note: bool) -> None:
+    (change,) = ask(lake, since=since_of(since))[0]["changes"]
+    assert change["since_run_id"] == run_id
+    assert (change["since_note"] is not None) == note
+
+
+@pytest.mark.parametrize("text", ["yesterday", "2024-13-01", "", "2024-10-06T25:00"])
+def test_a_since_that_is_no_time_is_an_error(text: str) -> None:
+    with pytest.raises(UsageError, match="neither a day like"):
+        since_of(text)
+
+
+def test_a_since_after_the_newest_run_compares_nothing(lake: Path) -> None:
+    with pytest.raises(UsageError, match="newest run, night-3"):
+        ask(lake, since=since_of("2024-10-08"))
