@@ -13,6 +13,7 @@ import tempfile
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from io import BufferedReader
 from pathlib import Path
 from types import FrameType
 from typing import IO
@@ -57,6 +58,11 @@ _NOISE = re.compile(
     rb"|1 compiler directives added\s*$"
     rb"|Picked up (?:JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|JDK_JAVA_OPTIONS):"
 )
+
+
+# a bar of `pipelines.common.progress` is a line that begins with a carriage return
+_LINE_ENDS = re.compile(rb"(?<=\n)|(?=\r)")
+_CHUNK = 65_536
 
 
 def main(argv: Sequence[str]) -> int:
@@ -176,7 +182,10 @@ def child_environment(
 
 def _in_client(command: Sequence[str], environment: Mapping[str, str], answer: Path, stop: Path | None) -> int:
     """Runs the driver here. Its result comes through a file, because spark-submit merges the driver's two streams."""
-    code = _run(command, {**environment, OUTPUT_FILE_ENV: str(answer), STOP_FILE_ENV: str(stop or "")}, stop)
+    from pipelines.common.progress import TERMINAL_ENV, terminal_width
+
+    told = {OUTPUT_FILE_ENV: str(answer), STOP_FILE_ENV: str(stop or ""), TERMINAL_ENV: str(terminal_width())}
+    code = _run(command, {**environment, **told}, stop)
     if answer.exists():
         sys.stdout.write(answer.read_text(encoding="utf-8"))
         sys.stdout.flush()
@@ -274,12 +283,18 @@ def _run(command: Sequence[str], environment: Mapping[str, str], stop: Path | No
     return code if code >= 0 else 128 - code
 
 
-def copy_without_noise(source: IO[bytes], target: IO[bytes]) -> None:
-    """Copies lines, without the known noise of the JVM and Spark."""
-    for line in source:
-        if not _NOISE.match(line):
-            target.write(line)
-            target.flush()
+def copy_without_noise(source: BufferedReader, target: IO[bytes]) -> None:
+    """Copies lines, without the known noise of the JVM and Spark; bars at once."""
+    rest = b""
+    while chunk := source.read1(_CHUNK):
+        *lines, rest = _LINE_ENDS.split(rest + chunk)
+        if rest.startswith(b"\r"):
+            lines, rest = [*lines, rest], b""
+        for line in lines:
+            if not _NOISE.match(line):
+                target.write(line)
+        target.flush()
+    target.write(rest)
 
 
 def _java(environ: Mapping[str, str]) -> Path:

@@ -20,13 +20,12 @@ from jobs.demo.dump import DUMP_TITLE, queue_lines
 from jobs.demo.generated_snapshot import write_snapshot
 from jobs.demo.migration import MIGRATION_TITLE, migration_lines, write_zookeeper_snapshot
 from jobs.demo.queues import AUDIT_TITLE, audit_lines
-from jobs.demo.text import DemoCommand, DemoOutput, demo_text
+from jobs.demo.text import DemoCommand, DemoOutput, demo_text, night_line
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import EXIT_DONE, RefusedError, UnavailableError, UsageError
 from pipelines.common.instants import DAY_MS
 from pipelines.common.job_result import JobResult
-from pipelines.decide.rule.verdict import Reason
-from pipelines.lake.run_summary import DELETABLE, DONE, HELD, RunSummary
+from pipelines.lake.run_summary import DELETABLE, DONE, HELD, RunKey, RunSummary
 
 HELP = "three nights of a generated cluster, an audit and a dump of its queues, a rehearsal of their migration"
 DESCRIPTION = """\
@@ -66,7 +65,10 @@ def run(args: Namespace, context: JobContext) -> JobResult:
         snapshot = places.snapshot(number + 1)
         made = capture_at(plan, at)
         write_snapshot(made, snapshot)
-        nights.append(_reconcile(snapshot, places, JobContext("demo", _At(at + _CAPTURE_TAKES_MS), context.spark)))
+        night = _reconcile(snapshot, places, JobContext("demo", _At(at + _CAPTURE_TAKES_MS), context.spark))
+        _LOG.info(night_line(number + 1, night))
+        nights.append(night)
+    _LOG.info("the queues of the last night")
     snapshots = [places.snapshot(number) for number in (NIGHTS - 1, NIGHTS)]
     queues = audit_lines(JobContext("demo", _At(now), context.spark), snapshots, places.plan, places.config)
     write_cluster_files(made, places.cluster)
@@ -221,11 +223,10 @@ def _page(last: RunSummary, places: _Places, context: JobContext) -> Path:
 
 
 def _held_example(last: RunSummary, places: _Places, context: JobContext) -> str:
-    """Returns the path of a file that a queue still has to ship, for the example commands."""
-    verdicts = context.spark.read.format("delta").load(_uri(places.lake / "wal_verdicts"))
-    pending = verdicts.where(verdicts.run_id == last.run_id).where(verdicts.reason == Reason.PENDING.value)
-    row = pending.orderBy("path").select("path").first()
-    return str(row["path"]) if row else ""
+    """Returns the path of a file that the disabled peer still needs, for the example commands."""
+    run = RunKey.of(last.cluster, last.run_id, last.files_started_ms)
+    (file,) = context.lake(_uri(places.lake)).waiting(run, DISABLED_PEER, 1)
+    return file.path
 
 
 def _commands(places: _Places, last: RunSummary, held: str) -> list[DemoCommand]:
@@ -242,34 +243,11 @@ def _commands(places: _Places, last: RunSummary, held: str) -> list[DemoCommand]
         ),
         DemoCommand("What does the disabled peer hold?", (start, "explain", "--lake", lake, "--peer", DISABLED_PEER)),
         DemoCommand(
-            "What state is every queue in, who claimed it when, and how can orphans be claimed?",
-            (
-                *(start, "audit-queues", "--config", str(places.config), "--plan", str(places.plan)),
-                *("--lake", lake, "--snapshot"),
-                *(str(places.snapshot(number)) for number in range(1, NIGHTS + 1)),
-            ),
-        ),
-        DemoCommand(
-            "Decide the last night as you would decide a capture of your own cluster (into tables of its own).",
-            (
-                *(start, "reconcile", "--snapshot", str(places.snapshot(NIGHTS)), "--config", str(places.config)),
-                *("--lake", str(places.root / "again" / "lake"), "--lists", str(places.root / "again" / "lists")),
-            ),
-        ),
-        DemoCommand(
             "Rehearse the clean-up of that list; with --execute files move to a quarantine, restore brings them back.",
             (
                 *(start, "clean", "--cluster", last.cluster, "--run-id", last.run_id, "--lists", str(places.lists)),
                 *("--lake", lake, "--config", str(places.config)),
             ),
-        ),
-        DemoCommand(
-            "What would HBase's DumpReplicationQueues say of the last night's queues, had it no errors?",
-            (start, "dump-queues", "--snapshot", str(places.snapshot(NIGHTS)), "--distributed", "--hdfs"),
-        ),
-        DemoCommand(
-            "Plan the migration of these queues from ZooKeeper to HBase 3.",
-            (start, "plan-migration", "--snapshot", str(places.old_snapshot)),
         ),
         DemoCommand(
             "Query the tables with nothing but Spark and Delta.",
