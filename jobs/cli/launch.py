@@ -13,10 +13,9 @@ import tempfile
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from io import BufferedReader
 from pathlib import Path
 from types import FrameType
-from typing import IO
+from typing import IO, Protocol
 
 from jobs.cli import class_archive, class_archive_writer
 from jobs.cli.archive import build_archive
@@ -283,7 +282,15 @@ def _run(command: Sequence[str], environment: Mapping[str, str], stop: Path | No
     return code if code >= 0 else 128 - code
 
 
-def copy_without_noise(source: BufferedReader, target: IO[bytes]) -> None:
+class Readable(Protocol):
+    """A stream that gives what it has, such as the output of a child."""
+
+    def read1(self, size: int, /) -> bytes:
+        """Returns at most so many bytes; none at the end."""
+        ...
+
+
+def copy_without_noise(source: Readable, target: IO[bytes]) -> None:
     """Copies lines, without the known noise of the JVM and Spark; bars at once."""
     rest = b""
     while chunk := source.read1(_CHUNK):

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -214,6 +215,21 @@ def test_only_known_noise_is_left_out(tmp_path: Path) -> None:
     with (tmp_path / "in").open("rb") as source, (tmp_path / "out").open("wb") as target:
         copy_without_noise(source, target)
     assert (tmp_path / "out").read_bytes() == b"".join(lines[1:])
+
+
+def test_a_bar_is_copied_as_it_is_drawn() -> None:
+    drawn = b"\rmoved: 10%\rmoved: 20%"
+    target = BytesIO()
+    reads = iter([drawn, b"\r      \rline\n", b""])
+    seen: list[bytes] = []
+
+    class Slow:
+        def read1(self, _size: int) -> bytes:
+            seen.append(target.getvalue())
+            return next(reads)
+
+    copy_without_noise(Slow(), target)
+    assert seen == [b"", drawn, drawn + b"\r      \rline\n"]
 
 
 def test_no_arguments_at_all() -> None:
