@@ -6,12 +6,14 @@ import sys
 import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
 from jobs.cli.context import JobContext, project_file
 from jobs.demo.cluster.capture import capture_at
+from jobs.demo.cluster.model import ClusterPlan, GeneratedCapture
 from jobs.demo.cluster.on_disk import ROOT, write_cluster_files
 from jobs.demo.cluster.parts import DISABLED_PEER
 from jobs.demo.cluster.plans import demo_plan
@@ -35,7 +37,7 @@ cluster and no network, and it deletes nothing.
 
 Of the last night's queues it shows their states and a claim plan (audit-queues), one of them in the words of HBase's
 own tool (dump-queues), and what a migration to HBase 3 would make of them, one row of it lost (plan-migration,
-verify-migration). Then it says what to try next. Takes about a minute.
+verify-migration). Then it says what to try next. Takes about a minute; each night is told when it is decided.
 """
 NEEDS_SPARK = True
 NIGHTS = 3
@@ -59,30 +61,39 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     plan = replace(demo_plan(first_night), wal_root=places.wal_root)
     places.write_config(plan.cluster)
     nights = []
-    for number in range(NIGHTS):
-        at = first_night + number * DAY_MS
-        _LOG.info("night %d of %d", number + 1, NIGHTS)
-        snapshot = places.snapshot(number + 1)
-        made = capture_at(plan, at)
-        write_snapshot(made, snapshot)
-        night = _reconcile(snapshot, places, JobContext("demo", _At(at + _CAPTURE_TAKES_MS), context.spark))
-        _LOG.info(night_line(number + 1, night))
-        nights.append(night)
-    _LOG.info("the queues of the last night")
-    snapshots = [places.snapshot(number) for number in (NIGHTS - 1, NIGHTS)]
-    queues = audit_lines(JobContext("demo", _At(now), context.spark), snapshots, places.plan, places.config)
+    # Python makes the next files while Spark decides about the last ones
+    with ThreadPoolExecutor(1, thread_name_prefix="demo") as beside:
+        starts = [first_night + number * DAY_MS for number in range(NIGHTS)]
+        made = [beside.submit(_capture, plan, at, places.snapshot(number)) for number, at in enumerate(starts, 1)]
+        tastes = beside.submit(lambda: _without_spark(plan, made[-1].result(), places))
+        for number, at in enumerate(starts, 1):
+            _LOG.info("night %d of %d", number, NIGHTS)
+            moment = JobContext("demo", _At(at + _CAPTURE_TAKES_MS), context.spark)
+            made[number - 1].result()
+            nights.append(_reconcile(places.snapshot(number), places, moment))
+            _LOG.info(night_line(number, nights[-1]))
+        _LOG.info("the queues of the last night")
+        snapshots = [places.snapshot(number) for number in (NIGHTS - 1, NIGHTS)]
+        audit = audit_lines(JobContext("demo", _At(now), context.spark), snapshots, places.plan, places.config)
+    page = _page(nights[-1], places, context)
+    commands = _commands(places, nights[-1], _held_example(nights[-1], places, context))
+    shown = [(AUDIT_TITLE, audit), *tastes.result()]
+    text = demo_text(nights, time.monotonic() - started, places.shown(nights[-1], page), commands, shown)
+    return JobResult(EXIT_DONE, _result(nights, places, page), text)
+
+
+def _capture(plan: ClusterPlan, at: int, snapshot: Path) -> GeneratedCapture:
+    made = capture_at(plan, at)
+    write_snapshot(made, snapshot)
+    return made
+
+
+def _without_spark(plan: ClusterPlan, made: GeneratedCapture, places: "_Places") -> list[tuple[str, list[str]]]:
+    """Writes the simulated cluster of the last night, and its queues before an upgrade; returns what needs no Spark."""
     write_cluster_files(made, places.cluster)
     old = before_upgrade(plan, made)
     write_zookeeper_snapshot(old, places.old_snapshot)
-    tastes = [
-        (AUDIT_TITLE, queues),
-        (DUMP_TITLE, queue_lines(made, DISABLED_PEER)),
-        (MIGRATION_TITLE, migration_lines(old)),
-    ]
-    page = _page(nights[-1], places, context)
-    commands = _commands(places, nights[-1], _held_example(nights[-1], places, context))
-    text = demo_text(nights, time.monotonic() - started, places.shown(nights[-1], page), commands, tastes)
-    return JobResult(EXIT_DONE, _result(nights, places, page), text)
+    return [(DUMP_TITLE, queue_lines(made, DISABLED_PEER)), (MIGRATION_TITLE, migration_lines(old))]
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,9 @@ FEW = 50_000
 _AS_IT_STANDS = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    # one task a query, planned once: what is at hand has one partition, and adaptive execution would make a job of
-    # every exchange
+    # adaptive execution would make a job of every exchange
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.shuffle.partitions": "1",
-    "spark.sql.leafNodeDefaultParallelism": "1",
 }
 _LOCK = Lock()
 _SESSIONS: WeakKeyDictionary[SparkSession, SparkSession] = WeakKeyDictionary()
