@@ -153,12 +153,12 @@ def _submit(invocation: Invocation, environ: Mapping[str, str]) -> int:
 def lists_few(snapshots: Sequence[str]) -> bool:
     """Whether these are snapshots on this machine that list few files, which optimized code would not repay."""
     files = 0
-    for uri in snapshots:
-        try:
+    try:
+        for uri in snapshots:
             snapshot = json.loads((local_path(uri) or Path(uri)).joinpath("snapshot.json").read_bytes())
             files += sum(part["rows"] for name, part in snapshot["contents"].items() if name.startswith("files/"))
-        except (OSError, ValueError, TypeError, KeyError, AttributeError):  # the job says what is wrong
-            return False
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):  # the job says what is wrong
+        return False
     return 0 < files <= FEW_FILES
 
 
