@@ -22,7 +22,7 @@ def terminal_width() -> int:
     given = os.environ.get(TERMINAL_ENV, "")
     if given.isdecimal():
         return int(given)
-    return os.get_terminal_size(sys.stderr.fileno()).columns if sys.stderr.isatty() else 0
+    return (os.get_terminal_size(sys.stderr.fileno()).columns or 80) if sys.stderr.isatty() else 0
 
 
 class Progress:

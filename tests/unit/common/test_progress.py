@@ -1,12 +1,14 @@
 """How far a step is: words with rate and time left, lines in a log, a bar on a terminal, Spark's stages."""
 
 import io
+import os
 import threading
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from pipelines.common.progress import TERMINAL_ENV, Progress
+from pipelines.common.progress import TERMINAL_ENV, Progress, terminal_width
 from pipelines.common.spark.stages import StageProgress
 
 
@@ -69,6 +71,15 @@ def test_a_terminal_gets_a_bar_that_vanishes(monkeypatch: pytest.MonkeyPatch, se
     assert "/4 [" in screen.getvalue()
     assert not last.strip()
     assert not told
+
+
+def test_a_terminal_that_tells_no_width_has_eighty_columns(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv(TERMINAL_ENV, raising=False)
+    _, terminal = os.openpty()
+    with os.fdopen(terminal, "w") as screen, (tmp_path / "log").open("w") as log:
+        for stream, width in ((screen, 80), (log, 0)):
+            monkeypatch.setattr("sys.stderr", stream)
+            assert terminal_width() == width
 
 
 class Tracker:
