@@ -44,8 +44,12 @@ class JobContext:
     def spark(self) -> "SparkSession":
         """The session, built on first use; `close` stops it unless the caller passed it in."""
         from jobs.cli.session import submitted_session
+        from pipelines.common.spark.stages import StageProgress
 
-        return submitted_session(f"walsafe {self.job}")
+        session = submitted_session(f"walsafe {self.job}")
+        self._stages = StageProgress(session.sparkContext)
+        self._stages.start()
+        return session
 
     def lake(self, uri: str) -> "LakeReader":
         """Returns the reader of a lake."""
@@ -56,6 +60,7 @@ class JobContext:
     def close(self) -> None:
         """Stops the session if this context built one."""
         if self._owns_spark and "spark" in self.__dict__:
+            self._stages.end()
             self.spark.stop()
 
     def local_file(self, given: str) -> Path:

@@ -13,9 +13,10 @@ import tempfile
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from io import BufferedReader
 from pathlib import Path
 from types import FrameType
-from typing import IO
+from typing import IO, cast
 
 from jobs.cli import class_archive, class_archive_writer
 from jobs.cli.archive import build_archive
@@ -48,6 +49,8 @@ from pipelines.common.errors import (
 PROJECT = Path(__file__).resolve().parents[2]
 
 _DECIDED = (EXIT_DONE, EXIT_PARTIAL)
+FEW_FILES = 50_000
+"""`FEW` of `pipelines.common.spark.few_rows`, which imports Spark."""
 
 # What the JVM and Spark print at every start, before any logging configuration applies.
 _NOISE = re.compile(
@@ -57,6 +60,11 @@ _NOISE = re.compile(
     rb"|1 compiler directives added\s*$"
     rb"|Picked up (?:JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|JDK_JAVA_OPTIONS):"
 )
+
+
+# a bar of `pipelines.common.progress` is a line that begins with a carriage return
+_LINE_ENDS = re.compile(rb"(?<=\n)|(?=\r)")
+_CHUNK = 65_536
 
 
 def main(argv: Sequence[str]) -> int:
@@ -128,7 +136,7 @@ def _submit(invocation: Invocation, environ: Mapping[str, str]) -> int:
             settings,
             job,
             scratch=Path(folder),
-            small=entry.small,
+            small=entry.small or (invocation.name == "reconcile" and lists_few(invocation.args.snapshot or ())),
             ship=ship,
             classes=classes,
         )
@@ -140,6 +148,18 @@ def _submit(invocation: Invocation, environ: Mapping[str, str]) -> int:
         archive = class_archive.archive_of(PROJECT, java.resolve().parent.parent, spark_home)
         class_archive_writer.keep_archive(unfinished, archive, ended_well=code in _DECIDED)
     return code
+
+
+def lists_few(snapshots: Sequence[str]) -> bool:
+    """Whether these are snapshots on this machine that list few files, which optimized code would not repay."""
+    files = 0
+    try:
+        for uri in snapshots:
+            snapshot = json.loads((local_path(uri) or Path(uri)).joinpath("snapshot.json").read_bytes())
+            files += sum(part["rows"] for name, part in snapshot["contents"].items() if name.startswith("files/"))
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):  # the job says what is wrong
+        return False
+    return 0 < files <= FEW_FILES
 
 
 def _classes(settings: SubmitSettings, entry: JobEntry, java: Path, spark_home: Path) -> tuple[str, Path | None]:
@@ -176,7 +196,10 @@ def child_environment(
 
 def _in_client(command: Sequence[str], environment: Mapping[str, str], answer: Path, stop: Path | None) -> int:
     """Runs the driver here. Its result comes through a file, because spark-submit merges the driver's two streams."""
-    code = _run(command, {**environment, OUTPUT_FILE_ENV: str(answer), STOP_FILE_ENV: str(stop or "")}, stop)
+    from pipelines.common.progress import TERMINAL_ENV, terminal_width
+
+    told = {OUTPUT_FILE_ENV: str(answer), STOP_FILE_ENV: str(stop or ""), TERMINAL_ENV: str(terminal_width())}
+    code = _run(command, {**environment, **told}, stop)
     if answer.exists():
         sys.stdout.write(answer.read_text(encoding="utf-8"))
         sys.stdout.flush()
@@ -266,7 +289,7 @@ def _run(command: Sequence[str], environment: Mapping[str, str], stop: Path | No
         for number in early:
             forward(number, None)
         if child.stdout is not None:
-            copy_without_noise(child.stdout, sys.stderr.buffer)
+            copy_without_noise(cast("BufferedReader", child.stdout), sys.stderr.buffer)
         code = child.wait()
     finally:
         for number, handler in previous.items():
@@ -274,12 +297,18 @@ def _run(command: Sequence[str], environment: Mapping[str, str], stop: Path | No
     return code if code >= 0 else 128 - code
 
 
-def copy_without_noise(source: IO[bytes], target: IO[bytes]) -> None:
-    """Copies lines, without the known noise of the JVM and Spark."""
-    for line in source:
-        if not _NOISE.match(line):
-            target.write(line)
-            target.flush()
+def copy_without_noise(source: BufferedReader, target: IO[bytes]) -> None:
+    """Copies lines, without the known noise of the JVM and Spark; bars at once."""
+    rest = b""
+    while chunk := source.read1(_CHUNK):
+        *lines, rest = _LINE_ENDS.split(rest + chunk)
+        if rest.startswith(b"\r"):
+            lines, rest = [*lines, rest], b""
+        for line in lines:
+            if not _NOISE.match(line):
+                target.write(line)
+        target.flush()
+    target.write(rest)
 
 
 def _java(environ: Mapping[str, str]) -> Path:

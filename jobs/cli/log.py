@@ -3,6 +3,7 @@
 import logging
 import sys
 import time
+from typing import TextIO
 
 LEVELS = ("debug", "info", "warning", "error")
 
@@ -24,13 +25,26 @@ def set_up(level: str) -> None:
     Args:
         level: one of `LEVELS`; applies to walsafe's own modules and to libraries that `_TAMED` does not list.
     """
-    handler = logging.StreamHandler(sys.stderr)
+    handler = _AboveBars(sys.stderr)
     formatter = logging.Formatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s", "%Y-%m-%dT%H:%M:%SZ")
     formatter.converter = time.gmtime
     handler.setFormatter(formatter)
     handler.addFilter(_is_wanted)
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     logging.captureWarnings(capture=True)
+
+
+class _AboveBars(logging.StreamHandler[TextIO]):
+    """Writes a line above the bars of `pipelines.common.progress`, if a terminal shows any."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if "tqdm" not in sys.modules:
+            super().emit(record)
+            return
+        from tqdm import tqdm
+
+        with tqdm.external_write_mode(self.stream):
+            super().emit(record)
 
 
 def _is_wanted(record: logging.LogRecord) -> bool:

@@ -6,12 +6,14 @@ import sys
 import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
 from jobs.cli.context import JobContext, project_file
 from jobs.demo.cluster.capture import capture_at
+from jobs.demo.cluster.model import ClusterPlan, GeneratedCapture
 from jobs.demo.cluster.on_disk import ROOT, write_cluster_files
 from jobs.demo.cluster.parts import DISABLED_PEER
 from jobs.demo.cluster.plans import demo_plan
@@ -20,13 +22,12 @@ from jobs.demo.dump import DUMP_TITLE, queue_lines
 from jobs.demo.generated_snapshot import write_snapshot
 from jobs.demo.migration import MIGRATION_TITLE, migration_lines, write_zookeeper_snapshot
 from jobs.demo.queues import AUDIT_TITLE, audit_lines
-from jobs.demo.text import DemoCommand, DemoOutput, demo_text
+from jobs.demo.text import DemoCommand, DemoOutput, demo_text, night_line
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import EXIT_DONE, RefusedError, UnavailableError, UsageError
 from pipelines.common.instants import DAY_MS
 from pipelines.common.job_result import JobResult
-from pipelines.decide.rule.verdict import Reason
-from pipelines.lake.run_summary import DELETABLE, DONE, HELD, RunSummary
+from pipelines.lake.run_summary import DELETABLE, DONE, HELD, RunKey, RunSummary
 
 HELP = "three nights of a generated cluster, an audit and a dump of its queues, a rehearsal of their migration"
 DESCRIPTION = """\
@@ -36,7 +37,7 @@ cluster and no network, and it deletes nothing.
 
 Of the last night's queues it shows their states and a claim plan (audit-queues), one of them in the words of HBase's
 own tool (dump-queues), and what a migration to HBase 3 would make of them, one row of it lost (plan-migration,
-verify-migration). Then it says what to try next. Takes about a minute.
+verify-migration). Then it says what to try next. Takes about a minute; each night is told when it is decided.
 """
 NEEDS_SPARK = True
 NIGHTS = 3
@@ -60,27 +61,39 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     plan = replace(demo_plan(first_night), wal_root=places.wal_root)
     places.write_config(plan.cluster)
     nights = []
-    for number in range(NIGHTS):
-        at = first_night + number * DAY_MS
-        _LOG.info("night %d of %d", number + 1, NIGHTS)
-        snapshot = places.snapshot(number + 1)
-        made = capture_at(plan, at)
-        write_snapshot(made, snapshot)
-        nights.append(_reconcile(snapshot, places, JobContext("demo", _At(at + _CAPTURE_TAKES_MS), context.spark)))
-    snapshots = [places.snapshot(number) for number in (NIGHTS - 1, NIGHTS)]
-    queues = audit_lines(JobContext("demo", _At(now), context.spark), snapshots, places.plan, places.config)
+    # Python makes the next files while Spark decides about the last ones
+    with ThreadPoolExecutor(1, thread_name_prefix="demo") as beside:
+        starts = [first_night + number * DAY_MS for number in range(NIGHTS)]
+        made = [beside.submit(_capture, plan, at, places.snapshot(number)) for number, at in enumerate(starts, 1)]
+        tastes = beside.submit(lambda: _without_spark(plan, made[-1].result(), places))
+        for number, at in enumerate(starts, 1):
+            _LOG.info("night %d of %d", number, NIGHTS)
+            moment = JobContext("demo", _At(at + _CAPTURE_TAKES_MS), context.spark)
+            made[number - 1].result()
+            nights.append(_reconcile(places.snapshot(number), places, moment))
+            _LOG.info(night_line(number, nights[-1]))
+        _LOG.info("the queues of the last night")
+        snapshots = [places.snapshot(number) for number in (NIGHTS - 1, NIGHTS)]
+        audit = audit_lines(JobContext("demo", _At(now), context.spark), snapshots, places.plan, places.config)
+    page = _page(nights[-1], places, context)
+    commands = _commands(places, nights[-1], _held_example(nights[-1], places, context))
+    shown = [(AUDIT_TITLE, audit), *tastes.result()]
+    text = demo_text(nights, time.monotonic() - started, places.shown(nights[-1], page), commands, shown)
+    return JobResult(EXIT_DONE, _result(nights, places, page), text)
+
+
+def _capture(plan: ClusterPlan, at: int, snapshot: Path) -> GeneratedCapture:
+    made = capture_at(plan, at)
+    write_snapshot(made, snapshot)
+    return made
+
+
+def _without_spark(plan: ClusterPlan, made: GeneratedCapture, places: "_Places") -> list[tuple[str, list[str]]]:
+    """Writes the simulated cluster of the last night, and its queues before an upgrade; returns what needs no Spark."""
     write_cluster_files(made, places.cluster)
     old = before_upgrade(plan, made)
     write_zookeeper_snapshot(old, places.old_snapshot)
-    tastes = [
-        (AUDIT_TITLE, queues),
-        (DUMP_TITLE, queue_lines(made, DISABLED_PEER)),
-        (MIGRATION_TITLE, migration_lines(old)),
-    ]
-    page = _page(nights[-1], places, context)
-    commands = _commands(places, nights[-1], _held_example(nights[-1], places, context))
-    text = demo_text(nights, time.monotonic() - started, places.shown(nights[-1], page), commands, tastes)
-    return JobResult(EXIT_DONE, _result(nights, places, page), text)
+    return [(DUMP_TITLE, queue_lines(made, DISABLED_PEER)), (MIGRATION_TITLE, migration_lines(old))]
 
 
 @dataclass(frozen=True)
@@ -221,11 +234,10 @@ def _page(last: RunSummary, places: _Places, context: JobContext) -> Path:
 
 
 def _held_example(last: RunSummary, places: _Places, context: JobContext) -> str:
-    """Returns the path of a file that a queue still has to ship, for the example commands."""
-    verdicts = context.spark.read.format("delta").load(_uri(places.lake / "wal_verdicts"))
-    pending = verdicts.where(verdicts.run_id == last.run_id).where(verdicts.reason == Reason.PENDING.value)
-    row = pending.orderBy("path").select("path").first()
-    return str(row["path"]) if row else ""
+    """Returns the path of a file that the disabled peer still needs, for the example commands."""
+    run = RunKey.of(last.cluster, last.run_id, last.files_started_ms)
+    (file,) = context.lake(_uri(places.lake)).waiting(run, DISABLED_PEER, 1)
+    return file.path
 
 
 def _commands(places: _Places, last: RunSummary, held: str) -> list[DemoCommand]:
@@ -242,34 +254,11 @@ def _commands(places: _Places, last: RunSummary, held: str) -> list[DemoCommand]
         ),
         DemoCommand("What does the disabled peer hold?", (start, "explain", "--lake", lake, "--peer", DISABLED_PEER)),
         DemoCommand(
-            "What state is every queue in, who claimed it when, and how can orphans be claimed?",
-            (
-                *(start, "audit-queues", "--config", str(places.config), "--plan", str(places.plan)),
-                *("--lake", lake, "--snapshot"),
-                *(str(places.snapshot(number)) for number in range(1, NIGHTS + 1)),
-            ),
-        ),
-        DemoCommand(
-            "Decide the last night as you would decide a capture of your own cluster (into tables of its own).",
-            (
-                *(start, "reconcile", "--snapshot", str(places.snapshot(NIGHTS)), "--config", str(places.config)),
-                *("--lake", str(places.root / "again" / "lake"), "--lists", str(places.root / "again" / "lists")),
-            ),
-        ),
-        DemoCommand(
             "Rehearse the clean-up of that list; with --execute files move to a quarantine, restore brings them back.",
             (
                 *(start, "clean", "--cluster", last.cluster, "--run-id", last.run_id, "--lists", str(places.lists)),
                 *("--lake", lake, "--config", str(places.config)),
             ),
-        ),
-        DemoCommand(
-            "What would HBase's DumpReplicationQueues say of the last night's queues, had it no errors?",
-            (start, "dump-queues", "--snapshot", str(places.snapshot(NIGHTS)), "--distributed", "--hdfs"),
-        ),
-        DemoCommand(
-            "Plan the migration of these queues from ZooKeeper to HBase 3.",
-            (start, "plan-migration", "--snapshot", str(places.old_snapshot)),
         ),
         DemoCommand(
             "Query the tables with nothing but Spark and Delta.",

@@ -69,6 +69,15 @@ def demo_text(
     return "\n\n".join(blocks) + "\n"
 
 
+def night_line(number: int, night: RunSummary) -> str:
+    """Returns one night in one line, to be read while the next one runs."""
+    parts = (("in oldWALs", night.total()), ("deletable", night.total(DELETABLE)), ("held", night.total(HELD)))
+    told = ", ".join(f"{files:,} files {what} ({human_bytes(size)})" for what, (files, size) in parts)
+    most = next(iter(night.holders("peer")), None)
+    holder = f"; {_holder(most)} holds {human_bytes(most.bytes)}" if most else ""
+    return f"night {number}: {told}{holder}"
+
+
 def human_age(milliseconds: int | None) -> str:
     """Formats a duration as `8.0 d` or `5.3 h`."""
     if milliseconds is None:

@@ -20,16 +20,19 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta, timezone
 from typing import Any, TypeVar
 
+import pyarrow as pa
 from delta.tables import DeltaTable
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType, TimestampType
 
 from pipelines.common.errors import UnavailableError
 from pipelines.common.spark.few_rows import for_few_rows
-from pipelines.common.spark.local_frames import local_frame
+from pipelines.common.spark.local_frames import arrow_rows, local_frame
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
+from pipelines.lake.driver_commits import DriverCommits
 from pipelines.lake.lake_errors import is_conflict, lake_errors
 from pipelines.lake.lake_schema import column_fault, lacks_columns, same_columns
 from pipelines.lake.run_rows import rows_of
@@ -59,6 +62,7 @@ class DeltaTables:
         # Delta treats file:///lake and file:/lake as two places
         self.lake_uri = re.sub(r"^file:/+", "file:/", lake_uri.rstrip("/"))
         self._ensured: dict[str, int] = {}
+        self._driver = DriverCommits.of(spark, self.lake_uri)
 
     def location(self, table: Table) -> str:
         """Returns the folder of a table."""
@@ -85,12 +89,14 @@ class DeltaTables:
         self._ensure(first)
         self._in_parallel(self._ensure, rest)
 
-    def replace(self, writes: Mapping[str, DataFrame], runs: Collection[RunKey], *, fresh: bool = False) -> None:
+    def replace(
+        self, writes: Mapping[str, DataFrame | pa.Table], runs: Collection[RunKey], *, fresh: bool = False
+    ) -> None:
         """Replaces all rows of these runs in the tables by the frames; the tables commit in parallel.
 
         Args:
-            writes: by table name, a frame with exactly the table's columns and types; identity columns come from
-                `runs`.
+            writes: by table name, a frame with exactly the table's columns and types, or its rows in the driver, from
+                `rows`; identity columns come from `runs`.
             runs: the clusters and runs that the frames cover, including those without any row.
             fresh: the caller has read `runs` since `ensure` and found no other attempt at any of these runs. This saves
                 the check before each append; the check afterwards still finds a twin that started later.
@@ -100,7 +106,10 @@ class DeltaTables:
         """
         known = {table.name: table for table in TABLES}
         for name, frame in writes.items():
-            same_columns(frame.schema, known[name])
+            if isinstance(frame, DataFrame):
+                same_columns(frame.schema, known[name])
+            else:
+                writes = {**writes, name: frame.cast(to_arrow_schema(known[name].schema, timezone="UTC"))}
         if runs:
             self._in_parallel(lambda name: self._replace(known[name], writes[name], runs, fresh=fresh), list(writes))
 
@@ -111,11 +120,19 @@ class DeltaTables:
             table: the table.
             rows: by column name; missing columns are NULL; timestamps as ms since the epoch.
         """
-        frame = self.frame(table, rows)
-        self._retrying(table, lambda: self._append(table, frame, str(uuid.uuid4())))
+        known, token = self.rows(table, rows), str(uuid.uuid4())
+        if self._driver.appended(table, known, token) is None:
+            self._retrying(table, lambda: self._append(table, self._frame(table, known), token))
 
     def frame(self, table: Table, rows: Sequence[Mapping[str, object]]) -> DataFrame:
         """Returns rows of the driver as a DataFrame with the table's columns; see `append_rows`."""
+        return self._frame(table, self.rows(table, rows))
+
+    def _frame(self, table: Table, rows: pa.Table) -> DataFrame:
+        return self._spark.createDataFrame(rows, table.schema).coalesce(1)
+
+    def rows(self, table: Table, rows: Sequence[Mapping[str, object]]) -> pa.Table:
+        """Returns rows of the driver with the table's columns; see `append_rows`."""
         unknown = {name for row in rows for name in row} - set(table.schema.names)
         if unknown:
             raise ValueError(f"{table.name} has no column {', '.join(sorted(unknown))}")
@@ -124,10 +141,14 @@ class DeltaTables:
             tuple(_instant(row.get(name)) if name in instants else row.get(name) for name in table.schema.names)
             for row in rows
         ]
-        return local_frame(self._spark, values, table.schema).coalesce(1)
+        return arrow_rows(values, table.schema)
 
     def _ensure(self, table: Table) -> None:
-        self._retrying(table, lambda: self._create_or_widen(table))
+        version = self._driver.ensured(table)
+        if version is None:
+            self._retrying(table, lambda: self._create_or_widen(table))
+        else:
+            self._ensured[table.name] = version
 
     def _create_or_widen(self, table: Table) -> None:
         location = self.location(table)
@@ -172,9 +193,18 @@ class DeltaTables:
         committed = any(status.isFile() and not status.getPath().getName().startswith(".") for status in found)
         return not committed and not names <= {"_delta_log"}
 
-    def _replace(self, table: Table, frame: DataFrame, runs: Collection[RunKey], *, fresh: bool) -> None:
+    def _replace(self, table: Table, rows: DataFrame | pa.Table, runs: Collection[RunKey], *, fresh: bool) -> None:
         # The version from `ensure` is valid for one append, which changes the version; a retry reads the version again.
         hint = iter([self._ensured.pop(table.name, None)] if fresh else [])
+        if isinstance(rows, pa.Table):
+            if fresh or self._driver.rows(table, runs) == 0:
+                appended = self._driver.appended(table, rows, str(uuid.uuid4()))
+                # if there are more rows of this run, another process has written it at the same time
+                if appended is not None and self._driver.rows(table, runs) == rows.num_rows:
+                    return
+                hint = iter([]) if appended is not None else hint
+            rows = self._frame(table, rows)
+        frame = rows
         self._retrying(table, lambda: self._replace_once(table, frame, runs, next(hint, None)))
 
     def _replace_once(self, table: Table, frame: DataFrame, runs: Collection[RunKey], ensured: int | None) -> None:

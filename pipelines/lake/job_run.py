@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -60,11 +61,11 @@ class JobLake:
             self._tables.replace({table.name: _frame(self._tables, table, rows, key) for table, rows in writes}, [key])
 
 
-def _frame(tables: DeltaTables, table: Table, rows: Rows, key: RunKey) -> DataFrame:
+def _frame(tables: DeltaTables, table: Table, rows: Rows, key: RunKey) -> DataFrame | pa.Table:
     if isinstance(rows, DataFrame):
         identity = {name: F.lit(value) for name, value in asdict(key).items()}
         return rows.withColumns(identity).select(*(F.col(field.name).cast(field.dataType) for field in table.schema))
-    return tables.frame(
+    return tables.rows(
         table, [{**asdict(key), **row} if isinstance(row, Mapping) else table_row(key, row) for row in rows]
     )
 

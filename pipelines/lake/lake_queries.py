@@ -13,7 +13,6 @@ or paths with unusual characters on HDFS. Whatever it cannot answer, Spark is as
 import logging
 import re
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import Any, TypeVar
@@ -105,13 +104,18 @@ class DeltaRs:
             return cls("/" + lake_uri.removeprefix("file:").lstrip("/"), {})
         return cls(lake_uri, options) if _PLAIN_HDFS.fullmatch(lake_uri) else None
 
+    @property
+    def is_local(self) -> bool:
+        """Whether the lake is on the local file system."""
+        return self._lake.startswith("/")
+
     def has(self, table: Table) -> bool:
         """Returns whether there is such a table."""
-        return DeltaTable.is_deltatable(self._location(table), self._options)
+        return DeltaTable.is_deltatable(self.location(table), self._options)
 
     def rows(self, query: Query) -> list[Row]:
         """Answers a query; raises whatever deltalake raises."""
-        there = DeltaTable(self._location(query.table), storage_options=self._options)
+        there = DeltaTable(self.location(query.table), storage_options=self._options)
         known = {field.name for field in there.schema().fields}
         # not pyarrow's dataset over deltalake's files: processes with it have aborted at exit
         sql = query.sql("there", known, "unnest")
@@ -120,7 +124,8 @@ class DeltaRs:
         instants = [field.name for field in answer.schema if pa.types.is_timestamp(field.type)]
         return [{**row, **{name: _millis(row[name]) for name in instants}} for row in rows] if instants else rows
 
-    def _location(self, table: Table) -> str:
+    def location(self, table: Table) -> str:
+        """Returns the folder of a table."""
         return f"{self._lake}/{table.name}"
 
 
@@ -171,14 +176,7 @@ class LakeQueries:
     def of(cls, spark: SparkSession, lake_uri: str) -> "LakeQueries":
         """Returns the queries of a process with a session."""
         lake = lake_uri.rstrip("/")
-        hadoop = HadoopJvm.of(spark)
-        settings = dict(spark.sparkContext.getConf().getAll())
-        options = {name.removeprefix(_HADOOP): value for name, value in settings.items() if name.startswith(_HADOOP)}
-        delta_rs = None
-        if _PRINCIPAL not in settings and not _is_for_another_user(hadoop):
-            with suppress(WalsafeError):  # Spark tells what is wrong with the URI
-                delta_rs = DeltaRs.of(hadoop.qualified(lake), options)
-        return cls(lake, delta_rs, SparkTables(spark, lake))
+        return cls(lake, delta_rs_of(spark, lake), SparkTables(spark, lake))
 
     def has(self, table: Table) -> bool:
         """Returns whether the lake has this table."""
@@ -209,6 +207,19 @@ class LakeQueries:
         if self._spark is None:
             raise SparkNeededError(self.lake_uri)
         return ask(self._spark)
+
+
+def delta_rs_of(spark: SparkSession, lake: str) -> DeltaRs | None:
+    """Returns what reads a lake for the user of this session; None if only Spark can."""
+    hadoop = HadoopJvm.of(spark)
+    settings = dict(spark.sparkContext.getConf().getAll())
+    options = {name.removeprefix(_HADOOP): value for name, value in settings.items() if name.startswith(_HADOOP)}
+    if _PRINCIPAL in settings or _is_for_another_user(hadoop):
+        return None
+    try:
+        return DeltaRs.of(hadoop.qualified(lake), options)
+    except WalsafeError:  # Spark tells what is wrong with the URI
+        return None
 
 
 def _is_for_another_user(hadoop: HadoopJvm) -> bool:

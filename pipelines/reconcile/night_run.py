@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from pipelines.common.errors import WalsafeError
@@ -123,13 +124,13 @@ def _decide_and_write(
     _LOG.info("writing tables")
     keys = [case.key for case in night.cases]
     offset_wals = beside.submit(_offset_wals, night, files)
-    writes: dict[str, DataFrame] = {}
+    writes: dict[str, DataFrame | pa.Table] = {}
     verdicts = decisions.filter("archived")
     if night.with_files():
         decided = [case.key for case in night.with_files()]
         rows = tables.wal_verdicts(verdicts, decided)
         if few(night.listed()):
-            writes["wal_verdicts"] = rows.coalesce(1)
+            writes["wal_verdicts"] = rows.toArrow()
         else:  # many rows are faster read from the table than decided again
             ports.tables.replace({"wal_verdicts": rows}, keys, fresh=night.fresh)
             verdicts = ports.lake.verdicts(decided)
@@ -138,7 +139,7 @@ def _decide_and_write(
     night.small = _small(night, counted, past.result(), offset_wals, remote, verdicts, changes)
     _write_sync(night, keys)
     for name, (table, own) in small_tables(night.cases, night.small, night.gate_results, examples).items():
-        writes[name] = ports.tables.frame(table, own)
+        writes[name] = ports.tables.rows(table, own)
     ports.tables.replace(writes, keys, fresh=night.fresh)
     # published last, so that the run of a published list is always in the tables
     for cluster, manifest in ports.lists.publish(lists.result()).items():
@@ -244,7 +245,7 @@ def _write_sync(night: NightRun, keys: Sequence[RunKey]) -> None:
     if night.fresh and not any(own for _, own in tables_of_it.values()):
         return
     night.ports.tables.ensure(SYNC_TABLES)
-    frames = {name: night.ports.tables.frame(table, own) for name, (table, own) in tables_of_it.items()}
+    frames = {name: night.ports.tables.rows(table, own) for name, (table, own) in tables_of_it.items()}
     night.ports.tables.replace(frames, keys, fresh=night.fresh)
 
 

@@ -27,7 +27,7 @@ def row(number: int) -> dict[str, object]:
 
 @pytest.fixture(scope="module")
 def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A table of `runs` with a checkpoint; never touched."""
+    """A table of `runs` with a checkpoint and without the commits before it, as Delta leaves it; never touched."""
     lake = tmp_path_factory.mktemp("whole") / "lake"
     tables = DeltaTables(spark, f"file:{lake}")
     tables.ensure((RUNS,))
@@ -35,6 +35,8 @@ def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
         tables.append_rows(RUNS, [row(number)])
     log = spark._jvm.org.apache.spark.sql.delta.DeltaLog
     log.forTable(spark._jsparkSession, tables.location(RUNS)).checkpoint()
+    for number in range(COMMITS):
+        (lake / RUNS.name / "_delta_log" / f"{number:020}.json").unlink()
     return lake
 
 

@@ -2,11 +2,13 @@
 
 import shutil
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import duckdb
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable as DeltaRs
@@ -38,9 +40,19 @@ def lake(spark: SparkSession, tmp_path: Path) -> Iterator[DeltaTables]:
     shutil.rmtree(tmp_path / "lake", ignore_errors=True)
 
 
-def totals(lake: DeltaTables, *keys: RunKey, files: int = 1, rows: int = 2) -> dict[str, DataFrame]:
+def totals(lake: DeltaTables, *keys: RunKey, files: int = 1, rows: int = 2) -> dict[str, DataFrame | pa.Table]:
+    """Rows of the driver, which deltalake commits where it can."""
     values = [table_row(key, VerdictTotal("HELD", f"R{n}", "KEEP", files, 10, 5)) for key in keys for n in range(rows)]
-    return {VERDICT_TOTALS.name: lake.frame(VERDICT_TOTALS, values)}
+    return {VERDICT_TOTALS.name: lake.rows(VERDICT_TOTALS, values)}
+
+
+def frames(lake: DeltaTables, *keys: RunKey, files: int = 1, rows: int = 2) -> dict[str, DataFrame | pa.Table]:
+    """The same as a frame, which Spark commits."""
+    known = totals(lake, *keys, files=files, rows=rows)[VERDICT_TOTALS.name]
+    return {VERDICT_TOTALS.name: lake._spark.createDataFrame(known, VERDICT_TOTALS.schema)}
+
+
+BOTH_WAYS = pytest.mark.parametrize("rows_of", [totals, frames])
 
 
 def contents(lake: DeltaTables, table: Table = VERDICT_TOTALS) -> list[tuple[str, str, int]]:
@@ -64,11 +76,12 @@ def test_every_table_is_there_with_comments_before_the_first_row(lake: DeltaTabl
     assert DeltaRs(lake.location(RUNS)).version() == 0, "a lake that is complete gets no commit"
 
 
-def test_rerun_replaces_its_own_rows_whole_and_no_others(lake: DeltaTables) -> None:
+@BOTH_WAYS
+def test_rerun_replaces_its_own_rows_whole_and_no_others(lake: DeltaTables, rows_of: Callable[..., Any]) -> None:
     lake.ensure(ONLY)
-    lake.replace(totals(lake, A, B), [A, B])
-    lake.replace(totals(lake, RunKey("prod-a", "night-2", DAY)), [RunKey("prod-a", "night-2", DAY)])
-    lake.replace(totals(lake, A, files=7, rows=1), [A])
+    lake.replace(rows_of(lake, A, B), [A, B])
+    lake.replace(rows_of(lake, RunKey("prod-a", "night-2", DAY)), [RunKey("prod-a", "night-2", DAY)])
+    lake.replace(rows_of(lake, A, files=7, rows=1), [A])
     assert contents(lake) == [
         ("prod-a", "night-1", 7),
         ("prod-a", "night-2", 1),
@@ -112,7 +125,9 @@ def test_runs_of_many_clusters_at_once_lose_nothing(lake: DeltaTables) -> None:
 @pytest.mark.long
 def test_one_run_started_several_times_at_once_stands_once(lake: DeltaTables) -> None:
     lake.ensure(ONLY)
-    together([threading.Thread(target=lake.replace, args=(totals(lake, A, files=number), [A])) for number in (1, 2, 3)])
+    ways = enumerate((totals, frames, totals), start=1)
+    attempts = [rows_of(lake, A, files=number) for number, rows_of in ways]
+    together([threading.Thread(target=lake.replace, args=(rows, [A])) for rows in attempts])
     found = contents(lake)
     assert len(found) == 2, found
     assert found[0] == found[1], "the rows of one attempt, not of two"
@@ -130,18 +145,19 @@ def test_a_twin_that_commits_between_the_look_and_the_append_is_replaced(
         append(table, frame, token)
 
     monkeypatch.setattr(lake, "_append", late)
-    lake.replace(totals(lake, A, files=2), [A])
+    lake.replace(frames(lake, A, files=2), [A])
     assert contents(lake) == [("prod-a", "night-1", 2)] * 2
 
 
-def test_a_fresh_run_finds_the_twin_that_began_after_it(lake: DeltaTables) -> None:
+@BOTH_WAYS
+def test_a_fresh_run_finds_the_twin_that_began_after_it(lake: DeltaTables, rows_of: Callable[..., Any]) -> None:
     lake.ensure(ONLY)
     twin = DeltaTables(lake._spark, lake.lake_uri)
     twin.ensure(ONLY)
-    twin.replace(totals(twin, A, files=1), [A], fresh=True)
-    lake.replace(totals(lake, A, files=2), [A], fresh=True)
+    twin.replace(rows_of(twin, A, files=1), [A], fresh=True)
+    lake.replace(rows_of(lake, A, files=2), [A], fresh=True)
     assert contents(lake) == [("prod-a", "night-1", 2)] * 2
-    lake.replace(totals(lake, B, files=3, rows=1), [B], fresh=True)
+    lake.replace(rows_of(lake, B, files=3, rows=1), [B], fresh=True)
     assert contents(lake) == [("prod-a", "night-1", 2)] * 2 + [("prod-b", "night-1", 3)]
 
 
@@ -157,9 +173,12 @@ def test_append_rows_takes_ms_and_leaves_the_rest_null(lake: DeltaTables) -> Non
 def test_unknown_columns_and_wrong_types_never_reach_a_table(lake: DeltaTables) -> None:
     with pytest.raises(ValueError, match="no column statsu"):
         lake.append_rows(RUNS, [{"statsu": "DONE"}])
-    wrong = totals(lake, A)[VERDICT_TOTALS.name].withColumn("files", F.lit("many"))
+    frame = frames(lake, A)[VERDICT_TOTALS.name].withColumn("files", F.lit("many"))
     with pytest.raises(ValueError, match="verdict_totals"):
-        lake.replace({VERDICT_TOTALS.name: wrong}, [A])
+        lake.replace({VERDICT_TOTALS.name: frame}, [A])
+    rows = totals(lake, A)[VERDICT_TOTALS.name].rename_columns({"files": "many"})
+    with pytest.raises(ValueError, match="many"):
+        lake.replace({VERDICT_TOTALS.name: rows}, [A])
 
 
 def duckdb_rows(lake: DeltaTables, table: Table, query: str) -> list[tuple[object, ...]]:
@@ -195,7 +214,7 @@ def test_duckdb_reads_verdicts_with_their_holders(lake: DeltaTables) -> None:
         "verdict": "HELD", "reason": "PENDING", "modification_time": 1_795_000_000_123,
         "blocking": [("1", "a,1,2", "a,1,2", "a%2C1%2C2.3", 17)],
     }  # fmt: skip
-    lake.replace({WAL_VERDICTS.name: lake.frame(WAL_VERDICTS, [row])}, [A])
+    lake.replace({WAL_VERDICTS.name: lake.rows(WAL_VERDICTS, [row])}, [A])
     found = duckdb_rows(lake, WAL_VERDICTS, 'select path, blocking[1].peer_id, blocking[1]."offset" from t')
     assert found == [("oldWALs/a%2C1%2C2.3", "1", 17)]
 
@@ -271,3 +290,14 @@ def test_unusable_lake_names_the_path_and_the_way_out(
 def test_lake_out_of_reach_is_worth_another_try(spark: SparkSession) -> None:
     with pytest.raises(UnavailableError, match="verdict_totals"):
         DeltaTables(spark, "hdfs://127.0.0.1:1/lake").ensure(ONLY)
+
+
+def test_delta_writes_its_checkpoint_every_tenth_commit_whoever_writes_the_others(lake: DeltaTables) -> None:
+    lake.ensure(ONLY)
+    keys = [RunKey("prod-a", f"night-{number}", DAY) for number in range(12)]
+    for key in keys:
+        lake.replace(totals(lake, key, rows=1), [key], fresh=True)
+    log = Path(lake.location(VERDICT_TOTALS), "_delta_log")
+    assert [path.name for path in log.glob("*.checkpoint.parquet")] == [f"{10:020}.checkpoint.parquet"]
+    lake._spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+    assert contents(lake) == sorted((key.cluster, key.run_id, 1) for key in keys)

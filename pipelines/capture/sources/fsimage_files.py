@@ -1,5 +1,6 @@
 """Lists files from the text that `hdfs oiv -p Delimited` makes of an fsimage, without load on any name node."""
 
+import logging
 import re
 from collections.abc import Iterator
 from contextlib import suppress
@@ -11,14 +12,17 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pipelines.capture.sources.minutes import end_of_minute
-from pipelines.capture.sources.wal_tree import ARCHIVE, LIVE_DIRECTORIES, ListingProgress
+from pipelines.capture.sources.wal_tree import ARCHIVE, LIVE_DIRECTORIES
 from pipelines.common.errors import MalformedError, UsageError
+from pipelines.common.progress import Progress
 from pipelines.common.spark.local_rows import local_rows
 from pipelines.files.file_batch import FileBatch
 from pipelines.files.hadoop_jvm import java_cause
 from pipelines.hbase.server_names import parse_java_long
 from pipelines.snapshot.capture_clocks import FILE_SYSTEM, StepStamp
 from pipelines.snapshot.model import CaptureStep
+
+logger = logging.getLogger(__name__)
 
 _BATCH = 10_000
 _PIECE_BYTES = 16 << 20  # bytes of text; the driver holds several times as much at once
@@ -58,7 +62,7 @@ class FsimageFiles:
 
     def files(self) -> Iterator[FileBatch]:
         """See `FileSource.files`."""
-        progress = ListingProgress()
+        progress = Progress("listing")
         try:
             rows = local_rows(self._rows())
             paths: list[str] = []
@@ -78,6 +82,7 @@ class FsimageFiles:
         if paths:
             yield FileBatch(paths, lengths, times)
         progress.end()
+        logger.info("Listed %s", progress)
 
     def _rows(self) -> DataFrame:
         """Returns only the files, with relative paths.

@@ -1,5 +1,6 @@
 """Parses the saved text of `hdfs dfs -ls -R <wal_root>/WALs <wal_root>/remoteWALs <wal_root>/oldWALs`."""
 
+import logging
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -7,12 +8,15 @@ from typing import TypeAlias
 from zoneinfo import ZoneInfo
 
 from pipelines.capture.sources.minutes import end_of_minute
-from pipelines.capture.sources.wal_tree import ARCHIVE, LIVE_DIRECTORIES, ListingProgress, live_key, server_of_directory
+from pipelines.capture.sources.wal_tree import ARCHIVE, LIVE_DIRECTORIES, live_key, server_of_directory
 from pipelines.common.errors import MalformedError, UsageError
+from pipelines.common.progress import Progress
 from pipelines.files.file_batch import FileBatch
 from pipelines.hbase.server_names import ServerName, parse_java_long
 from pipelines.snapshot.capture_clocks import StepStamp
 from pipelines.snapshot.model import WalDirectory
+
+logger = logging.getLogger(__name__)
 
 NumberedLines: TypeAlias = Callable[[], Iterator[tuple[int, str]]]
 
@@ -83,7 +87,7 @@ class LsText:
             UsageError: for the reasons of `listed`; or a file of `oldWALs` comes before a file of a live directory, or
                 a file is in none of these directories.
         """
-        progress = ListingProgress()
+        progress = Progress("listing")
         live: dict[str, list[tuple[str, int, int]]] = {}
         rows: list[tuple[str, int, int]] = []
         archived = 0
@@ -114,6 +118,7 @@ class LsText:
         if rows:
             yield batch_of(rows)
         progress.end()
+        logger.info("Listed %s", progress)
 
     def directories(self, lines: Iterable[tuple[int, str]]) -> tuple[WalDirectory, ...]:
         """Returns the directories below `WALs/`, from a text of `hdfs dfs -ls -R <wal_root>/WALs`.

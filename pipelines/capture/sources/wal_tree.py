@@ -5,11 +5,11 @@ HBase archives by rename, from `WALs/<server>/` to `oldWALs/` (or `oldWALs/<serv
 """
 
 import logging
-import time
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from pipelines.common.errors import MalformedError, UnavailableError, UsageError, WalsafeError
+from pipelines.common.progress import Progress
 from pipelines.files.file_batch import FileBatch
 from pipelines.hbase.server_names import ServerName
 from pipelines.snapshot.model import WalDirectory
@@ -20,7 +20,6 @@ LIVE_DIRECTORIES = ("WALs", "remoteWALs")
 ARCHIVE = "oldWALs"
 SPLITTING = "-splitting"
 _WALKS = 5
-_REPORT_SECONDS = 10.0
 
 
 class WalTreeEntry(NamedTuple):
@@ -81,7 +80,7 @@ class WalTree:
 
         The memory needed grows with the live directories and one page, not with `oldWALs/`.
         """
-        progress = ListingProgress()
+        progress = Progress("listing")
         live = self._live()
         logger.info("%d files below %s", sum(map(len, live.values())), ", ".join(LIVE_DIRECTORIES))
         found = False
@@ -99,6 +98,7 @@ class WalTree:
             progress.more(len(rest))
             yield FileBatch(*(list(column) for column in zip(*rest, strict=True)))
         progress.end()
+        logger.info("Listed %s", progress)
 
     def wal_directories(self) -> tuple[WalDirectory, ...]:
         """See `WalDirectorySource.wal_directories`. A directory that vanishes meanwhile counts as not empty."""
@@ -156,30 +156,6 @@ class WalTree:
                 if strict and directory != root:
                     raise NoSuchDirectoryError(directory) from None
             waiting += sorted(below, reverse=True)
-
-
-class ListingProgress:
-    """Logs the progress of a long listing."""
-
-    def __init__(self) -> None:
-        self._began = self._reported = time.monotonic()
-        self._files = 0
-
-    def more(self, files: int) -> None:
-        """Adds files to the count, and logs the count now and then."""
-        self._files += files
-        if time.monotonic() - self._reported >= _REPORT_SECONDS:
-            self._reported = time.monotonic()
-            self.end("so far")
-
-    def end(self, word: str = "in all") -> None:
-        """Logs the count and the rate.
-
-        Args:
-            word: the word after the count, for example "so far".
-        """
-        seconds = max(time.monotonic() - self._began, 0.001)
-        logger.info("Listed %d files %s, %d files/s", self._files, word, self._files / seconds)
 
 
 def live_key(*path: str) -> str:

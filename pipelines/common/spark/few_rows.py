@@ -13,7 +13,13 @@ from pyspark.sql import DataFrame, SparkSession
 
 FEW = 50_000
 """Up to this number of rows Spark interprets a query; a round number, not a measured limit."""
-_AS_IT_STANDS = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+_AS_IT_STANDS = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    # adaptive execution would make a job of every exchange
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "1",
+}
 _LOCK = Lock()
 _SESSIONS: WeakKeyDictionary[SparkSession, SparkSession] = WeakKeyDictionary()
 

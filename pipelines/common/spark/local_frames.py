@@ -20,7 +20,12 @@ def local_frame(spark: SparkSession, rows: Iterable[Sequence[object]], schema: S
         rows: tuples in the order of the schema; structs as tuples, timestamps as datetimes with a time zone.
         schema: the schema of the result.
     """
+    return spark.createDataFrame(arrow_rows(rows, schema), schema)
+
+
+def arrow_rows(rows: Iterable[Sequence[object]], schema: StructType) -> pa.Table:
+    """Returns the same rows as an Arrow table."""
     arrow = to_arrow_schema(schema, timezone="UTC")
     values = list(rows)
     columns = [pa.array([row[index] for row in values], type=field.type) for index, field in enumerate(arrow)]
-    return spark.createDataFrame(pa.Table.from_arrays(columns, schema=arrow), schema)
+    return pa.Table.from_arrays(columns, schema=arrow)

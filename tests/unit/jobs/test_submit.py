@@ -1,13 +1,15 @@
 """The spark-submit command: whose settings win, what is shipped."""
 
+import json
 import subprocess
 import sys
+from io import BytesIO
 from pathlib import Path
 
 import pytest
 
 from jobs.cli.archive import build_archive
-from jobs.cli.launch import child_environment, copy_without_noise
+from jobs.cli.launch import FEW_FILES, child_environment, copy_without_noise, lists_few
 from jobs.cli.submit import (
     SubmitSettings,
     UserArguments,
@@ -19,6 +21,7 @@ from jobs.cli.submit import (
     submit_command,
 )
 from pipelines.common.errors import UsageError
+from pipelines.common.spark.few_rows import FEW
 from tests.labs.places import PROJECT
 
 DEFAULTS = PROJECT / "conf" / "spark-defaults.conf"
@@ -214,6 +217,40 @@ def test_only_known_noise_is_left_out(tmp_path: Path) -> None:
     with (tmp_path / "in").open("rb") as source, (tmp_path / "out").open("wb") as target:
         copy_without_noise(source, target)
     assert (tmp_path / "out").read_bytes() == b"".join(lines[1:])
+
+
+def snapshot(folder: Path, *rows: int) -> str:
+    contents = {f"files/part-{number}.parquet": {"rows": one} for number, one in enumerate(rows)}
+    folder.mkdir()
+    (folder / "snapshot.json").write_text(json.dumps({"contents": {**contents, "queues-1.jsonl": {"rows": 10**6}}}))
+    return str(folder)
+
+
+def test_few_listed_files_are_no_work_for_the_optimizing_compiler(tmp_path: Path) -> None:
+    assert FEW_FILES == FEW
+    one, two = snapshot(tmp_path / "a", FEW - 1, 1), f"file://{snapshot(tmp_path / 'b', 1)}"
+    assert lists_few([one])
+    assert lists_few([two])
+    assert not lists_few([one, two])
+    assert not lists_few([])
+    assert not lists_few([two, "hdfs://ns1/snapshots/c"])
+    (tmp_path / "b" / "snapshot.json").write_text("[1")
+    assert not lists_few([two])
+
+
+def test_a_bar_is_copied_as_it_is_drawn() -> None:
+    drawn = b"\rmoved: 10%\rmoved: 20%"
+    target = BytesIO()
+    reads = iter([drawn, b"\r      \rline\n", b""])
+    seen: list[bytes] = []
+
+    class Slow:
+        def read1(self, _size: int) -> bytes:
+            seen.append(target.getvalue())
+            return next(reads)
+
+    copy_without_noise(Slow(), target)
+    assert seen == [b"", drawn, drawn + b"\r      \rline\n"]
 
 
 def test_no_arguments_at_all() -> None:

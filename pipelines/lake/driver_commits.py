@@ -1,0 +1,122 @@
+"""Commits rows of the driver by deltalake, without a Spark job (docs/adr/0035)."""
+
+import json
+import logging
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import TypeVar
+
+import pyarrow as pa
+from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Schema, WriterProperties, write_deltalake
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
+
+from pipelines.lake.lake_queries import DeltaRs, Query, delta_rs_of
+from pipelines.lake.lake_schema import column_fault, lacks_columns
+from pipelines.lake.run_rows import rows_of
+from pipelines.lake.run_summary import RunKey
+from schemas.table import Table
+
+_LOG = logging.getLogger(__name__)
+_CHECKPOINT = 10
+"""Every tenth commit is left to Spark, which then also writes Delta's checkpoint and removes old log files."""
+_NO_CHECKPOINT = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
+_LATEST = 30
+
+_T = TypeVar("_T")
+
+
+class DriverCommits:
+    """Creates tables and appends rows in a lake on the local file system; None means that Spark must do it.
+
+    So the caller always has a second way, and no error of deltalake is ever shown.
+    """
+
+    def __init__(self, delta_rs: DeltaRs | None) -> None:
+        self._delta_rs = delta_rs
+
+    @classmethod
+    def of(cls, spark: SparkSession, lake_uri: str) -> "DriverCommits":
+        """Returns the commits of a lake."""
+        found = delta_rs_of(spark, lake_uri)
+        return cls(found if found is not None and found.is_local else None)
+
+    def ensured(self, table: Table) -> int | None:
+        """Creates the table if its folder is missing; returns the version of a table that has all columns."""
+        return self._attempt(table, lambda delta_rs: _ensured(table, delta_rs.location(table)))
+
+    def appended(self, table: Table, rows: pa.Table, token: str) -> int | None:
+        """Appends rows; returns the table's version afterwards, or None if nothing was committed.
+
+        Args:
+            table: the table.
+            rows: exactly its columns.
+            token: the commit's `userMetadata`.
+        """
+        return self._attempt(
+            table,
+            lambda delta_rs: _appended(delta_rs.location(table), rows, token),
+            lambda delta_rs: _committed(delta_rs.location(table), token),
+        )
+
+    def rows(self, table: Table, runs: Collection[RunKey]) -> int | None:
+        """Returns how many rows the table has of these runs."""
+        query = Query(table, "count(*) AS n", rows_of(runs))
+        return self._attempt(table, lambda delta_rs: int(delta_rs.rows(query)[0]["n"]))
+
+    def _attempt(
+        self,
+        table: Table,
+        work: Callable[[DeltaRs], _T | None],
+        done: Callable[[DeltaRs], _T | None] = lambda _delta_rs: None,
+    ) -> _T | None:
+        if self._delta_rs is None:
+            return None
+        try:
+            return work(self._delta_rs)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException:  # noqa: BLE001 - a panic of deltalake is no Exception
+            _LOG.debug("%s: deltalake does not write it, so Spark does", table.name, exc_info=True)
+        try:
+            return done(self._delta_rs)  # an error after the commit is no reason to commit again
+        except Exception:  # noqa: BLE001 - Spark will meet it too, and say it
+            return None
+
+
+def _ensured(table: Table, location: str) -> int | None:
+    if not Path(location).exists():
+        there = DeltaTable.create(
+            location,
+            Schema.from_json(table.schema.json()),
+            partition_by=list(table.partitioned_by),
+            description=table.comment,
+            configuration={"delta.dataSkippingStatsColumns": ",".join(table.statistics)},
+        )
+        return there.version()
+    there = DeltaTable(location)
+    columns = StructType.fromJson(json.loads(there.schema().to_json()))
+    usable = column_fault(columns, table, location) is None and not lacks_columns(columns, table.schema)
+    return there.version() if usable else None
+
+
+def _appended(location: str, rows: pa.Table, token: str) -> int | None:
+    there = DeltaTable(location)
+    if (there.version() + 1) % _CHECKPOINT == 0:
+        return None
+    write_deltalake(
+        there,
+        rows,
+        mode="append",
+        schema_mode="merge",  # columns of a newer walsafe are NULL
+        writer_properties=WriterProperties(compression="ZSTD"),
+        commit_properties=CommitProperties(custom_metadata={"userMetadata": token}),
+        post_commithook_properties=_NO_CHECKPOINT,
+    )
+    return there.version()
+
+
+def _committed(location: str, token: str) -> int | None:
+    """Returns the newest version if one of the last commits carries the token."""
+    there = DeltaTable(location)
+    return there.version() if any(one.get("userMetadata") == token for one in there.history(_LATEST)) else None

@@ -1,0 +1,123 @@
+"""Commits of the driver by deltalake: what they write, and what they leave to Spark."""
+
+import json
+from datetime import date
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from deltalake import DeltaTable
+from pyspark.sql.types import LongType, StructType
+
+from pipelines.common.spark.local_frames import arrow_rows
+from pipelines.lake import driver_commits
+from pipelines.lake.driver_commits import DriverCommits
+from pipelines.lake.lake_queries import DeltaRs
+from pipelines.lake.run_summary import RunKey
+from schemas.registry import TABLES
+from schemas.table import Table, column
+from schemas.verdict_totals import VERDICT_TOTALS
+
+DAY = date(2026, 11, 21)
+RUN = RunKey("prod-a", "night-1", DAY)
+
+
+@pytest.fixture
+def commits(tmp_path: Path) -> DriverCommits:
+    return DriverCommits(DeltaRs(str(tmp_path), {}))
+
+
+def totals(run: RunKey = RUN, count: int = 2) -> pa.Table:
+    known = {"cluster": run.cluster, "run_id": run.run_id, "run_date": run.run_date, "files": 7}
+    names = VERDICT_TOTALS.schema.names
+    return arrow_rows([tuple(known.get(name) for name in names) for _ in range(count)], VERDICT_TOTALS.schema)
+
+
+def test_every_table_is_made_with_its_comments_and_plain_protocol(commits: DriverCommits, tmp_path: Path) -> None:
+    for table in TABLES:
+        assert commits.ensured(table) == 0
+        made = DeltaTable(tmp_path / table.name)
+        assert made.metadata().description == table.comment
+        assert made.metadata().partition_columns == list(table.partitioned_by)
+        assert made.metadata().configuration == {"delta.dataSkippingStatsColumns": ",".join(table.statistics)}
+        assert (made.protocol().min_reader_version, made.protocol().min_writer_version) == (1, 2)
+        assert StructType.fromJson(json.loads(made.schema().to_json())) == table.schema
+        assert commits.ensured(table) == 0, "a table that is complete gets no commit"
+
+
+def test_rows_are_appended_in_one_commit_with_its_token(commits: DriverCommits, tmp_path: Path) -> None:
+    commits.ensured(VERDICT_TOTALS)
+    assert commits.rows(VERDICT_TOTALS, [RUN]) == 0
+    assert commits.appended(VERDICT_TOTALS, totals(), "token-1") == 1
+    assert commits.rows(VERDICT_TOTALS, [RUN]) == 2
+    assert commits.rows(VERDICT_TOTALS, [RunKey("prod-b", "night-1", DAY)]) == 0
+    there = DeltaTable(tmp_path / VERDICT_TOTALS.name)
+    assert there.history(1)[0]["userMetadata"] == "token-1"
+    (file,) = there.file_uris()
+    columns = pq.ParquetFile(file).metadata.row_group(0)
+    assert {columns.column(number).compression for number in range(columns.num_columns)} == {"ZSTD"}
+    assert not list((tmp_path / VERDICT_TOTALS.name / "_delta_log").glob("*checkpoint*"))
+
+
+def test_every_tenth_commit_is_left_to_spark(commits: DriverCommits) -> None:
+    commits.ensured(VERDICT_TOTALS)
+    versions = [commits.appended(VERDICT_TOTALS, totals(), f"token-{number}") for number in range(11)]
+    assert versions == [*range(1, 10), None, None]
+
+
+def test_an_error_after_the_commit_is_no_reason_to_commit_again(
+    commits: DriverCommits, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commits.ensured(VERDICT_TOTALS)
+    write = driver_commits.write_deltalake
+
+    def failing(*args: object, **options: object) -> None:
+        write(*args, **options)  # type: ignore[arg-type]
+        raise OSError("no answer")
+
+    monkeypatch.setattr(driver_commits, "write_deltalake", failing)
+    assert commits.appended(VERDICT_TOTALS, totals(), "token-1") == 1
+    assert commits.rows(VERDICT_TOTALS, [RUN]) == 2
+
+
+def test_an_error_before_the_commit_is_left_to_spark(commits: DriverCommits, monkeypatch: pytest.MonkeyPatch) -> None:
+    commits.ensured(VERDICT_TOTALS)
+
+    def failing(*_args: object, **_options: object) -> None:
+        raise OSError("no space")
+
+    monkeypatch.setattr(driver_commits, "write_deltalake", failing)
+    assert commits.appended(VERDICT_TOTALS, totals(), "token-1") is None
+    assert commits.rows(VERDICT_TOTALS, [RUN]) == 0
+
+
+def test_a_folder_with_other_files_is_left_to_spark(commits: DriverCommits, tmp_path: Path) -> None:
+    (tmp_path / VERDICT_TOTALS.name).mkdir()
+    (tmp_path / VERDICT_TOTALS.name / "notes.txt").write_text("mine")
+    assert commits.ensured(VERDICT_TOTALS) is None
+    assert commits.appended(VERDICT_TOTALS, totals(), "token-1") is None
+    assert sorted(path.name for path in (tmp_path / VERDICT_TOTALS.name).iterdir()) == ["notes.txt"]
+
+
+def test_an_older_table_is_left_to_spark_to_widen(commits: DriverCommits) -> None:
+    older = Table(VERDICT_TOTALS.name, "of old", StructType(list(VERDICT_TOTALS.schema)[:-1]))
+    commits.ensured(older)
+    assert commits.ensured(VERDICT_TOTALS) is None
+
+
+def test_columns_of_a_newer_walsafe_stay_and_are_null(commits: DriverCommits, tmp_path: Path) -> None:
+    newer = StructType([*VERDICT_TOTALS.schema, column("later", LongType(), "Of a later version.")])
+    commits.ensured(Table(VERDICT_TOTALS.name, VERDICT_TOTALS.comment, newer))
+    assert commits.ensured(VERDICT_TOTALS) == 0
+    assert commits.appended(VERDICT_TOTALS, totals(), "token-1") == 1
+    read = DeltaTable(tmp_path / VERDICT_TOTALS.name).to_pyarrow_table()
+    assert read["later"].to_pylist() == [None, None]
+    assert read["files"].to_pylist() == [7, 7]
+
+
+def test_where_deltalake_serves_no_lake_spark_does_all() -> None:
+    commits = DriverCommits(None)
+    assert commits.ensured(VERDICT_TOTALS) is None
+    assert commits.appended(VERDICT_TOTALS, totals(), "token-1") is None
+    assert commits.rows(VERDICT_TOTALS, [RUN]) is None
