@@ -27,11 +27,11 @@ def complete_options(
     added: list[str] = []
     if not configured or {"-h", "--help"} & set(options):
         return list(options)
-    config = _given("--config", options)
+    config = given_option("--config", options)
     if config is None and configured == FROM_ENVIRONMENT and environ.get(CONFIG_ENV):
         config = environ[CONFIG_ENV]
         added += ["--config", config]
-    missing = [key for key in CONFIGURED if f"--{key}" in known and _given(f"--{key}", options) is None]
+    missing = [key for key in CONFIGURED if f"--{key}" in known and given_option(f"--{key}", options) is None]
     values = _values(Path(config).expanduser()) if config is not None and missing else {}
     for key in missing:
         value = values.get(key)
@@ -40,13 +40,30 @@ def complete_options(
     return [*added, *options]  # in front of them, because a `--` would end the options
 
 
-def _given(option: str, options: Sequence[str]) -> str | None:
+def given_option(option: str, options: Sequence[str]) -> str | None:
     """Returns the value of an option; "" if it is given without one."""
     for index, word in enumerate(options):
         if word == option:
             return options[index + 1] if index + 1 < len(options) else ""
         if word.startswith(f"{option}="):
             return word.partition("=")[2]
+    return None
+
+
+def config_mistakes(file: str) -> str | None:
+    """Returns what is wrong in a configuration file; None if nothing is, or if it cannot be read."""
+    try:
+        from jobs.cli.config import parse_config
+    except ImportError:  # the packages are not installed yet
+        return None
+    from pipelines.common.errors import UsageError
+
+    try:
+        parse_config(Path(file).expanduser().read_text(encoding="utf-8"), file)
+    except (OSError, UnicodeDecodeError):
+        return None
+    except UsageError as error:
+        return str(error)
     return None
 
 

@@ -12,18 +12,25 @@ import sys
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
+from typing import NoReturn
 
 from jobs.cli import failures, log
 from jobs.cli.alerts import TELLING, alerts_of
-from jobs.cli.configured_options import CONFIG_ENV, CONFIGURED, complete_options, options_of
+from jobs.cli.configured_options import (
+    CONFIG_ENV,
+    CONFIGURED,
+    complete_options,
+    config_mistakes,
+    given_option,
+    options_of,
+)
 from jobs.cli.context import JobContext
 from jobs.cli.registry import GROUPS, JOBS, PEGASUS, Job, JobEntry
 from jobs.cli.result_file import write_result
 from pipelines.common.errors import EXIT_DONE, EXIT_USAGE, SparkNeededError, UsageError
 from pipelines.common.job_result import JobResult
-from pipelines.common.text import text_table
+from pipelines.common.text import did_you_mean, text_table
 from pipelines.common.version import VERSION
 
 __all__ = ["OUTPUT_FILE_ENV", "Invocation", "JobContext", "invocation_of", "main", "parse", "run", "run_job"]
@@ -125,7 +132,7 @@ def invocation_of(program: str, name: str, job: Job, options: Sequence[str]) -> 
     Raises:
         SystemExit: 0 after `--help`, 2 after wrong usage; the message is already written.
     """
-    parser = ArgumentParser(
+    parser = _Parser(
         prog=f"{program} {name}",
         description=job.DESCRIPTION,
         formatter_class=RawDescriptionHelpFormatter,
@@ -139,15 +146,26 @@ def invocation_of(program: str, name: str, job: Job, options: Sequence[str]) -> 
         parser.error(unknown)
     entry = JOBS.get(name)
     completed = complete_options(options, known, entry.configured if entry else "", os.environ)
+    if entry and entry.configured:
+        parser.config_file = given_option("--config", completed)
     return Invocation(name, job, parser.parse_args(completed), tuple(completed))
+
+
+class _Parser(ArgumentParser):
+    """Tells the mistakes of the configuration file before the options that are missing because of them."""
+
+    config_file: str | None = None
+
+    def error(self, message: str) -> NoReturn:
+        """See `ArgumentParser.error`."""
+        super().error((self.config_file and config_mistakes(self.config_file)) or message)
 
 
 def _unknown_option(given: Sequence[str], known: Collection[str]) -> str | None:
     options = [word.partition("=")[0] for word in given if word.startswith("--") and word != "--"]
     for option in options:
         if option not in known:
-            close = get_close_matches(option, known, n=1)
-            return f"no such option: {option}" + (f"; did you mean {close[0]}?" if close else "")
+            return f"no such option: {option}{did_you_mean(option, known)}"
     return None
 
 
@@ -208,8 +226,7 @@ def _add_common_arguments(parser: ArgumentParser) -> None:
 
 
 def _no_such_job(name: str) -> SystemExit:
-    close = get_close_matches(name, JOBS, n=1) if name != SPLIT else [f"{SPLIT} --help"]
-    hint = f"; did you mean {close[0]}?" if close else "."
+    hint = (f"; did you mean {SPLIT} --help?" if name == SPLIT else did_you_mean(name, JOBS)) or "."
     sys.stderr.write(f"walsafe: no such job: {name!r}{hint} Jobs: {', '.join(JOBS)}. {PROGRAM} --help explains them.\n")
     return SystemExit(EXIT_USAGE)
 

@@ -27,7 +27,7 @@ class ExplainRequest:
         cluster: None = any cluster of the lake.
         paths: full URIs, paths relative to wal_root, ends of paths, or bare file names.
         peer: a peer id.
-        server: `host,port,startcode`, or the beginning of one up to a comma.
+        server: `host,port,startcode`, or any part of one that fits one server best.
     """
 
     cluster: str | None = None
