@@ -26,6 +26,7 @@ from jobs.cli.configured_options import (
     options_of,
 )
 from jobs.cli.context import JobContext
+from jobs.cli.places import PROGRAM
 from jobs.cli.registry import GROUPS, JOBS, PEGASUS, Job, JobEntry
 from jobs.cli.result_file import write_result
 from pipelines.common.errors import EXIT_DONE, EXIT_USAGE, SparkNeededError, UsageError
@@ -37,7 +38,6 @@ __all__ = ["OUTPUT_FILE_ENV", "Invocation", "JobContext", "invocation_of", "main
 
 logger = logging.getLogger(__name__)
 
-PROGRAM = "./spark-submit.sh"
 SPLIT = "split"
 """No job: `split --help` lists the jobs of the group Pegasus."""
 _CONFIGURED = ", ".join(f"--{key}" for key in CONFIGURED[:-1]) + f" and --{CONFIGURED[-1]}"
@@ -134,7 +134,7 @@ def invocation_of(program: str, name: str, job: Job, options: Sequence[str]) -> 
     """
     parser = _Parser(
         prog=f"{program} {name}",
-        description=job.DESCRIPTION,
+        description=job.DESCRIPTION.replace("./spark-submit.sh", PROGRAM),
         formatter_class=RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )

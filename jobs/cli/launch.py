@@ -1,4 +1,4 @@
-"""The client side of `spark-submit.sh`: validates the command line, runs spark-submit and returns its exit code.
+"""The client side of `spark-submit.sh` and of the command `walsafe`: runs spark-submit and returns its exit code.
 
 It answers usage errors and `--help` without a JVM.
 """
@@ -23,6 +23,8 @@ from jobs.cli.client import client_context
 from jobs.cli.context import JobContext
 from jobs.cli.entry import OUTPUT_FILE_ENV, Invocation, parse, run
 from jobs.cli.entry import main as run_here
+from jobs.cli.jars import StepError, fetch_jars, one_at_a_time
+from jobs.cli.places import PROJECT, cache_folder, is_clone, jars_folder
 from jobs.cli.registry import JOBS, JobEntry
 from jobs.cli.result_file import local_path
 from jobs.cli.stop_file import STOP_FILE_ENV
@@ -44,8 +46,6 @@ from pipelines.common.errors import (
     UsageError,
     WalsafeError,
 )
-
-PROJECT = Path(__file__).resolve().parents[2]
 
 _DECIDED = (EXIT_DONE, EXIT_PARTIAL)
 
@@ -111,6 +111,7 @@ def _submit(invocation: Invocation, environ: Mapping[str, str]) -> int:
     java = _java(environ)
     spark_home = _spark_home(environ)
     environment = child_environment(environ, settings, spark_home, java)
+    jars = _jars(java, spark_home)
     config = getattr(invocation.args, "config", None)
     ship = [Path(config).resolve()] if settings.cluster_mode and config and Path(config).is_file() else []
     job, result = [invocation.name, *invocation.options], invocation.args.result
@@ -123,10 +124,11 @@ def _submit(invocation: Invocation, environ: Mapping[str, str]) -> int:
         command = submit_command(
             spark_home / "bin" / "spark-submit",
             PROJECT,
-            build_archive(PROJECT, Path(folder)),
+            build_archive(PROJECT, cache_folder(), Path(folder)),
             user,
             settings,
             job,
+            jars=jars,
             scratch=Path(folder),
             small=entry.small,
             ship=ship,
@@ -137,16 +139,32 @@ def _submit(invocation: Invocation, environ: Mapping[str, str]) -> int:
         stop = Path(folder, "stop") if entry.gentle else None
         code = _in_client(command, environment, Path(folder, "answer"), stop)
     if unfinished is not None:
-        archive = class_archive.archive_of(PROJECT, java.resolve().parent.parent, spark_home)
+        archive = class_archive.archive_of(cache_folder(), java.resolve().parent.parent, spark_home)
         class_archive_writer.keep_archive(unfinished, archive, ended_well=code in _DECIDED)
     return code
+
+
+def _jars(java: Path, spark_home: Path) -> list[Path]:
+    """Returns Delta's jars; an installed walsafe fetches them first.
+
+    Raises:
+        UnavailableError: they could not be fetched.
+    """
+    folder, cache = jars_folder(), cache_folder()
+    if not is_clone():
+        try:
+            with one_at_a_time(cache):
+                fetch_jars(PROJECT / "jars.lock", folder, cache, str(java), lambda: spark_home / "jars")
+        except (StepError, OSError) as error:
+            raise UnavailableError(str(error)) from None
+    return sorted(folder.glob("*.jar"))
 
 
 def _classes(settings: SubmitSettings, entry: JobEntry, java: Path, spark_home: Path) -> tuple[str, Path | None]:
     """Returns the Java options for the archive of loaded classes, and the file that the JVM will write, if any."""
     if not settings.local:
         return "", None
-    archive = class_archive.archive_of(PROJECT, java.resolve().parent.parent, spark_home)
+    archive = class_archive.archive_of(cache_folder(), java.resolve().parent.parent, spark_home)
     if archive.is_file() or not entry.archives_classes or not os.access(archive.parent, os.W_OK):
         return class_archive.reading_options(archive), None
     sys.stderr.write(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 
 from jobs.cli.config import Config
+from jobs.cli.places import PROGRAM
 from pipelines.common.clock import Clock
 from pipelines.common.errors import EXIT_DONE, UsageError
 from pipelines.common.job_result import JobResult
@@ -113,7 +114,7 @@ def command_line(command: Sequence[str]) -> str:
     """Returns a command as a person types it."""
     import shlex
 
-    return f"  ./spark-submit.sh {shlex.join(command)}"
+    return f"  {PROGRAM} {shlex.join(command)}"
 
 
 def _places(config: Config) -> list[str]:
