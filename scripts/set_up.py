@@ -12,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from jobs.cli.jars import StepError, fetch_jars, one_at_a_time, run_step, say
+from jobs.cli.jars import StepError, fetch_jars, one_at_a_time, run_step
 
 EXIT_USAGE, EXIT_UNAVAILABLE = 2, 4
 
@@ -34,9 +34,11 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     project, cache = options.project, options.project / ".cache"
     try:
-        with one_at_a_time(cache):
+        with one_at_a_time(cache, _say):
             _environment(project, dev=options.dev)
-            fetch_jars(project / "jars.lock", project / ".jars", cache, options.java, lambda: _spark_jars(project))
+            fetch_jars(
+                project / "jars.lock", project / ".jars", cache, options.java, lambda: _spark_jars(project), _say
+            )
     except StepError as error:
         sys.stderr.write(f"walsafe: {error}\n")
         return EXIT_USAGE if isinstance(error, NoVenvError) else EXIT_UNAVAILABLE
@@ -62,7 +64,7 @@ def _environment(project: Path, *, dev: bool) -> None:
     if python.exists() and not incomplete.exists() and there:
         return
     started = time.monotonic()
-    say("first start: installing into .venv (some 300 MB to download); later starts need no network")
+    _say("walsafe: first start: installing into .venv (some 300 MB to download); later starts need no network")
     if incomplete.exists() or not python.exists():
         shutil.rmtree(home, ignore_errors=True)
     home.mkdir(exist_ok=True)
@@ -83,7 +85,11 @@ def _environment(project: Path, *, dev: bool) -> None:
     for stamp, wanted in stamps.items():
         stamp.write_bytes(wanted)
     incomplete.unlink()
-    say(f"packages installed in {time.monotonic() - started:.0f} s")
+    _say(f"walsafe: packages installed in {time.monotonic() - started:.0f} s")
+
+
+def _say(message: str) -> None:
+    sys.stderr.write(f"{message}\n")
 
 
 def _spark_jars(project: Path) -> Path:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from pipelines.common.errors import UsageError
 from pipelines.common.job_result import JobResult
+from pipelines.common.logged_run import log_of_run
 from pipelines.common.names import LATEST
 
 logger = logging.getLogger(__name__)
@@ -32,6 +33,7 @@ def on_run(given: str, latest: Callable[[], str], job: Callable[[str], JobResult
     if given != LATEST:
         return job(given)
     run_id = latest()
+    log_of_run(run_id)
     logger.info("--run-id latest is run %s", run_id)
     outcome = job(run_id)
     return replace(outcome, text=f"--run-id latest is run {run_id}.\n{outcome.text}")

@@ -174,6 +174,9 @@ class Config(Section):
         description="file of the Prometheus metrics; `--metrics`",
         examples=["/var/lib/node_exporter/walsafe.prom"],
     )
+    log_format: Literal["text", "json"] | None = Field(
+        default=None, description="of each line of the log; `--log-format`", examples=["json"]
+    )
     capture: CaptureSection | None = Field(default=None, description="where each part of a snapshot is read")
     cleaners: CleanersSection = Field(default_factory=CleanersSection)
     queues: QueuesSection = Field(default_factory=QueuesSection)
@@ -201,6 +204,7 @@ class Config(Section):
             "snapshots",
             "reports",
             "metrics",
+            "log_format",
             "capture",
             "clean",
             "notify",

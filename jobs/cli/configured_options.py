@@ -7,8 +7,8 @@ from pathlib import Path
 CONFIG_ENV = "WALSAFE_CONFIG"
 FROM_FILE, FROM_ENVIRONMENT = "file", "environment"
 """Values of `JobEntry.configured`."""
-CONFIGURED = ("cluster", "lake", "lists", "reports", "metrics")
-"""Keys of the configuration that stand for the option of the same name."""
+CONFIGURED = ("cluster", "lake", "lists", "reports", "metrics", "log_format")
+"""Keys of the configuration that stand for the option of the same name, with `-` for `_`."""
 
 
 def complete_options(
@@ -31,13 +31,18 @@ def complete_options(
     if config is None and configured == FROM_ENVIRONMENT and environ.get(CONFIG_ENV):
         config = environ[CONFIG_ENV]
         added += ["--config", config]
-    missing = [key for key in CONFIGURED if f"--{key}" in known and given_option(f"--{key}", options) is None]
+    missing = [key for key in CONFIGURED if option_of(key) in known and given_option(option_of(key), options) is None]
     values = _values(Path(config).expanduser()) if config is not None and missing else {}
     for key in missing:
         value = values.get(key)
         if isinstance(value, str):
-            added += [f"--{key}", value]
+            added += [option_of(key), value]
     return [*added, *options]  # in front of them, because a `--` would end the options
+
+
+def option_of(key: str) -> str:
+    """Returns the option that a key of the configuration stands for."""
+    return f"--{key.replace('_', '-')}"
 
 
 def given_option(option: str, options: Sequence[str]) -> str | None:

@@ -23,6 +23,7 @@ from jobs.cli.configured_options import (
     complete_options,
     config_mistakes,
     given_option,
+    option_of,
     options_of,
 )
 from jobs.cli.context import JobContext
@@ -31,6 +32,8 @@ from jobs.cli.registry import GROUPS, JOBS, PEGASUS, Job, JobEntry
 from jobs.cli.result_file import write_result
 from pipelines.common.errors import EXIT_DONE, EXIT_USAGE, SparkNeededError, UsageError
 from pipelines.common.job_result import JobResult
+from pipelines.common.logged_run import log_of_run
+from pipelines.common.names import LATEST
 from pipelines.common.text import did_you_mean, text_table
 from pipelines.common.version import VERSION
 
@@ -40,7 +43,7 @@ logger = logging.getLogger(__name__)
 
 SPLIT = "split"
 """No job: `split --help` lists the jobs of the group Pegasus."""
-_CONFIGURED = ", ".join(f"--{key}" for key in CONFIGURED[:-1]) + f" and --{CONFIGURED[-1]}"
+_CONFIGURED = ", ".join(map(option_of, CONFIGURED[:-1])) + f" and {option_of(CONFIGURED[-1])}"
 OUTPUT_FILE_ENV = "WALSAFE_OUTPUT_FILE"
 """File that receives the result instead of standard output: spark-submit merges the two streams of a Python driver."""
 
@@ -79,7 +82,10 @@ def run(invocation: Invocation, context: JobContext | None = None) -> int:
     """Runs a validated command line; `context` and the result are those of `main`."""
     args = invocation.args
     _print("")  # creates the result file, which shows the launcher that spark-submit reached the job
-    log.set_up(args.log_level)
+    log.set_up(args.log_level, args.log_format)
+    given = getattr(args, "run_id", None)
+    if given not in (None, LATEST):
+        log_of_run(given)
     context = context or JobContext(invocation.name)
     try:
         outcome = run_job(invocation, context)
@@ -223,6 +229,9 @@ def _add_common_arguments(parser: ArgumentParser) -> None:
     group.add_argument(
         "--log-level", choices=log.LEVELS, default="info", help="how much goes to standard error (default: info)"
     )
+    group.add_argument(
+        "--log-format", choices=log.FORMATS, default=log.TEXT, help="json: each line of the log is an object"
+    )
 
 
 def _no_such_job(name: str) -> SystemExit:
@@ -235,7 +244,7 @@ def _failed(job: str, error: BaseException) -> JobResult:
     failure = failures.failure_of(error)
     if failure.is_bug:
         logger.error("this is a bug of walsafe; please report it with this traceback", exc_info=error)
-    sys.stderr.write(failure.line(job) + "\n")
+    log.say(failure.line(job), logging.ERROR)
     condition = failure.condition.name if failure.condition else None
     told = {"kind": failure.kind, "message": failure.message, "condition": condition}
     return JobResult(failure.exit_code, {"error": told}, "")

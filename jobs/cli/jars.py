@@ -49,7 +49,14 @@ def read_lock(lock: Path) -> list[Jar]:
     return jars
 
 
-def fetch_jars(lock: Path, target: Path, cache: Path, java: str, find_spark_jars: Callable[[], Path]) -> None:
+def fetch_jars(
+    lock: Path,
+    target: Path,
+    cache: Path,
+    java: str,
+    find_spark_jars: Callable[[], Path],
+    tell: Callable[[str], None],
+) -> None:
     """Makes a folder of exactly the jars of jars.lock, unless it is there.
 
     The jars come into a temporary folder first, and the whole folder is then moved into place.
@@ -60,6 +67,7 @@ def fetch_jars(lock: Path, target: Path, cache: Path, java: str, find_spark_jars
         cache: an existing folder on the same file system.
         java: the java command.
         find_spark_jars: returns the folder of Spark's jars, which has Ivy.
+        tell: tells a person what is fetched, before it is.
 
     Raises:
         StepError: a jar could not be fetched, or is another file than jars.lock names.
@@ -67,7 +75,7 @@ def fetch_jars(lock: Path, target: Path, cache: Path, java: str, find_spark_jars
     wanted = read_lock(lock)
     if _text(target / "jars.lock") == lock.read_text(encoding="utf-8") and not _damaged(target, wanted):
         return
-    say(f"fetching Delta's jars into {target} (12 MiB); later starts need no network")
+    tell(f"walsafe: fetching Delta's jars into {target} (12 MiB); later starts need no network")
     for leftover in cache.glob("jars-*"):
         shutil.rmtree(leftover, ignore_errors=True)
     work = Path(tempfile.mkdtemp(prefix="jars-", dir=cache))
@@ -127,14 +135,14 @@ def _damaged(folder: Path, wanted: Sequence[Jar]) -> list[str]:
 
 
 @contextmanager
-def one_at_a_time(cache: Path) -> Iterator[None]:
+def one_at_a_time(cache: Path, tell: Callable[[str], None]) -> Iterator[None]:
     """Lets only one first start work at a time; the kernel frees the lock if its process is killed."""
     cache.mkdir(parents=True, exist_ok=True)
     with (cache / "set-up.lock").open("w", encoding="utf-8") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            say("another start is preparing walsafe; waiting for it")
+            tell("walsafe: another start is preparing walsafe; waiting for it")
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
@@ -150,11 +158,6 @@ def run_step(command: Sequence[str], problem: str) -> None:
         sys.stderr.buffer.write(done.stdout)
         sys.stderr.flush()
         raise StepError(problem)
-
-
-def say(message: str) -> None:
-    """Tells a person what happens, on standard error."""
-    sys.stderr.write(f"walsafe: {message}\n")
 
 
 def _text(file: Path) -> str | None:

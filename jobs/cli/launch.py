@@ -4,6 +4,7 @@ It answers usage errors and `--help` without a JVM.
 """
 
 import json
+import logging
 import os
 import re
 import signal
@@ -11,13 +12,13 @@ import subprocess
 import sys
 import tempfile
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 from typing import IO
 
-from jobs.cli import class_archive, class_archive_writer
+from jobs.cli import class_archive, class_archive_writer, log
 from jobs.cli.archive import build_archive
 from jobs.cli.client import client_context
 from jobs.cli.context import JobContext
@@ -68,12 +69,13 @@ def main(argv: Sequence[str]) -> int:
     invocation = parse(argv)
     if not invocation.job.NEEDS_SPARK or not _configuration_is_right(invocation):
         return run_here(argv)
+    log.set_up(invocation.args.log_level, invocation.args.log_format)
     try:
         with suppress(SparkNeededError):
             return _without_spark(invocation, os.environ)
         return _submit(invocation, os.environ)
     except WalsafeError as error:
-        sys.stderr.write(f"walsafe {invocation.name}: {error}\n")
+        log.say(f"walsafe {invocation.name}: {error}", logging.ERROR)
         return error.exit_code
 
 
@@ -111,6 +113,7 @@ def _submit(invocation: Invocation, environ: Mapping[str, str]) -> int:
     java = _java(environ)
     spark_home = _spark_home(environ)
     environment = child_environment(environ, settings, spark_home, java)
+    environment[log.LOG_FORMAT_ENV] = invocation.args.log_format
     jars = _jars(java, spark_home)
     config = getattr(invocation.args, "config", None)
     ship = [Path(config).resolve()] if settings.cluster_mode and config and Path(config).is_file() else []
@@ -153,8 +156,8 @@ def _jars(java: Path, spark_home: Path) -> list[Path]:
     folder, cache = jars_folder(), cache_folder()
     if not is_clone():
         try:
-            with one_at_a_time(cache):
-                fetch_jars(PROJECT / "jars.lock", folder, cache, str(java), lambda: spark_home / "jars")
+            with one_at_a_time(cache, log.say):
+                fetch_jars(PROJECT / "jars.lock", folder, cache, str(java), lambda: spark_home / "jars", log.say)
         except (StepError, OSError) as error:
             raise UnavailableError(str(error)) from None
     return sorted(folder.glob("*.jar"))
@@ -167,9 +170,7 @@ def _classes(settings: SubmitSettings, entry: JobEntry, java: Path, spark_home: 
     archive = class_archive.archive_of(cache_folder(), java.resolve().parent.parent, spark_home)
     if archive.is_file() or not entry.archives_classes or not os.access(archive.parent, os.W_OK):
         return class_archive.reading_options(archive), None
-    sys.stderr.write(
-        f"walsafe: this once also keeping Java's loaded classes in {archive.parent}: later starts are faster\n"
-    )
+    log.say(f"walsafe: this once also keeping Java's loaded classes in {archive.parent}: later starts are faster")
     return class_archive_writer.writing_options(archive)
 
 
@@ -267,7 +268,7 @@ def _run(command: Sequence[str], environment: Mapping[str, str], stop: Path | No
             early.append(number)
         elif stop is not None and number == signal.SIGINT and not stop.exists():
             stop.touch()
-            sys.stderr.write("walsafe: stopping after this batch or job; Ctrl-C again ends at once\n")
+            log.say("walsafe: stopping after this batch or job; Ctrl-C again ends at once")
         else:
             with suppress(ProcessLookupError):  # it has just ended
                 os.killpg(child.pid, number)
@@ -284,7 +285,8 @@ def _run(command: Sequence[str], environment: Mapping[str, str], stop: Path | No
         for number in early:
             forward(number, None)
         if child.stdout is not None:
-            copy_without_noise(child.stdout, sys.stderr.buffer)
+            as_json = environment.get(log.LOG_FORMAT_ENV) == log.JSON
+            copy_without_noise(child.stdout, sys.stderr.buffer, log.JsonLines() if as_json else None)
         code = child.wait()
     finally:
         for number, handler in previous.items():
@@ -292,11 +294,13 @@ def _run(command: Sequence[str], environment: Mapping[str, str], stop: Path | No
     return code if code >= 0 else 128 - code
 
 
-def copy_without_noise(source: IO[bytes], target: IO[bytes]) -> None:
-    """Copies lines, without the known noise of the JVM and Spark."""
+def copy_without_noise(
+    source: IO[bytes], target: IO[bytes], written_as: Callable[[bytes], bytes] | None = None
+) -> None:
+    """Copies lines, without the known noise of the JVM and Spark; `written_as` changes each line that is left."""
     for line in source:
         if not _NOISE.match(line):
-            target.write(line)
+            target.write(written_as(line) if written_as else line)
             target.flush()
 
 

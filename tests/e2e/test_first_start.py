@@ -14,6 +14,7 @@ from types import ModuleType
 import pytest
 
 from tests.labs.places import PROJECT
+from tests.labs.spark.jar_repository import jar_repository
 from tests.labs.spark.submitter import clean_environment, copy_project
 
 NEEDED = ("bash", "cat", "cmp", "env", "head", "readlink", "sed")
@@ -147,28 +148,19 @@ def set_up() -> ModuleType:
 
 
 @pytest.fixture
-def offline(tmp_path: Path, set_up: ModuleType) -> Path:
+def offline(tmp_path: Path) -> Path:
     """A project whose packages are there already and whose jars come from a folder of this machine."""
     project = tmp_path / "project"
     project.mkdir()
     (project / ".venv").symlink_to(PROJECT / ".venv")
     shutil.copyfile(PROJECT / "jars.lock", project / "jars.lock")
     shutil.copyfile(PROJECT / ".venv" / "walsafe-installed", project / "requirements.txt")
-    repository = tmp_path / "repository"
-    for jar in set_up.read_lock(PROJECT / "jars.lock"):
-        folder = repository / jar.organisation / jar.module / jar.revision
-        folder.mkdir(parents=True)
-        shutil.copyfile(PROJECT / ".jars" / jar.name, folder / f"{jar.module}-{jar.revision}.jar")
-    (tmp_path / "ivysettings.xml").write_text(
-        '<ivysettings><settings defaultResolver="here"/><resolvers><filesystem name="here">'
-        f'<artifact pattern="{repository}/[organisation]/[module]/[revision]/[artifact]-[revision].[ext]"/>'
-        "</filesystem></resolvers></ivysettings>"
-    )
+    jar_repository(tmp_path / "repository")
     return project
 
 
 def run_set_up(project: Path) -> subprocess.CompletedProcess[str]:
-    settings = str(project.parent / "ivysettings.xml")
+    settings = str(project.parent / "repository" / "ivysettings.xml")
     return subprocess.run(
         [sys.executable, str(PROJECT / "scripts" / "set_up.py"), "--project", str(project)],
         env={**clean_environment(), "WALSAFE_IVY_SETTINGS": settings},
