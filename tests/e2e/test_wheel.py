@@ -75,17 +75,21 @@ def test_nothing_of_the_tree_is_a_top_level_package(walsafe: Installed) -> None:
     }  # fmt: skip
 
 
-@pytest.mark.promise("wheel-has-the-command")
+@pytest.mark.promise("wheel-has-the-command", "log-as-json")
 def test_a_night_and_a_question(walsafe: Installed, tmp_path: Path) -> None:
     lab = Lab(None, tmp_path)  # type: ignore[arg-type] - it only lays the cluster out
     places = {"lake": lab.lake, "lists": f"file:{tmp_path}/lists", "snapshots": f"file:{tmp_path}/snapshots"}
     lab.config.write_text(json.dumps({**json.loads(lab.config.read_text()), **places, "night": {"tries": 1}}))
-    done = walsafe("night", "--config", str(lab.config), "--output", "json")
+    done = walsafe("night", "--config", str(lab.config), "--run-id", "n1", "--output", "json", "--log-format", "json")
     # a new error finding: the clock is real, so HBase's cleaner seems not to have come by for long
     assert done.returncode == 5, done.stderr
     jobs = [(one["job"], one["exit_code"]) for one in json.loads(done.stdout)["jobs"]]
     assert jobs == [("capture", 0), ("reconcile", 5), ("clean", 0), ("purge", 0), ("maintain", 0)]
     assert done.stderr.count("fetching Delta's jars into") == 1
+    told = [json.loads(line) for line in done.stderr.splitlines()]
+    assert all({"time", "level", "logger", "message", "run_id"} <= set(line) for line in told)
+    started = next(number for number, line in enumerate(told) if line["message"] == "night of prod, run id n1")
+    assert {line["run_id"] for line in told[started:]} == {"n1"}
 
     missing = {"JAVA_HOME": os.devnull, "WALSAFE_CONFIG": str(lab.config)}  # a question starts no JVM
     told = walsafe("explain", "--server", "h1", "--output", "json", env=missing)
@@ -93,7 +97,7 @@ def test_a_night_and_a_question(walsafe: Installed, tmp_path: Path) -> None:
     assert json.loads(told.stdout)["server"]["cluster"] == CLUSTER
     rehearsed = walsafe("clean", "--run-id", "latest", env={"WALSAFE_CONFIG": str(lab.config)})
     assert rehearsed.returncode == 0, rehearsed.stderr
-    assert rehearsed.stdout.startswith("--run-id latest is run 20")
+    assert rehearsed.stdout.startswith("--run-id latest is run n1.")
     assert "fetching" not in rehearsed.stderr
     assert {path.name for path in walsafe.tree.iterdir()} & {".cache", ".jars"} == set()
 

@@ -192,7 +192,7 @@ def test_a_peer_with_queues_next_wals_and_trend(lake: LakeReader) -> None:
     assert "peer 2 (DISABLED)" in text
 
 
-@pytest.mark.promise("explain-answers")
+@pytest.mark.promise("explain-answers", "server-by-any-part")
 @pytest.mark.parametrize("part", ["H1,16020", H1, "1,16020"])
 def test_a_server_by_a_part_of_its_name(lake: LakeReader, part: str) -> None:
     result, text = ask(lake, cluster="prod-a", server=part)

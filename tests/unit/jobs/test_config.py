@@ -100,6 +100,7 @@ def test_all_errors_are_told_at_once() -> None:
 SOURCES = "  queues: {source: hbase}\n  state: {source: hbase}\n"
 
 
+@pytest.mark.promise("one-error-for-one-mistake")
 @pytest.mark.parametrize(
     ("text", "lines"),
     [

@@ -76,6 +76,7 @@ def test_only_the_split_jobs_import_their_extra() -> None:
     assert EXTRAS["airflow"] == []
 
 
+@pytest.mark.promise("packages-are-locked")
 @pytest.mark.parametrize(
     ("lock", "extras"), [("requirements.txt", ("split",)), ("requirements-dev.txt", ("split", "dev"))]
 )

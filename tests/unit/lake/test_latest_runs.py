@@ -41,6 +41,7 @@ def test_the_newest_run_that_wrote_a_list() -> None:
     assert latest_list("prod", Runs(DONE, OLDER)) == "n2"
 
 
+@pytest.mark.promise("latest-is-never-an-older-list")
 @pytest.mark.parametrize(
     ("newest", "words"),
     [
