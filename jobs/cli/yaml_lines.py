@@ -43,12 +43,10 @@ class YamlDocument:
 
     def renamed(self, path: KeyPath, key: str | None) -> "YamlDocument":
         """Returns the document with another key at the end of this path, or without it if the key is None."""
-        lines: dict[KeyPath, int] = {}
-        for old, line in self.lines.items():
-            if old[: len(path)] != path:
-                lines[old] = line
-            elif key is not None:
-                lines[(*path[:-1], key, *old[len(path) :])] = line
+        lines = {old: line for old, line in self.lines.items() if old[: len(path)] != path}
+        if key is not None:
+            moved = self.lines.keys() - lines.keys()
+            lines |= {(*path[:-1], key, *old[len(path) :]): self.lines[old] for old in moved}
         copy = YamlDocument(self.name, deepcopy(self.values), lines)
         section = copy.at(path[:-1])
         if not isinstance(section, dict):

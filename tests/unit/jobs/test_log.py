@@ -18,22 +18,18 @@ def _unknown_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logged_run, "_RUN", {})
 
 
-@pytest.fixture
-def logger() -> logging.Logger:
-    log.set_up("info", log.JSON)
-    return logging.getLogger("jobs.night.night")
+LOGGER = logging.getLogger("jobs.night.night")
 
 
 def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, object]]:
     return [json.loads(line) for line in capsys.readouterr().err.splitlines()]
 
 
-def test_a_record_is_an_object_with_the_run_id_as_soon_as_it_is_known(
-    capsys: pytest.CaptureFixture[str], logger: logging.Logger
-) -> None:
-    logger.info("before")
+def test_a_record_is_an_object_with_the_run_id_as_soon_as_it_is_known(capsys: pytest.CaptureFixture[str]) -> None:
+    log.set_up("info", log.JSON)
+    LOGGER.info("before")
     logged_run.log_of_run("n1")
-    logger.warning('a "quoted"\nmessage of %s', "prod-a")
+    LOGGER.warning('a "quoted"\nmessage of %s', "prod-a")
     before, after = lines(capsys)
     assert set(before) == {"time", "level", "logger", "message", "run_id"}
     assert (before["message"], before["run_id"]) == ("before", None)
@@ -41,11 +37,12 @@ def test_a_record_is_an_object_with_the_run_id_as_soon_as_it_is_known(
     assert after["message"] == 'a "quoted"\nmessage of prod-a'
 
 
-def test_a_traceback_is_a_part_of_its_line(capsys: pytest.CaptureFixture[str], logger: logging.Logger) -> None:
+def test_a_traceback_is_a_part_of_its_line(capsys: pytest.CaptureFixture[str]) -> None:
+    log.set_up("info", log.JSON)
     try:
         raise ValueError("x")
     except ValueError:
-        logger.exception("this is a bug")
+        LOGGER.exception("this is a bug")
     log.say("walsafe night: it failed", logging.ERROR)
     bug, said = lines(capsys)
     assert "Traceback" in str(bug["exception"])

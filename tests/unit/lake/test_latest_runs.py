@@ -50,7 +50,7 @@ def test_the_newest_run_that_wrote_a_list() -> None:
             r"was REFUSED \(the master moved\)",
         ),
         (replace(DONE, status="FAILED", reason="HDFS is away"), r"was FAILED \(HDFS is away\)"),
-        (replace(DONE, mode="REPLAY", list_uri=None), "wrote no list, because it was a replay"),
+        (replace(DONE, mode="REPLAY", list_uri=None), "was a replay and wrote no list"),
     ],
 )
 def test_an_older_list_is_never_taken_instead(newest: RunRecord, words: str) -> None:
