@@ -31,7 +31,7 @@ QUEUES = (
     "{source: export}",
 )
 REST = (
-    "cluster: a\nwal_root: hdfs://ns1/hbase\nlake: /l\nlists: /i\nsnapshots: /s\nreports: /r\nmetrics: /m\n",
+    "cluster: a\nwal_root: hdfs://ns1/hbase\nlake: /l\nlists: /i\nsnapshots: /s\nreports: /r\nmetrics: /m\nlog_format: json\n",
     "cleaners: {plugins: [a.B], harmless: [a.C], interval: 10m}\n",
     "queues: {row_layout: shipped}\nbackup: {enabled: false}\n",
     "release: {replication_table_wals: true, orphan_queues: false, empty_wal_directories: false}\n",
