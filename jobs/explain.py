@@ -11,7 +11,8 @@ DESCRIPTION = """\
 Answers from the tables that reconcile wrote, for the newest run of each cluster; it asks the cluster nothing.
 
 A PATH is a full URI, a path below the WAL root, the end of one, or a bare file name. A server is host,port,startcode
-or its beginning: host, or host,port. Where several things go by that name, explain lists them and exits with 2.
+or any part of it, like the host without its domain. Where several things go by that name, explain lists them and exits
+with 2.
 
 Without a target, explain shows the state of the cluster on one screen: who holds most, what would free it, what is new,
 when the disk is full, and what waits for approval. With --since, it compares the newest run with an earlier one: with
@@ -22,7 +23,7 @@ examples:
   ./spark-submit.sh explain --lake /walsafe/lake --cluster prod-a --since 2026-11-20
   ./spark-submit.sh explain --lake /walsafe/lake oldWALs/h1%2C16020%2C1763690000000.1763694000000
   ./spark-submit.sh explain --lake /walsafe/lake --cluster prod-a --peer 2
-  ./spark-submit.sh explain --lake /walsafe/lake --cluster prod-a --server h1,16020
+  ./spark-submit.sh explain --lake /walsafe/lake --cluster prod-a --server rs12
 """
 
 
@@ -33,7 +34,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--cluster", metavar="NAME", help="default: whichever cluster of the lake it is")
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files below oldWALs")
     parser.add_argument("--peer", metavar="ID", help="a replication peer")
-    parser.add_argument("--server", metavar="NAME", help="a region server")
+    parser.add_argument("--server", metavar="NAME", help="a region server, or any part of its name")
     parser.add_argument(
         "--since", metavar="DATE", help="what changed since a day, or an instant like 2026-11-20T14:00Z"
     )

@@ -48,9 +48,8 @@ find_java() {
 
 # Whether .venv and .jars are what this tree wants; a few milliseconds. $1: '' or '-dev'.
 is_ready() {
-    local stamp=$PROJECT/.venv/walsafe-installed${1:-}
     [[ -x $PROJECT/.venv/bin/python && ! -e $PROJECT/.venv/.incomplete ]] &&
-        { sed '/^\[build-system\]/,$d' "$PROJECT/pyproject.toml" && cat "$PROJECT/constraints.txt"; } | cmp -s - "$stamp" &&
+        cmp -s "$PROJECT/requirements${1:-}.txt" "$PROJECT/.venv/walsafe-installed${1:-}" &&
         cmp -s "$PROJECT/jars.lock" "$PROJECT/.jars/jars.lock"
 }
 

@@ -7,6 +7,7 @@ from argparse import ArgumentParser, Namespace
 from jobs.cli.capture_config import CaptureSection
 from jobs.cli.config import load_config
 from jobs.cli.context import JobContext
+from jobs.cli.places import PROGRAM
 from pipelines.common.errors import EXIT_DONE, UsageError
 from pipelines.common.job_result import JobResult
 from pipelines.decide.rule.trust import unfinished_migration_reason
@@ -95,7 +96,7 @@ def capture_cluster(cluster: str, wal_root: str, section: CaptureSection, out: s
     text = (
         f"Captured {cluster}: {captured.files} files, {captured.cells} queue cells, {len(snapshot.peers)} peers; "
         f"the cluster was {quiet}.\nSnapshot: {captured.uri}\n"
-        f"Next: ./spark-submit.sh {after} --snapshot {captured.uri} {options}"
+        f"Next: {PROGRAM} {after} --snapshot {captured.uri} {options}"
     )
     if result["migrating"]:
         text += f"\nEvery job but verify-migration will refuse it: {result['migrating']} (docs/migration.md)"

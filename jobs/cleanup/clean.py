@@ -8,9 +8,9 @@ from pipelines.common.job_result import JobResult
 HELP = "move the files of a delete-safe list to a quarantine, after deciding on each again"
 NEEDS_SPARK = True
 DESCRIPTION = """\
-Acts on a delete-safe list: checks it, reads the cluster again, decides on each file again, and moves those that
-are still safe from oldWALs to the quarantine (clean.quarantine of the configuration). Without --execute it is a
-rehearsal: it says what would happen and touches nothing.
+Acts on a delete-safe list: checks it, reads the cluster again, decides on each file again, and moves those that are
+still safe from oldWALs to the quarantine (clean.quarantine of the configuration). Without --execute it is a rehearsal:
+it says what would happen and touches nothing.
 
 A file that changed, or whose verdict changed, is left and says why. A new peer, a running AddPeer or migration, or a
 cluster that moves while it is read stops everything (exit 3). Every file has a row in the table deletions before it
@@ -29,7 +29,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declares the options of the job."""
     parser.add_argument("--cluster", required=True, metavar="NAME", help="the cluster")
     parser.add_argument("--lists", required=True, metavar="DIR", help="where reconcile wrote its lists")
-    parser.add_argument("--run-id", required=True, metavar="ID", help="whose list")
+    parser.add_argument(
+        "--run-id", required=True, metavar="ID", help="whose list; latest: the newest run, if it wrote one"
+    )
     parser.add_argument("--lake", required=True, metavar="DIR", help="where the Delta tables are")
     parser.add_argument("--config", required=True, metavar="FILE", help="the cluster's configuration, with `clean`")
     parser.add_argument("--max-files", type=_positive, metavar="N", help="stop after so many files")
@@ -41,12 +43,23 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, context: JobContext) -> JobResult:
     """Reads the arguments, wires the ports and runs the use case."""
+    from jobs.cleanup.latest import on_run, refuse_latest
     from jobs.cleanup.wiring import open_cleanup
     from pipelines.cleanup.clean import CleanRequest, clean
+    from pipelines.lake.latest_runs import latest_list
 
-    request = CleanRequest(args.run_id, args.max_files, args.max_bytes, execute=args.execute, resume=args.resume)
+    if args.resume:
+        refuse_latest(args.run_id, "--resume", "give the id of the run whose clean-up stopped or died")
     with open_cleanup(context, args.config, args.cluster, args.lake, args.lists) as (place, ports):
-        return clean(request, place, ports)
+        return on_run(
+            args.run_id,
+            lambda: latest_list(args.cluster, ports.findings),
+            lambda run_id: clean(
+                CleanRequest(run_id, args.max_files, args.max_bytes, execute=args.execute, resume=args.resume),
+                place,
+                ports,
+            ),
+        )
 
 
 def _positive(text: str) -> int:

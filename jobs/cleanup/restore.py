@@ -22,7 +22,9 @@ examples:
 def add_arguments(parser: ArgumentParser) -> None:
     """Declares the options of the job."""
     parser.add_argument("--cluster", required=True, metavar="NAME", help="the cluster")
-    parser.add_argument("--run-id", required=True, metavar="ID", help="the run whose list was cleaned")
+    parser.add_argument(
+        "--run-id", required=True, metavar="ID", help="the run whose list was cleaned; latest: the one cleaned last"
+    )
     parser.add_argument("--lake", required=True, metavar="DIR", help="where the Delta tables are")
     parser.add_argument("--config", required=True, metavar="FILE", help="the cluster's configuration, with `clean`")
     parser.add_argument(
@@ -32,8 +34,14 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, context: JobContext) -> JobResult:
     """Reads the arguments, wires the ports and runs the use case."""
+    from jobs.cleanup.latest import on_run
     from jobs.cleanup.wiring import open_cleanup
     from pipelines.cleanup.restore import RestoreRequest, restore
+    from pipelines.lake.latest_runs import latest_cleaned
 
     with open_cleanup(context, args.config, args.cluster, args.lake, out_of_quarantine=True) as (place, ports):
-        return restore(RestoreRequest(args.run_id, tuple(args.paths)), place, ports)
+        return on_run(
+            args.run_id,
+            lambda: latest_cleaned(args.cluster, context.lake(args.lake)),
+            lambda run_id: restore(RestoreRequest(run_id, tuple(args.paths)), place, ports),
+        )

@@ -11,22 +11,23 @@ SHIPPED = ("conf", "jobs", "pipelines", "schemas")
 _OLDEST = (1980, 1, 1, 0, 0, 0)  # the earliest date that a zip can store: the same tree must give the same bytes
 
 
-def build_archive(project: Path, scratch: Path) -> Path:
+def build_archive(project: Path, cache: Path, scratch: Path) -> Path:
     """Packs the shipped folders, unless an archive of the same content exists.
 
     Args:
         project: the root of the project.
-        scratch: the folder to use if the project folder is not writable.
+        cache: the archive is kept here.
+        scratch: the folder to use if `cache` is not writable.
 
     Returns:
-        `<project>/.cache/archive/walsafe-<digest of the content>.zip`, or a file of that name in `scratch`.
+        `<cache>/archive/walsafe-<digest of the content>.zip`, or a file of that name in `scratch`.
     """
     files = {str(path.relative_to(project)): path.read_bytes() for path in _files(project)}
     digest = hashlib.sha256()
     for name, content in files.items():
         digest.update(f"{name}\0{len(content)}\0".encode() + content)
     name = f"walsafe-{digest.hexdigest()[:16]}.zip"
-    target = project / ".cache" / "archive" / name
+    target = cache / "archive" / name
     if target.exists():
         return target
     try:

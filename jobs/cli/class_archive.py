@@ -12,11 +12,11 @@ QUIET = "-Xlog:cds=off -Xlog:cds+dynamic=off -Xlog:class+path=off"
 """Silences messages about an archive that does not match: the start only takes as long as without one."""
 
 
-def archive_of(project: Path, java_home: Path, spark_home: Path) -> Path:
+def archive_of(cache: Path, java_home: Path, spark_home: Path) -> Path:
     """Returns the path of the archive for this Java and this Spark, whether the file exists or not.
 
     Args:
-        project: the root of the project; the archive is in its `.cache`.
+        cache: the folder of the archive.
         java_home: of the JVM.
         spark_home: the Spark whose jars are the class path.
     """
@@ -28,7 +28,7 @@ def archive_of(project: Path, java_home: Path, spark_home: Path) -> Path:
         str(spark_home),
         str(jars),
     ]
-    return project / ".cache" / f"classes-{hashlib.sha256(chr(0).join(known).encode()).hexdigest()[:12]}.jsa"
+    return cache / f"classes-{hashlib.sha256(chr(0).join(known).encode()).hexdigest()[:12]}.jsa"
 
 
 def reading_options(archive: Path) -> str:

@@ -5,22 +5,13 @@ A typing error must never weaken a check, so an unknown key is an error that nam
 
 import hashlib
 import json
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    Field,
-    StringConstraints,
-    ValidationError,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
-from pydantic_core import ErrorDetails
+from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, field_validator, model_validator
 
 from jobs.cli.capture_config import CaptureSection, ClusterName, WalRoot
 from jobs.cli.cleanup_config import CleanSection
+from jobs.cli.config_errors import validate_model
 from jobs.cli.config_types import DurationMs, Section, SizeBytes, Text, UntilMs
 from jobs.cli.context import JobContext
 from jobs.cli.maintain_config import MaintainSection
@@ -28,9 +19,8 @@ from jobs.cli.metrics_place import check_place
 from jobs.cli.night_config import NightSection
 from jobs.cli.notify_config import NotifySection
 from jobs.cli.simulated_config import simulated_fault
-from jobs.cli.yaml_lines import YamlDocument, parse_yaml
+from jobs.cli.yaml_lines import parse_yaml
 from pipelines.common.errors import UsageError
-from pipelines.common.forms import problem_of
 from pipelines.common.instants import DAY_MS
 from pipelines.decide.rule.settings import LONGEST_VALID_MS, ReconcileSettings, Release
 from pipelines.hbase.replication_queues import RowLayout
@@ -38,7 +28,6 @@ from pipelines.lake.findings import Acknowledgement
 
 ClassName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)+$")]
 Nights = Annotated[int, Field(ge=1, le=365)]
-ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
 class ReleaseSection(Section):
@@ -193,6 +182,9 @@ class Config(Section):
         "they have and what the file system has free",
         examples=["200TiB"],
     )
+    log_format: Literal["text", "json"] | None = Field(
+        default=None, description="of each line of the log; `--log-format`", examples=["json"]
+    )
     capture: CaptureSection | None = Field(default=None, description="where each part of a snapshot is read")
     cleaners: CleanersSection = Field(default_factory=CleanersSection)
     queues: QueuesSection = Field(default_factory=QueuesSection)
@@ -221,6 +213,7 @@ class Config(Section):
             "reports",
             "metrics",
             "capacity",
+            "log_format",
             "capture",
             "clean",
             "notify",
@@ -289,24 +282,4 @@ def parse_config(text: str, name: str) -> Config:
     Raises:
         UsageError: the text is not YAML, or has a wrong value; with file, line and key.
     """
-    document = parse_yaml(text, name)
-    return validate_model(Config, document)
-
-
-def validate_model(model: type[ModelT], document: YamlDocument) -> ModelT:
-    """Validates a YAML document against a model.
-
-    Raises:
-        UsageError: one line per wrong value, with file, line and key.
-    """
-    try:
-        return model.model_validate(document.values)
-    except ValidationError as error:
-        problems = [_problem(document, problem) for problem in error.errors()]
-        raise UsageError("\n".join(problems)) from None
-
-
-def _problem(document: YamlDocument, problem: ErrorDetails) -> str:
-    path, words = problem_of(problem, document.values)
-    remedy = "; docs/configuration.md lists them all" if problem["type"] == "extra_forbidden" else ""
-    return f"{document.place(path)}: {words}{remedy}"
+    return validate_model(Config, parse_yaml(text, name))

@@ -2,9 +2,10 @@
 
 import re
 from datetime import date, datetime
-from typing import Annotated
+from typing import Annotated, Final
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
+from pydantic_core import PydanticCustomError
 
 from pipelines.hbase.server_names import MAX_LONG
 
@@ -13,6 +14,8 @@ _MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _SIZE = re.compile(r"(\d+)\s*(B|KiB|MiB|GiB|TiB)", re.ASCII)
 _BYTES = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
 _EPOCH = date(1970, 1, 1)
+UNKNOWN_KEYS: Final = "unknown_keys"
+"""The type of the error of a section with unknown keys; its context has `unknown` and `known` keys."""
 _LONGEST_MS = 100 * 365 * _MS["d"]
 
 
@@ -20,6 +23,15 @@ class Section(BaseModel):
     """A section of the configuration: immutable, and an unknown key is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known_keys(cls, values: object) -> object:
+        """Refuses unknown keys before anything else: what else is wrong may come from a mistyped key."""
+        unknown = [str(key) for key in values if key not in cls.model_fields] if isinstance(values, dict) else []
+        if unknown:
+            raise PydanticCustomError(UNKNOWN_KEYS, "unknown keys", {"unknown": unknown, "known": [*cls.model_fields]})
+        return values
 
 
 def _duration(value: object) -> int:

@@ -7,10 +7,10 @@ from pathlib import Path
 CONFIG_ENV = "WALSAFE_CONFIG"
 FROM_FILE, FROM_ENVIRONMENT = "file", "environment"
 """Values of `JobEntry.configured`."""
-CONFIGURED = ("cluster", "lake", "lists", "reports", "metrics")
-"""Keys of the configuration that stand for the option of the same name."""
-_OF_EVERY_JOB = ("metrics",)
-"""Those that stand for it in every job with `--config`: no other job's answer depends on where metrics go."""
+CONFIGURED = ("cluster", "lake", "lists", "reports", "metrics", "log_format")
+"""Keys of the configuration that stand for the option of the same name, with `-` for `_`."""
+_OF_EVERY_JOB = ("metrics", "log_format")
+"""Those that stand for it in every job with `--config`: no other job's answer depends on them."""
 
 
 def complete_options(
@@ -29,30 +29,52 @@ def complete_options(
     added: list[str] = []
     if {"-h", "--help"} & set(options):
         return list(options)
-    config = _given("--config", options)
+    config = given_option("--config", options)
     if config is None and configured == FROM_ENVIRONMENT and environ.get(CONFIG_ENV):
         config = environ[CONFIG_ENV]
         added += ["--config", config]
     missing = [
         key
         for key in (CONFIGURED if configured else _OF_EVERY_JOB)
-        if f"--{key}" in known and _given(f"--{key}", options) is None
+        if option_of(key) in known and given_option(option_of(key), options) is None
     ]
     values = read_values(Path(config).expanduser()) if config is not None and missing else {}
     for key in missing:
         value = values.get(key)
         if isinstance(value, str):
-            added += [f"--{key}", value]
+            added += [option_of(key), value]
     return [*added, *options]  # in front of them, because a `--` would end the options
 
 
-def _given(option: str, options: Sequence[str]) -> str | None:
+def option_of(key: str) -> str:
+    """Returns the option that a key of the configuration stands for."""
+    return f"--{key.replace('_', '-')}"
+
+
+def given_option(option: str, options: Sequence[str]) -> str | None:
     """Returns the value of an option; "" if it is given without one."""
     for index, word in enumerate(options):
         if word == option:
             return options[index + 1] if index + 1 < len(options) else ""
         if word.startswith(f"{option}="):
             return word.partition("=")[2]
+    return None
+
+
+def config_mistakes(file: str) -> str | None:
+    """Returns what is wrong in a configuration file; None if nothing is, or if it cannot be read."""
+    try:
+        from jobs.cli.config import parse_config
+    except ImportError:  # the packages are not installed yet
+        return None
+    from pipelines.common.errors import UsageError
+
+    try:
+        parse_config(Path(file).expanduser().read_text(encoding="utf-8"), file)
+    except (OSError, UnicodeDecodeError):
+        return None
+    except UsageError as error:
+        return str(error)
     return None
 
 

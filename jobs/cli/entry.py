@@ -12,30 +12,40 @@ import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from pathlib import Path
+from typing import NoReturn
 
 from jobs.cli import failures, log
 from jobs.cli.alerts import TELLING, alerts_of
-from jobs.cli.configured_options import CONFIG_ENV, CONFIGURED, complete_options, options_of
+from jobs.cli.configured_options import (
+    CONFIG_ENV,
+    CONFIGURED,
+    complete_options,
+    config_mistakes,
+    given_option,
+    option_of,
+    options_of,
+)
 from jobs.cli.context import JobContext
 from jobs.cli.metric_names import MEASURED
 from jobs.cli.metrics_place import check_place
+from jobs.cli.places import PROGRAM
 from jobs.cli.registry import GROUPS, JOBS, PEGASUS, Job, JobEntry
 from jobs.cli.result_file import write_result
 from pipelines.common.errors import EXIT_DONE, EXIT_USAGE, SparkNeededError, UsageError
 from pipelines.common.job_result import JobResult
-from pipelines.common.text import text_table
+from pipelines.common.logged_run import log_of_run
+from pipelines.common.names import LATEST
+from pipelines.common.text import did_you_mean, text_table
 from pipelines.common.version import VERSION
 
 __all__ = ["OUTPUT_FILE_ENV", "Invocation", "JobContext", "invocation_of", "main", "parse", "run", "run_job"]
 
 logger = logging.getLogger(__name__)
 
-PROGRAM = "./spark-submit.sh"
 SPLIT = "split"
 """No job: `split --help` lists the jobs of the group Pegasus."""
-_CONFIGURED = ", ".join(f"--{key}" for key in CONFIGURED[:-1]) + f" and --{CONFIGURED[-1]}"
+_CONFIGURED = ", ".join(map(option_of, CONFIGURED[:-1])) + f" and {option_of(CONFIGURED[-1])}"
 OUTPUT_FILE_ENV = "WALSAFE_OUTPUT_FILE"
 """File that receives the result instead of standard output: spark-submit merges the two streams of a Python driver."""
 
@@ -74,7 +84,10 @@ def run(invocation: Invocation, context: JobContext | None = None) -> int:
     """Runs a validated command line; `context` and the result are those of `main`."""
     args = invocation.args
     _print("")  # creates the result file, which shows the launcher that spark-submit reached the job
-    log.set_up(args.log_level)
+    log.set_up(args.log_level, args.log_format)
+    given = getattr(args, "run_id", None)
+    if given not in (None, LATEST):
+        log_of_run(given)
     context = context or JobContext(invocation.name)
     started = context.clock.now_ms()
     try:
@@ -129,9 +142,9 @@ def invocation_of(program: str, name: str, job: Job, options: Sequence[str]) -> 
     Raises:
         SystemExit: 0 after `--help`, 2 after wrong usage; the message is already written.
     """
-    parser = ArgumentParser(
+    parser = _Parser(
         prog=f"{program} {name}",
-        description=job.DESCRIPTION,
+        description=job.DESCRIPTION.replace("./spark-submit.sh", PROGRAM),
         formatter_class=RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
@@ -143,15 +156,26 @@ def invocation_of(program: str, name: str, job: Job, options: Sequence[str]) -> 
         parser.error(unknown)
     entry = JOBS.get(name)
     completed = complete_options(options, known, entry.configured if entry else "", os.environ)
+    if entry and entry.configured:
+        parser.config_file = given_option("--config", completed)
     return Invocation(name, job, parser.parse_args(completed), tuple(completed))
+
+
+class _Parser(ArgumentParser):
+    """Tells the mistakes of the configuration file before the options that are missing because of them."""
+
+    config_file: str | None = None
+
+    def error(self, message: str) -> NoReturn:
+        """See `ArgumentParser.error`."""
+        super().error((self.config_file and config_mistakes(self.config_file)) or message)
 
 
 def _unknown_option(given: Sequence[str], known: Collection[str]) -> str | None:
     options = [word.partition("=")[0] for word in given if word.startswith("--") and word != "--"]
     for option in options:
         if option not in known:
-            close = get_close_matches(option, known, n=1)
-            return f"no such option: {option}" + (f"; did you mean {close[0]}?" if close else "")
+            return f"no such option: {option}{did_you_mean(option, known)}"
     return None
 
 
@@ -216,6 +240,9 @@ def _add_common_arguments(parser: ArgumentParser, *, measured: bool) -> None:
     group.add_argument(
         "--log-level", choices=log.LEVELS, default="info", help="how much goes to standard error (default: info)"
     )
+    group.add_argument(
+        "--log-format", choices=log.FORMATS, default=log.TEXT, help="json: each line of the log is an object"
+    )
 
 
 def _metrics_place(text: str) -> str:
@@ -226,8 +253,7 @@ def _metrics_place(text: str) -> str:
 
 
 def _no_such_job(name: str) -> SystemExit:
-    close = get_close_matches(name, JOBS, n=1) if name != SPLIT else [f"{SPLIT} --help"]
-    hint = f"; did you mean {close[0]}?" if close else "."
+    hint = (f"; did you mean {SPLIT} --help?" if name == SPLIT else did_you_mean(name, JOBS)) or "."
     sys.stderr.write(f"walsafe: no such job: {name!r}{hint} Jobs: {', '.join(JOBS)}. {PROGRAM} --help explains them.\n")
     return SystemExit(EXIT_USAGE)
 
@@ -236,7 +262,7 @@ def _failed(job: str, error: BaseException) -> JobResult:
     failure = failures.failure_of(error)
     if failure.is_bug:
         logger.error("this is a bug of walsafe; please report it with this traceback", exc_info=error)
-    sys.stderr.write(failure.line(job) + "\n")
+    log.say(failure.line(job), logging.ERROR)
     condition = failure.condition.name if failure.condition else None
     told = {"kind": failure.kind, "message": failure.message, "condition": condition}
     return JobResult(failure.exit_code, {"error": told}, "")

@@ -1,9 +1,10 @@
-"""The client side of `spark-submit.sh`: validates the command line, runs spark-submit and returns its exit code.
+"""The client side of `spark-submit.sh` and of the command `walsafe`: runs spark-submit and returns its exit code.
 
 It answers usage errors and `--help` without a JVM.
 """
 
 import json
+import logging
 import os
 import re
 import signal
@@ -11,19 +12,21 @@ import subprocess
 import sys
 import tempfile
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from io import BufferedReader
 from pathlib import Path
 from types import FrameType
 from typing import IO, cast
 
-from jobs.cli import class_archive, class_archive_writer
+from jobs.cli import class_archive, class_archive_writer, log
 from jobs.cli.archive import build_archive
 from jobs.cli.client import client_context
 from jobs.cli.context import JobContext
 from jobs.cli.entry import OUTPUT_FILE_ENV, Invocation, parse, run
 from jobs.cli.entry import main as run_here
+from jobs.cli.jars import StepError, fetch_jars, one_at_a_time
+from jobs.cli.places import PROJECT, cache_folder, is_clone, jars_folder
 from jobs.cli.registry import JOBS, JobEntry
 from jobs.cli.result_file import local_path
 from jobs.cli.stop_file import STOP_FILE_ENV
@@ -45,8 +48,6 @@ from pipelines.common.errors import (
     UsageError,
     WalsafeError,
 )
-
-PROJECT = Path(__file__).resolve().parents[2]
 
 _DECIDED = (EXIT_DONE, EXIT_PARTIAL)
 FEW_FILES = 50_000
@@ -76,12 +77,13 @@ def main(argv: Sequence[str]) -> int:
     invocation = parse(argv)
     if not invocation.job.NEEDS_SPARK or not _configuration_is_right(invocation):
         return run_here(argv)
+    log.set_up(invocation.args.log_level, invocation.args.log_format)
     try:
         with suppress(SparkNeededError):
             return _without_spark(invocation, os.environ)
         return _submit(invocation, os.environ)
     except WalsafeError as error:
-        sys.stderr.write(f"walsafe {invocation.name}: {error}\n")
+        log.say(f"walsafe {invocation.name}: {error}", logging.ERROR)
         return error.exit_code
 
 
@@ -119,6 +121,8 @@ def _submit(invocation: Invocation, environ: Mapping[str, str]) -> int:
     java = _java(environ)
     spark_home = _spark_home(environ)
     environment = child_environment(environ, settings, spark_home, java)
+    environment[log.LOG_FORMAT_ENV] = invocation.args.log_format
+    jars = _jars(java, spark_home)
     config = getattr(invocation.args, "config", None)
     ship = [Path(config).resolve()] if settings.cluster_mode and config and Path(config).is_file() else []
     job, result = [invocation.name, *invocation.options], invocation.args.result
@@ -131,10 +135,11 @@ def _submit(invocation: Invocation, environ: Mapping[str, str]) -> int:
         command = submit_command(
             spark_home / "bin" / "spark-submit",
             PROJECT,
-            build_archive(PROJECT, Path(folder)),
+            build_archive(PROJECT, cache_folder(), Path(folder)),
             user,
             settings,
             job,
+            jars=jars,
             scratch=Path(folder),
             small=entry.small or (invocation.name == "reconcile" and lists_few(invocation.args.snapshot or ())),
             ship=ship,
@@ -145,7 +150,7 @@ def _submit(invocation: Invocation, environ: Mapping[str, str]) -> int:
         stop = Path(folder, "stop") if entry.gentle else None
         code = _in_client(command, environment, Path(folder, "answer"), stop)
     if unfinished is not None:
-        archive = class_archive.archive_of(PROJECT, java.resolve().parent.parent, spark_home)
+        archive = class_archive.archive_of(cache_folder(), java.resolve().parent.parent, spark_home)
         class_archive_writer.keep_archive(unfinished, archive, ended_well=code in _DECIDED)
     return code
 
@@ -162,16 +167,30 @@ def lists_few(snapshots: Sequence[str]) -> bool:
     return 0 < files <= FEW_FILES
 
 
+def _jars(java: Path, spark_home: Path) -> list[Path]:
+    """Returns Delta's jars; an installed walsafe fetches them first.
+
+    Raises:
+        UnavailableError: they could not be fetched.
+    """
+    folder, cache = jars_folder(), cache_folder()
+    if not is_clone():
+        try:
+            with one_at_a_time(cache, log.say):
+                fetch_jars(PROJECT / "jars.lock", folder, cache, str(java), lambda: spark_home / "jars", log.say)
+        except (StepError, OSError) as error:
+            raise UnavailableError(str(error)) from None
+    return sorted(folder.glob("*.jar"))
+
+
 def _classes(settings: SubmitSettings, entry: JobEntry, java: Path, spark_home: Path) -> tuple[str, Path | None]:
     """Returns the Java options for the archive of loaded classes, and the file that the JVM will write, if any."""
     if not settings.local:
         return "", None
-    archive = class_archive.archive_of(PROJECT, java.resolve().parent.parent, spark_home)
+    archive = class_archive.archive_of(cache_folder(), java.resolve().parent.parent, spark_home)
     if archive.is_file() or not entry.archives_classes or not os.access(archive.parent, os.W_OK):
         return class_archive.reading_options(archive), None
-    sys.stderr.write(
-        f"walsafe: this once also keeping Java's loaded classes in {archive.parent}: later starts are faster\n"
-    )
+    log.say(f"walsafe: this once also keeping Java's loaded classes in {archive.parent}: later starts are faster")
     return class_archive_writer.writing_options(archive)
 
 
@@ -272,7 +291,7 @@ def _run(command: Sequence[str], environment: Mapping[str, str], stop: Path | No
             early.append(number)
         elif stop is not None and number == signal.SIGINT and not stop.exists():
             stop.touch()
-            sys.stderr.write("walsafe: stopping after this batch or job; Ctrl-C again ends at once\n")
+            log.say("walsafe: stopping after this batch or job; Ctrl-C again ends at once")
         else:
             with suppress(ProcessLookupError):  # it has just ended
                 os.killpg(child.pid, number)
@@ -289,7 +308,9 @@ def _run(command: Sequence[str], environment: Mapping[str, str], stop: Path | No
         for number in early:
             forward(number, None)
         if child.stdout is not None:
-            copy_without_noise(cast("BufferedReader", child.stdout), sys.stderr.buffer)
+            as_json = environment.get(log.LOG_FORMAT_ENV) == log.JSON
+            written_as = log.JsonLines() if as_json else None
+            copy_without_noise(cast("BufferedReader", child.stdout), sys.stderr.buffer, written_as)
         code = child.wait()
     finally:
         for number, handler in previous.items():
@@ -297,8 +318,10 @@ def _run(command: Sequence[str], environment: Mapping[str, str], stop: Path | No
     return code if code >= 0 else 128 - code
 
 
-def copy_without_noise(source: BufferedReader, target: IO[bytes]) -> None:
-    """Copies lines, without the known noise of the JVM and Spark; bars at once."""
+def copy_without_noise(
+    source: BufferedReader, target: IO[bytes], written_as: Callable[[bytes], bytes] | None = None
+) -> None:
+    """Copies lines, without the known noise of the JVM and Spark; bars at once. `written_as` changes each line."""
     rest = b""
     while chunk := source.read1(_CHUNK):
         *lines, rest = _LINE_ENDS.split(rest + chunk)
@@ -306,9 +329,9 @@ def copy_without_noise(source: BufferedReader, target: IO[bytes]) -> None:
             lines, rest = [*lines, rest], b""
         for line in lines:
             if not _NOISE.match(line):
-                target.write(line)
+                target.write(written_as(line) if written_as else line)
         target.flush()
-    target.write(rest)
+    target.write(written_as(rest) if written_as and rest else rest)
 
 
 def _java(environ: Mapping[str, str]) -> Path:

@@ -17,10 +17,10 @@ from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from jobs.cli import class_archive
+from jobs.cli.places import PROGRAM, PROJECT, cache_folder
 from jobs.cli.submit import QUICK_START, long_run, read_properties
 from pipelines.common.errors import UnavailableError, UsageError
 
-PROJECT = Path(__file__).resolve().parents[2]
 DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 DELTA_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 
@@ -57,7 +57,7 @@ def submitted_session(name: str) -> SparkSession:
         SparkContext.setSystemProperty(key, value)
     conf = SparkConf()  # SparkConf knows what spark-submit was given only after the JVM has been reached
     if not conf.contains("spark.master"):
-        raise UsageError("no Spark master: start walsafe with ./spark-submit.sh JOB, which sets one")
+        raise UsageError(f"no Spark master: start walsafe with {PROGRAM} JOB, which sets one")
     extensions = _with_delta(conf.get("spark.sql.extensions", "") or "")
     try:
         session = SparkSession.builder.appName(name).config("spark.sql.extensions", extensions).getOrCreate()
@@ -132,7 +132,7 @@ def _classes() -> str:
         return ""
     java_home = Path(command).resolve().parent.parent
     return class_archive.reading_options(
-        class_archive.archive_of(PROJECT, java_home, Path(pyspark.__file__).resolve().parent)
+        class_archive.archive_of(cache_folder(), java_home, Path(pyspark.__file__).resolve().parent)
     )
 
 

@@ -142,6 +142,7 @@ def submit_command(
     settings: SubmitSettings,
     job: Sequence[str],
     *,
+    jars: Sequence[Path],
     scratch: Path,
     small: bool = False,
     ship: Sequence[Path] = (),
@@ -156,13 +157,14 @@ def submit_command(
         user: the user's own arguments, which take precedence.
         settings: the merged settings.
         job: the job and its arguments.
+        jars: Delta's.
         scratch: a folder that is removed when the job has ended.
         small: optimize for a fast start (the JVM's optimizing compiler stays off).
         ship: files of this machine that a driver elsewhere needs.
         classes: Java options for an archive of loaded classes; used only if walsafe sets the driver's options.
     """
     own = {
-        "--jars": [str(jar) for jar in sorted((project / ".jars").glob("*.jar"))],
+        "--jars": [str(jar) for jar in jars],
         "--py-files": [str(archive)],
         "--files": [str(file) for file in ship],
     }

@@ -1,6 +1,7 @@
 """Parses YAML with the safe loader, refuses duplicate keys, and records the line of every value."""
 
 from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import dataclass
 
 import yaml
@@ -27,11 +28,34 @@ class YamlDocument:
     values: dict[str, object]
     lines: dict[KeyPath, int]
 
-    def place(self, path: KeyPath) -> str:
-        """Returns `file, line n` of the value, or of the nearest enclosing one that the file contains."""
+    def line(self, path: KeyPath) -> int:
+        """Returns the line of the value, or of the nearest enclosing one that the file contains."""
         while path and path not in self.lines:
             path = path[:-1]
-        return f"{self.name}, line {self.lines.get(path, 1)}"
+        return self.lines.get(path, 1)
+
+    def at(self, path: KeyPath) -> object:
+        """Returns the value at a path that the document has."""
+        value: object = self.values
+        for part in path:
+            value = value[part]  # type: ignore[index]
+        return value
+
+    def renamed(self, path: KeyPath, key: str | None) -> "YamlDocument":
+        """Returns the document with another key at the end of this path, or without it if the key is None."""
+        lines = {old: line for old, line in self.lines.items() if old[: len(path)] != path}
+        if key is not None:
+            moved = self.lines.keys() - lines.keys()
+            lines |= {(*path[:-1], key, *old[len(path) :]): self.lines[old] for old in moved}
+        copy = YamlDocument(self.name, deepcopy(self.values), lines)
+        section = copy.at(path[:-1])
+        if not isinstance(section, dict):
+            raise TypeError(f"{path} is no key")
+        for old_key in [one for one in section if str(one) == path[-1]]:
+            value = section.pop(old_key)
+            if key is not None:
+                section[key] = value
+        return copy
 
 
 def parse_yaml(text: str, name: str) -> YamlDocument:

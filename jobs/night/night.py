@@ -11,6 +11,7 @@ from jobs.night.start import wait
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import EXIT_DONE, EXIT_PARTIAL, EXIT_REFUSED, EXIT_UNAVAILABLE
 from pipelines.common.job_result import JobResult
+from pipelines.common.logged_run import log_of_run
 
 logger = logging.getLogger(__name__)
 
@@ -61,6 +62,7 @@ def run_night(night: Night) -> JobResult:
         clean-up; 5 if all jobs ended and an error finding is new; else 0.
     """
     plan, answers = night.plan, _Answers()
+    log_of_run(plan.run_id)
     logger.info("night of %s, run id %s", plan.cluster, plan.run_id)
     try:
         _run(night, plan.capture, answers, passes=_captured_before)

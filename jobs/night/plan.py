@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 
 from jobs.cli.config import Config
+from jobs.cli.places import PROGRAM
 from pipelines.common.clock import Clock
 from pipelines.common.errors import EXIT_DONE, UsageError
 from pipelines.common.job_result import JobResult
-from pipelines.common.names import NAME
+from pipelines.common.names import LATEST, NAME
 
 Command = tuple[str, ...]
 """The name of a job and its options."""
@@ -67,6 +68,8 @@ def night_plan(config_file: str, config: Config, run_id: str | None, clock: Cloc
         raise UsageError(f"{config_file}: a night needs {keys}; docs/configuration.md has every key")
     if run_id is not None and not NAME.fullmatch(run_id):
         raise UsageError(f"--run-id {run_id!r} must be letters, digits, '.', '_' and '-', at most 64 of them")
+    if run_id == LATEST:
+        raise UsageError("--run-id latest: the id of a night names its snapshot and its list; give the id to resume")
     night = config.night
     run_id = run_id or datetime.fromtimestamp(clock.now_ms() / 1000, timezone.utc).strftime("%Y%m%dT%H%M%SZ")
     cluster, snapshots = str(config.cluster), str(config.snapshots).rstrip("/")
@@ -111,7 +114,7 @@ def command_line(command: Sequence[str]) -> str:
     """Returns a command as a person types it."""
     import shlex
 
-    return f"  ./spark-submit.sh {shlex.join(command)}"
+    return f"  {PROGRAM} {shlex.join(command)}"
 
 
 def _places(config: Config) -> list[str]:

@@ -113,7 +113,7 @@ class Condition(Enum):
     )
     GATE_NOT_EVALUATED = ConditionText(
         "Great Expectations gave no answer, or a contradictory one.",
-        "Install the version that `constraints.txt` pins, then run the same command again.",
+        "Install the version that `requirements.txt` pins, then run the same command again.",
     )
     RUN_ID_TAKEN = ConditionText(
         "The run id was already used for another snapshot.",

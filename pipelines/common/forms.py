@@ -36,9 +36,11 @@ KeyPath: TypeAlias = tuple[str | int, ...]
 ItemT = TypeVar("ItemT")
 ValueT = TypeVar("ValueT")
 _MAX_LONG = 2**63 - 1
-_SHOULD = re.compile("^(?:Input|String) should ")
+_SHOULD = re.compile("^(?:Input|String|Tuple) should ")
 _IN_PLAIN_WORDS = {
+    "bool_type": "must be true or false",
     "model_type": "must be an object of keys and values",
+    "model_attributes_type": "must be an object of keys and values",
     "dict_type": "must be an object of keys and values",
     "tuple_type": "must be a list",
     "frozen_set_type": "must be a list",
@@ -177,8 +179,8 @@ def _as_written(location: KeyPath, values: JsonValue) -> KeyPath:
     """Returns the path as written in the file; pydantic adds the chosen member of a union to it."""
     known: KeyPath = ()
     for part in location:
-        there = part in values if isinstance(values, dict) else isinstance(values, list) and isinstance(part, int)
-        if there:
+        listed = isinstance(values, list) and isinstance(part, int) and part < len(values)
+        if listed or (isinstance(values, dict) and part in values):
             values, known = values[part], (*known, part)
     return known
 

@@ -3,6 +3,7 @@
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
+from difflib import get_close_matches
 
 _WIDTH = 120
 _COLUMN = re.compile(r"\{:([<>])(\d*)\}")
@@ -35,3 +36,14 @@ def wrapped(text: str, indent: str) -> str:
         text, _WIDTH, initial_indent=indent, subsequent_indent=f"{indent}   ", break_long_words=False,
         break_on_hyphens=False,
     )  # fmt: skip
+
+
+def closest(word: str, known: Iterable[str]) -> str | None:
+    """Returns the known word that a person may have meant; None if none is close."""
+    return next(iter(get_close_matches(word, [*known], n=1)), None)
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Returns `; did you mean X?`, or nothing if no known word is close."""
+    close = closest(word, known)
+    return f"; did you mean {close}?" if close else ""

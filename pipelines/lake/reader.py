@@ -25,6 +25,7 @@ from pipelines.lake.run_summary import (
     RunKey,
     VerdictTotal,
 )
+from schemas.cleanups import CLEANUPS
 from schemas.findings import FINDINGS
 from schemas.pinned_bytes import PINNED_BYTES
 from schemas.queue_offsets import QUEUE_OFFSETS
@@ -64,6 +65,15 @@ class LakeReader:
         if last["day"] is None:
             return ()
         return self._runs(f"{mine} AND run_date > {_day(last['day'] - LOOK_BACK)}")
+
+    def last_cleaned(self, cluster: str) -> str | None:
+        """Returns the id of the run that clean began to move last; it looks back `LOOK_BACK` from the newest run."""
+        newest = self.newest_runs(cluster)
+        if not newest or not self.has(CLEANUPS):
+            return None
+        then = "ORDER BY t.at DESC LIMIT 1"
+        cleaned = f"{_recent(cluster, newest[0].run_date)} AND action = 'CLEAN'"
+        return next((row["run_id"] for row in self._ask.rows(Query(CLEANUPS, "t.run_id", cleaned, then))), None)
 
     def histories(self, before: Mapping[str, int], nights: int) -> Mapping[str, EarlierNights]:
         """Returns the last DONE runs of each cluster before an instant (ms), oldest first."""
@@ -169,21 +179,14 @@ class LakeReader:
                 return files[:limit]
             asked *= 4
 
-    def servers(self, runs: Collection[RunKey], name: str, limit: int) -> tuple[tuple[str, str], ...]:
-        """Returns (cluster, server) pairs whose server is `name`, or begins with `name` and a comma.
-
-        It searches the queues first, and the files only if no queue names the server.
-        """
-        wanted, start = literal(name.lower()), literal(f"{name.lower()},")
+    def servers(self, runs: Collection[RunKey], part: str) -> tuple[tuple[str, str], ...]:
+        """Returns (cluster, server) pairs of the queues and files whose server has this part, whatever its case."""
         found: list[Row] = []
         for table, columns in ((QUEUE_OFFSETS, ("source", "owner")), (WAL_VERDICTS, ("server",))):
             for column in columns:
-                meant = f"(lower({column}) = {wanted} OR left(lower({column}), {len(name) + 1}) = {start})"
-                select, then = f"DISTINCT cluster, {column} AS server", f"ORDER BY cluster, server LIMIT {limit}"
-                query = Query(table, select, f"{rows_of(runs)} AND {meant}", then)
-                found += self._ask.rows(query)
-            if found:
-                break
+                meant = f"contains(lower({column}), {literal(part.lower())})"
+                select = f"DISTINCT cluster, {column} AS server"
+                found += self._ask.rows(Query(table, select, f"{rows_of(runs)} AND {meant}"))
         return tuple(sorted({(row["cluster"], row["server"]) for row in found}))
 
     def server_totals(self, run: RunKey, server: str) -> tuple[VerdictTotal, ...]:

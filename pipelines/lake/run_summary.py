@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import UsageError
 from pipelines.common.instants import utc_day
-from pipelines.common.names import NAME
+from pipelines.common.names import LATEST, NAME
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -50,7 +50,13 @@ class RunKey:
 
     @classmethod
     def of(cls, cluster: str, run_id: str, files_started_ms: int) -> "RunKey":
-        """Returns the key of a run whose step `files` started at this instant (ms since the epoch)."""
+        """Returns the key of a run whose step `files` started at this instant (ms since the epoch).
+
+        Raises:
+            UsageError: a name is not valid, or the run id is `latest`.
+        """
+        if run_id == LATEST:
+            raise UsageError(f"no run can have the id {LATEST!r}: it stands for the newest run; give another --run-id")
         return cls(cluster, run_id, utc_day(files_started_ms))
 
 

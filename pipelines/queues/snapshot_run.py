@@ -1,5 +1,6 @@
 """The identity of a run that examines one snapshot."""
 
+from pipelines.common.logged_run import log_of_run
 from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.lake.job_run import JobRun, default_run_id
 from pipelines.lake.run_summary import RunKey
@@ -10,4 +11,5 @@ def snapshot_run(opened: OpenedSnapshot, suffix: str, settings: ReconcileSetting
     """Returns the run of a job on a snapshot; the suffix separates its run id from those of reconcile."""
     started = opened.known.files_step.started_at
     key = RunKey.of(opened.known.cluster, f"{default_run_id(started, opened.sha256 or '')}{suffix}", started)
+    log_of_run(key.run_id)
     return JobRun(key, started, settings.acknowledged)

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import EXIT_REFUSED, EXIT_UNAVAILABLE, RefusedError, UsageError, WalsafeError
 from pipelines.common.job_result import JobResult
+from pipelines.common.logged_run import log_of_run
 from pipelines.common.names import NAME
 from pipelines.decide.gate import gate
 from pipelines.hbase.server_names import ServerName
@@ -53,6 +54,8 @@ def reconcile(request: ReconcileRequest, ports: ReconcilePorts) -> JobResult:
         opened = ports.reader.open(uris)
         listed = _listed_servers(opened, ports)
         all_cases = cluster_cases(opened, request.run_id, request.settings, ports.clock.now_ms(), listed)
+        if len(run_ids := {case.key.run_id for case in all_cases}) == 1:
+            log_of_run(*run_ids)
     try:
         ensured.result()
         summaries, documents = _run(request, ports, all_cases)

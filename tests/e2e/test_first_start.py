@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from types import ModuleType
 import pytest
 
 from tests.labs.places import PROJECT
+from tests.labs.spark.jar_repository import jar_repository
 from tests.labs.spark.submitter import clean_environment, copy_project
 
 NEEDED = ("bash", "cat", "cmp", "env", "head", "readlink", "sed")
@@ -146,33 +148,19 @@ def set_up() -> ModuleType:
 
 
 @pytest.fixture
-def offline(tmp_path: Path, set_up: ModuleType) -> Path:
+def offline(tmp_path: Path) -> Path:
     """A project whose packages are there already and whose jars come from a folder of this machine."""
     project = tmp_path / "project"
     project.mkdir()
     (project / ".venv").symlink_to(PROJECT / ".venv")
     shutil.copyfile(PROJECT / "jars.lock", project / "jars.lock")
-    stamp = set_up.environment_key(PROJECT)
-    assert (PROJECT / ".venv" / "walsafe-installed").read_text(encoding="utf-8") == stamp, (
-        "run ./spark-submit.sh --set-up"
-    )
-    for name in ("pyproject.toml", "constraints.txt"):
-        shutil.copyfile(PROJECT / name, project / name)
-    repository = tmp_path / "repository"
-    for jar in set_up.read_lock(PROJECT / "jars.lock"):
-        folder = repository / jar.organisation / jar.module / jar.revision
-        folder.mkdir(parents=True)
-        shutil.copyfile(PROJECT / ".jars" / jar.name, folder / f"{jar.module}-{jar.revision}.jar")
-    (tmp_path / "ivysettings.xml").write_text(
-        '<ivysettings><settings defaultResolver="here"/><resolvers><filesystem name="here">'
-        f'<artifact pattern="{repository}/[organisation]/[module]/[revision]/[artifact]-[revision].[ext]"/>'
-        "</filesystem></resolvers></ivysettings>"
-    )
+    shutil.copyfile(PROJECT / ".venv" / "walsafe-installed", project / "requirements.txt")
+    jar_repository(tmp_path / "repository")
     return project
 
 
 def run_set_up(project: Path) -> subprocess.CompletedProcess[str]:
-    settings = str(project.parent / "ivysettings.xml")
+    settings = str(project.parent / "repository" / "ivysettings.xml")
     return subprocess.run(
         [sys.executable, str(PROJECT / "scripts" / "set_up.py"), "--project", str(project)],
         env={**clean_environment(), "WALSAFE_IVY_SETTINGS": settings},
@@ -236,11 +224,14 @@ def test_two_first_starts_at_once(offline: Path) -> None:
 def test_an_environment_that_was_killed_half_way_is_made_again(
     tmp_path: Path, set_up: ModuleType, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "pyproject.toml").write_text('[project]\ndependencies = ["pip"]\n\n[build-system]\nrequires = []\n')
-    (tmp_path / "constraints.txt").touch()
+    locked = re.search(
+        r"^annotated-types==.*(\n +--hash=.*)+\n", (PROJECT / "requirements.txt").read_text(), re.MULTILINE
+    )
+    assert locked is not None
+    (tmp_path / "requirements.txt").write_text(locked[0])
     set_up._environment(tmp_path, dev=False)
     venv = tmp_path / ".venv"
-    assert (venv / "walsafe-installed").read_text(encoding="utf-8") == set_up.environment_key(tmp_path)
+    assert (venv / "walsafe-installed").read_text(encoding="utf-8") == locked[0]
     capsys.readouterr()
     set_up._environment(tmp_path, dev=False)
     assert capsys.readouterr().err == ""

@@ -173,7 +173,8 @@ def test_several_paths_and_clusters_in_one_answer(lake: LakeReader) -> None:
         (ExplainRequest("prod-x", ("nothing.1",)), "cluster prod-x.*knows prod-a, prod-b"),
         (ExplainRequest(None, (), peer="2"), "peer 2 is ambiguous: prod-a, prod-b"),
         (ExplainRequest("prod-a", (), peer="7"), "peer 7 neither holds.*peers with queues: 1, 2"),
-        (ExplainRequest("prod-a", (), server="h"), "server h: no queue and no file"),
+        (ExplainRequest("prod-a", (), server="rs12"), "server rs12: no queue and no file.*any part of"),
+        (ExplainRequest("prod-a", (), server="1602"), r"server 1602 is ambiguous: h1,16020,\d+ of prod-a, h2"),
         (ExplainRequest(None, (), server="h1"), "server h1 is ambiguous"),
         (ExplainRequest(), "the cluster is ambiguous: prod-a, prod-b; give --cluster"),
     ],
@@ -196,9 +197,10 @@ def test_a_peer_with_queues_next_wals_and_trend(lake: LakeReader) -> None:
     assert "peer 2 (DISABLED)" in text
 
 
-@pytest.mark.promise("explain-answers")
-def test_a_server_by_the_beginning_of_its_name(lake: LakeReader) -> None:
-    result, text = ask(lake, cluster="prod-a", server="H1,16020")
+@pytest.mark.promise("explain-answers", "server-by-any-part")
+@pytest.mark.parametrize("part", ["H1,16020", H1, "1,16020"])
+def test_a_server_by_a_part_of_its_name(lake: LakeReader, part: str) -> None:
+    result, text = ask(lake, cluster="prod-a", server=part)
     assert result["server"]["server"] == H1
     assert {row["reason"]: row["files"] for row in result["server"]["files"]} == {"PENDING": 2, "REPLICATED": 3}
     assert [row["peer_id"] for row in result["server"]["holders"]] == ["2"]

@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 from pipelines.common.errors import EXIT_DONE, EXIT_REFUSED
 from pipelines.common.job_result import JobResult
+from pipelines.common.logged_run import log_of_run
 from pipelines.lake.findings import Acknowledgement, finding_lines
 from pipelines.lake.job_run import JobLake, JobRun, Rows, default_run_id
 from pipelines.lake.run_summary import FindingRow, RunKey
@@ -37,6 +38,7 @@ def split_run(
     """
     digest = hashlib.sha256(json.dumps(inputs, sort_keys=True, default=str).encode()).hexdigest()
     key = RunKey.of(cluster, run_id or f"{default_run_id(at_ms, digest)}-{job}", at_ms)
+    log_of_run(key.run_id)
     return JobRun(key, at_ms, acknowledged)
 
 

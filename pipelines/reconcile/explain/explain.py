@@ -36,7 +36,7 @@ class ExplainRequest:
         cluster: None = any cluster of the lake.
         paths: full URIs, paths relative to wal_root, ends of paths, or bare file names.
         peer: a peer id.
-        server: `host,port,startcode`, or the beginning of one up to a comma.
+        server: `host,port,startcode`, or any part of one that fits one server best.
         since: asks what changed since then, for the target or for the cluster.
         settings: of the configuration, for the state of the cluster.
     """

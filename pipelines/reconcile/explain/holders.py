@@ -1,9 +1,11 @@
 """The answers of explain for a peer and for a server."""
 
+from collections.abc import Sequence
+
 from pipelines.common.instants import format_instant
 from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_summary import PinnedRow
-from pipelines.reconcile.explain.runs import NIGHTS, SHOWN, AnsweringRun, Json, first_names, one_of
+from pipelines.reconcile.explain.runs import NIGHTS, AnsweringRun, Json, first_names, one_of
 
 NEXT_WALS = 10
 
@@ -63,13 +65,13 @@ def explain_server(name: str, runs: dict[str, AnsweringRun], lake: LakeReader) -
         UsageError: there is no such server, or several match.
     """
     keys = [run.record.key for run in runs.values()]
-    found = lake.servers(keys, name, limit=SHOWN + 1)
+    found = best_fits(name, lake.servers(keys, name))
     labels = [f"{server} of {cluster}" for cluster, server in found]
     chosen = one_of(
         f"server {name}",
         labels,
         f"server {name}: no queue and no file below oldWALs in the newest run of {first_names(sorted(runs))}; "
-        "write it as host,port,startcode, or only its beginning: host or host,port",
+        "write any part of host,port,startcode",
     )
     cluster, server = found[labels.index(chosen)]
     run = runs[cluster]
@@ -87,6 +89,19 @@ def explain_server(name: str, runs: dict[str, AnsweringRun], lake: LakeReader) -
             if server in (row.owner, row.source)
         ],
     }
+
+
+def best_fits(name: str, found: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Returns the (cluster, server) pairs that a name fits best.
+
+    These are the servers of that name, host, or host and port; else those whose host without its domain it is; else
+    those that begin with it; else all.
+    """
+    for start in (f"{name},".lower(), f"{name}.".lower(), name.lower()):
+        fitting = [pair for pair in found if f"{pair[1]},".lower().startswith(start)]
+        if fitting:
+            return fitting
+    return list(found)
 
 
 def pin(row: PinnedRow | None) -> Json:

@@ -1,4 +1,4 @@
-"""Creates Airflow's own environment `.venv-airflow`; renews it when constraints-airflow.txt changes."""
+"""Creates Airflow's own environment `.venv-airflow`; renews it when requirements-airflow.txt changes."""
 
 import fcntl
 import shutil
@@ -8,8 +8,7 @@ from pathlib import Path
 
 from tests.labs.places import PROJECT
 
-CONSTRAINTS = PROJECT / "constraints-airflow.txt"
-WANTED = ("apache-airflow", "apache-airflow-providers-standard")
+LOCK = PROJECT / "requirements-airflow.txt"
 
 
 def airflow_python() -> Path:
@@ -19,7 +18,7 @@ def airflow_python() -> Path:
     """
     home = PROJECT / ".venv-airflow"
     python, stamp = home / "bin" / "python", home / "walsafe-installed"
-    wanted = CONSTRAINTS.read_text(encoding="utf-8")
+    wanted = LOCK.read_text(encoding="utf-8")
     cache = PROJECT / ".cache"
     cache.mkdir(exist_ok=True)
     with (cache / "set-up-airflow.lock").open("w", encoding="utf-8") as lock:
@@ -29,6 +28,6 @@ def airflow_python() -> Path:
         shutil.rmtree(home, ignore_errors=True)
         subprocess.run([sys.executable, "-m", "venv", str(home)], check=True)
         pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"]
-        subprocess.run([*pip, "--constraint", str(CONSTRAINTS), *WANTED], check=True)
+        subprocess.run([*pip, "--require-hashes", "--requirement", str(LOCK)], check=True)
         stamp.write_text(wanted, encoding="utf-8")
     return python

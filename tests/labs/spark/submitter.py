@@ -56,6 +56,6 @@ def copy_project(target: Path) -> Path:
     target.mkdir(parents=True)
     for name in ("conf", "jobs", "pipelines", "schemas", "scripts"):
         shutil.copytree(PROJECT / name, target / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("spark-submit.sh", "pyproject.toml", "constraints.txt", "jars.lock"):
+    for name in ("spark-submit.sh", "pyproject.toml", "requirements.txt", "requirements-dev.txt", "jars.lock"):
         shutil.copy2(PROJECT / name, target / name)
     return target

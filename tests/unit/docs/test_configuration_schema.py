@@ -33,6 +33,7 @@ QUEUES = (
 REST = (
     "cluster: a\nwal_root: hdfs://ns1/hbase\nlake: /l\nlists: /i\nsnapshots: /s\nreports: /r\nmetrics: /m\n",
     "capacity: 200TiB\n",
+    "log_format: json\n",
     "cleaners: {plugins: [a.B], harmless: [a.C], interval: 10m}\n",
     "queues: {row_layout: shipped}\nbackup: {enabled: false}\n",
     "release: {replication_table_wals: true, orphan_queues: false, empty_wal_directories: false}\n",

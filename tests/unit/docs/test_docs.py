@@ -104,7 +104,7 @@ def test_every_decision_is_in_the_index_and_has_its_three_parts() -> None:
 
 
 def commands() -> Iterator[tuple[str, str, bool]]:
-    """Each `./spark-submit.sh …` in a code block or code span, continuation lines joined, without `> FILE`.
+    """Each `./spark-submit.sh …` or `walsafe …` in a code block or code span, lines joined, without `> FILE`.
 
     The last value says whether the block sets `WALSAFE_CONFIG`.
     """
@@ -113,6 +113,8 @@ def commands() -> Iterator[tuple[str, str, bool]]:
         for _, body in FENCE.findall(text):
             for rest in re.findall(r"^[^#\n]*\./spark-submit\.sh((?:(?! > )[^\n])*)", body, re.MULTILINE):
                 yield name, rest, "export WALSAFE_CONFIG=" in body
+            for rest in re.findall(r"^walsafe( [^\n]*)", body, re.MULTILINE):
+                yield name, rest, False
         for rest in re.findall(r"`\./spark-submit\.sh ([^`\n]+)`", FENCE.sub("", text)):
             yield name, rest, False
 

@@ -25,7 +25,7 @@ _HARMLESS = """
     capture.queues.transport capture.queues.protocol capture.queues.timeout capture.queues.digest capture.queues.jars
     capture.state.quorum capture.state.parent capture.state.replication capture.state.digest capture.state.timeout
     capture.hbase.timeout capture.step_attempts capture.quiet_attempts capture.pause
-    cleaners.interval quality.data_docs
+    cleaners.interval quality.data_docs log_format
     findings.stalled_nights findings.growth_nights findings.growth_min_bytes findings.backup_age
     clean.batch clean.lease clean.threads
     maintain.keep.wal_verdicts maintain.keep.other_tables maintain.keep.tables maintain.keep.lists

@@ -116,7 +116,7 @@ def test_queues_in_zookeeper_with_and_without_a_master() -> None:
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"files": "{source: ftp}"}, "line 4: 'capture.files'"),
+        ({"files": "{source: ftp}"}, "line 4: 'capture.files.source' must be one of hadoop, webhdfs"),
         ({"files": "{source: hadoop, propertys: {}}"}, "unknown key 'capture.files.propertys'"),
         ({"files": "{source: webhdfs, urls: []}"}, "capture.files.urls"),
         ({"files": "{source: webhdfs, urls: ['http://u:p@h:1']}"}, "capture.files.urls"),
@@ -144,7 +144,7 @@ def test_queues_in_zookeeper_with_and_without_a_master() -> None:
             {"queues": f"{{source: zookeeper, {ZK}}}", "state": "{source: simulated, path: x}"},
             "needs state.source hbase or zookeeper",
         ),
-        ({"state": "{source: shell}"}, "line 6: 'capture.state'"),
+        ({"state": "{source: shell}"}, "line 6: 'capture.state.source' must be one of hbase, zookeeper"),
         ({"step_attempts": "0"}, "capture.step_attempts"),
         ({"pause": "10"}, "a duration with its unit"),
     ],

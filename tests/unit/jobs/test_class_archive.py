@@ -22,7 +22,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def archive(project: Path) -> Path:
-    return archive_of(project, project / "java", project / "spark")
+    return archive_of(project / ".cache", project / "java", project / "spark")
 
 
 def test_another_java_or_another_spark_has_an_archive_of_its_own(project: Path) -> None:

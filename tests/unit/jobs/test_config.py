@@ -69,8 +69,8 @@ findings:
             "c.yaml, line 2: key 'list' is given twice (first on line 1)",
         ),
         ("quality:\n  max_deletable_share: 1.5\n", "c.yaml, line 2: 'quality.max_deletable_share' must be less than"),
-        ("release:\n  orphan_queues: 1\n", "c.yaml, line 2: 'release.orphan_queues' must be a valid boolean"),
-        ("release:\n  orphan_queues: 'yes'\n", "c.yaml, line 2: 'release.orphan_queues' must be a valid boolean"),
+        ("release:\n  orphan_queues: 1\n", "c.yaml, line 2: 'release.orphan_queues' must be true or false"),
+        ("release:\n  orphan_queues: 'yes'\n", "c.yaml, line 2: 'release.orphan_queues' must be true or false"),
         (
             "findings:\n  acknowledged:\n    - {key: a, until: 2027-01-01}\n",
             "key 'findings.acknowledged.0.reason' is missing",
@@ -95,6 +95,53 @@ def test_all_errors_are_told_at_once() -> None:
     with pytest.raises(UsageError) as raised:
         parse_config("list: {a: 1}\nquality: {b: 2}\n", "c.yaml")
     assert [line.split(":")[0] for line in str(raised.value).splitlines()] == ["c.yaml, line 1", "c.yaml, line 2"]
+
+
+SOURCES = "  queues: {source: hbase}\n  state: {source: hbase}\n"
+
+
+@pytest.mark.promise("one-error-for-one-mistake")
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("qualty: {share_from: 3}\n", ["1: unknown key 'qualty'; did you mean quality?", "1: 'quality.share_from': "]),
+        (f"capture:\n  fles: {{source: hadoop}}\n{SOURCES}", ["2: unknown key 'capture.fles'; did you mean files?"]),
+        (
+            f"capture:\n  files: {{sorce: hadoop}}\n{SOURCES}",
+            ["2: unknown key 'capture.files.sorce'; did you mean source?"],
+        ),
+        (
+            f"capture:\n  files: {{source: hadop}}\n{SOURCES}",
+            ["2: 'capture.files.source' must be one of hadoop, webhdfs, fsimage, ls; did you mean hadoop?"],
+        ),
+        (f"capture:\n  files: {{}}\n{SOURCES}", ["2: key 'capture.files.source' is missing"]),
+        (f"capture:\n  files: hadoop\n{SOURCES}", ["2: 'capture.files' must be an object of keys and values"]),
+        (f"capture:\n  files: {{source: webhdfs, urls: []}}\n{SOURCES}", ["2: 'capture.files.urls' must have"]),
+        (
+            "list:\n  valid_for: 30d\n  valid_for_reson: freeze\n",
+            ["3: unknown key 'list.valid_for_reson'; did you mean valid_for_reason?"],
+        ),
+        (
+            "night: {approval: automatc}\n",
+            ["1: 'night.approval' must be 'manual' or 'automatic'; did you mean auto"],
+        ),
+        ("release: {orphan_queues: ture}\n", ["1: 'release.orphan_queues' must be true or false; did you mean true?"]),
+        (
+            "quality: {max_deletable_share: 2}\ncluster: '!'\nlak: x\n",
+            ["1: 'q", "2: 'cluster'", "3: unknown"],
+        ),
+        ("lake: a\nlkae: b\n", ["2: unknown key 'lkae'; docs/configuration.md lists them all"]),
+        ("night: {2: 2, true: 3}\n", ["1: unknown key 'night.2'", "1: unknown key 'night.True'"]),
+    ],
+)
+def test_one_mistake_is_one_error_in_the_order_of_lines(text: str, lines: list[str]) -> None:
+    with pytest.raises(UsageError) as raised:
+        parse_config(text, "c.yaml")
+    told = str(raised.value).splitlines()
+    assert len(told) == len(lines)
+    assert [
+        (one, line) for one, line in zip(told, lines, strict=True) if not one.startswith(f"c.yaml, line {line}")
+    ] == []
 
 
 def test_a_missing_file(tmp_path: Path) -> None:

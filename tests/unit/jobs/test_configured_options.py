@@ -57,3 +57,22 @@ def test_a_job_gets_them(config: str, monkeypatch: pytest.MonkeyPatch) -> None:
         entry.parse(["reconcile", "--snapshot", "x"])
     args = entry.parse(["reconcile", "--snapshot", "x", "--lake", "other", "--config", config]).args
     assert (args.lake, args.lists, args.reports) == ("other", "hdfs://ns1/lists", "file:///pages")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("lak: /lake\n", "{0}, line 1: unknown key 'lak'; did you mean lake?"),
+        ("lake: /lake\nlake: /other\n", "{0}, line 2: key 'lake' is given twice (first on line 1)"),
+        ("cluster: prod\n", "the following arguments are required: --lake"),
+    ],
+)
+def test_a_mistake_of_the_file_is_told_before_what_is_missing_because_of_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, words: str
+) -> None:
+    file = tmp_path / "c.yaml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(SystemExit) as ended:
+        entry.parse(["maintain", "--config", str(file)])
+    assert ended.value.code == 2
+    assert words.format(file) in capsys.readouterr().err.splitlines()[-1]

@@ -28,8 +28,6 @@ DEFAULTS = PROJECT / "conf" / "spark-defaults.conf"
 
 
 def command_for(text: str, tmp_path: Path, *, small: bool = False) -> list[str]:
-    (tmp_path / ".jars").mkdir()
-    (tmp_path / ".jars" / "delta.jar").touch()
     user = read_user_arguments(text)
     settings = read_settings(user, DEFAULTS)
     return submit_command(
@@ -39,6 +37,7 @@ def command_for(text: str, tmp_path: Path, *, small: bool = False) -> list[str]:
         user,
         settings,
         ["demo", "--out", "x y"],
+        jars=[Path("/jars/delta.jar")],
         scratch=Path("/scratch"),
         small=small,
     )
@@ -55,7 +54,7 @@ def test_plain_command(tmp_path: Path) -> None:
         "--conf",
         f"spark.driver.defaultJavaOptions={long_run(tmp_path)}",
         "--jars",
-        f"{tmp_path}/.jars/delta.jar",
+        "/jars/delta.jar",
         "--py-files",
         "a.zip",
         f"{tmp_path}/jobs/main.py",
@@ -67,7 +66,7 @@ def test_plain_command(tmp_path: Path) -> None:
 
 def test_the_users_jars_stand_beside_ours(tmp_path: Path) -> None:
     command = command_for("--jars=/hbase.jar,/x.jar --name 'my night' --verbose", tmp_path)
-    assert command[command.index("--jars") + 1] == f"/hbase.jar,/x.jar,{tmp_path}/.jars/delta.jar"
+    assert command[command.index("--jars") + 1] == "/hbase.jar,/x.jar,/jars/delta.jar"
     assert command.count("--jars") == 1
     assert command[command.index("--name") + 1] == "my night"
     assert "--verbose" in command
@@ -169,23 +168,23 @@ def test_archive_holds_the_project_and_is_the_same_every_time(tmp_path: Path) ->
         (tmp_path / folder / "a.py").write_text(folder)
     (tmp_path / "jobs" / "__pycache__").mkdir()
     (tmp_path / "jobs" / "__pycache__" / "a.pyc").write_bytes(b"x")
-    first = build_archive(tmp_path, tmp_path / "none")
+    first = build_archive(tmp_path, tmp_path / ".cache", tmp_path / "none")
     content = first.read_bytes()
     first.unlink()
     (tmp_path / "jobs" / "a.py").touch()  # a new date, the same content
-    assert build_archive(tmp_path, tmp_path / "none") == first
+    assert build_archive(tmp_path, tmp_path / ".cache", tmp_path / "none") == first
     assert first.read_bytes() == content
     names = subprocess.run([sys.executable, "-m", "zipfile", "-l", first], capture_output=True, text=True, check=True)
     listed = {line.split()[0] for line in names.stdout.splitlines()[1:]}
     assert listed == {"conf/a.py", "jobs/a.py", "pipelines/lake/a.py", "schemas/a.py"}
     (tmp_path / "jobs" / "a.py").write_text("changed")
-    assert build_archive(tmp_path, tmp_path / "none") != first
+    assert build_archive(tmp_path, tmp_path / ".cache", tmp_path / "none") != first
 
 
 def test_an_archive_of_a_project_that_is_not_ours_to_write(tmp_path: Path) -> None:
     (tmp_path / "project" / "jobs").mkdir(parents=True)
-    (tmp_path / "project" / ".cache").touch()  # no folder can be made there
-    archive = build_archive(tmp_path / "project", tmp_path)
+    (tmp_path / "cache").touch()  # no folder can be made there
+    archive = build_archive(tmp_path / "project", tmp_path / "cache", tmp_path)
     assert (archive.parent, archive.suffix) == (tmp_path, ".zip")
 
 
@@ -196,7 +195,7 @@ def test_an_archive_imports(tmp_path: Path) -> None:
     )
     done = subprocess.run(
         [sys.executable, "-S", "-c", code],  # no site-packages: --help needs no library
-        env={"PYTHONPATH": str(build_archive(PROJECT, tmp_path))},
+        env={"PYTHONPATH": str(build_archive(PROJECT, tmp_path, tmp_path))},
         cwd=tmp_path,
         capture_output=True,
         text=True,

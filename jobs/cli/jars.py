@@ -1,0 +1,164 @@
+"""Fetches the jars of jars.lock once: into `.jars` of a clone (scripts/set_up.py), or into the user's cache folder.
+
+Standard library only: it runs before any package is installed. It may be killed at any moment and started twice at
+once: one of the two waits, and whatever is half-done is done again.
+"""
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+IVY_SETTINGS_ENV = "WALSAFE_IVY_SETTINGS"
+
+
+class StepError(Exception):
+    """A step failed; the message says which step and what to do."""
+
+
+@dataclass(frozen=True)
+class Jar:
+    """One line of jars.lock."""
+
+    sha256: str
+    organisation: str
+    module: str
+    revision: str
+
+    @property
+    def name(self) -> str:
+        """Returns the name of the jar's file."""
+        return f"{self.organisation}_{self.module}-{self.revision}.jar"
+
+
+def read_lock(lock: Path) -> list[Jar]:
+    """Returns the jars that jars.lock names."""
+    jars = []
+    for line in lock.read_text(encoding="utf-8").splitlines():
+        if line and not line.startswith("#"):
+            sha256, coordinate = line.split()
+            jars.append(Jar(sha256, *coordinate.split(":")))
+    return jars
+
+
+def fetch_jars(
+    lock: Path,
+    target: Path,
+    cache: Path,
+    java: str,
+    find_spark_jars: Callable[[], Path],
+    tell: Callable[[str], None],
+) -> None:
+    """Makes a folder of exactly the jars of jars.lock, unless it is there.
+
+    The jars come into a temporary folder first, and the whole folder is then moved into place.
+
+    Args:
+        lock: jars.lock.
+        target: the folder.
+        cache: an existing folder on the same file system.
+        java: the java command.
+        find_spark_jars: returns the folder of Spark's jars, which has Ivy.
+        tell: tells a person what is fetched, before it is.
+
+    Raises:
+        StepError: a jar could not be fetched, or is another file than jars.lock names.
+    """
+    wanted = read_lock(lock)
+    if _text(target / "jars.lock") == lock.read_text(encoding="utf-8") and not _damaged(target, wanted):
+        return
+    tell(f"walsafe: fetching Delta's jars into {target} (12 MiB); later starts need no network")
+    for leftover in cache.glob("jars-*"):
+        shutil.rmtree(leftover, ignore_errors=True)
+    work = Path(tempfile.mkdtemp(prefix="jars-", dir=cache))
+    _retrieve(wanted, work, cache / "ivy", java, find_spark_jars())
+    damaged = _damaged(work, wanted)
+    if damaged:
+        raise StepError(
+            f"{damaged[0]} is not the file that jars.lock names; clear {cache / 'ivy'}, check which repository serves "
+            "it, and start again"
+        )
+    shutil.copyfile(lock, work / "jars.lock")
+    work.chmod(0o755)
+    if target.exists():
+        target.rename(cache / f"jars-old-{os.getpid()}")
+    work.rename(target)
+    shutil.rmtree(cache / f"jars-old-{os.getpid()}", ignore_errors=True)
+
+
+def _retrieve(wanted: Sequence[Jar], work: Path, home: Path, java: str, spark_jars: Path) -> None:
+    """Fetches jars with the Ivy that pyspark ships, each jar alone.
+
+    It omits Delta's dependencies, because pyspark has newer versions of them.
+    """
+    ivy = next(iter(sorted(spark_jars.glob("ivy-*.jar"))), None)
+    if ivy is None:
+        raise StepError(f"Spark has no Ivy in {spark_jars}: install pyspark again (a clone: remove .venv)")
+    module = ET.Element("ivy-module", version="2.0")
+    ET.SubElement(module, "info", organisation="walsafe", module="jars")
+    ET.SubElement(ET.SubElement(module, "configurations"), "conf", name="default")
+    dependencies = ET.SubElement(module, "dependencies")
+    for jar in wanted:
+        attributes = {"org": jar.organisation, "name": jar.module, "rev": jar.revision}
+        ET.SubElement(dependencies, "dependency", attributes, conf="default->master(default)", transitive="false")
+    description = work / "ivy.xml"
+    description.write_bytes(ET.tostring(module))
+    command = [java, f"-Divy.default.ivy.user.dir={home}", "-jar", str(ivy), "-ivy", str(description), "-warn"]
+    command += ["-cache", str(home / "cache"), "-confs", "default"]
+    command += ["-retrieve", str(work / "[organisation]_[artifact]-[revision].[ext]")]
+    if os.environ.get(IVY_SETTINGS_ENV):
+        command += ["-settings", os.environ[IVY_SETTINGS_ENV]]
+    run_step(
+        command,
+        "Delta's jars could not be fetched; see above, check the network (a repository of your own: Ivy settings file "
+        f"in {IVY_SETTINGS_ENV}), and start again",
+    )
+    description.unlink()
+
+
+def _damaged(folder: Path, wanted: Sequence[Jar]) -> list[str]:
+    """Returns the names of the jars that are missing or have another content."""
+    names = []
+    for jar in wanted:
+        file = folder / jar.name
+        if not file.exists() or hashlib.sha256(file.read_bytes()).hexdigest() != jar.sha256:
+            names.append(jar.name)
+    return names
+
+
+@contextmanager
+def one_at_a_time(cache: Path, tell: Callable[[str], None]) -> Iterator[None]:
+    """Lets only one first start work at a time; the kernel frees the lock if its process is killed."""
+    cache.mkdir(parents=True, exist_ok=True)
+    with (cache / "set-up.lock").open("w", encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            tell("walsafe: another start is preparing walsafe; waiting for it")
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def run_step(command: Sequence[str], problem: str) -> None:
+    """Runs a step; its output is shown only if it fails.
+
+    Raises:
+        StepError: it failed; the message is `problem`.
+    """
+    done = subprocess.run(command, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if done.returncode != 0:
+        sys.stderr.buffer.write(done.stdout)
+        sys.stderr.flush()
+        raise StepError(problem)
+
+
+def _text(file: Path) -> str | None:
+    return file.read_text(encoding="utf-8") if file.exists() else None

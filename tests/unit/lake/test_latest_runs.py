@@ -1,0 +1,118 @@
+"""What `--run-id latest` takes, and when it refuses: with real tables, without a JVM."""
+
+from dataclasses import replace
+from datetime import date, datetime, timedelta, timezone
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from deltalake import write_deltalake
+
+from jobs.cleanup.latest import on_run, refuse_latest
+from pipelines.common.errors import UsageError
+from pipelines.common.job_result import JobResult
+from pipelines.lake.lake_queries import DeltaRs, LakeQueries
+from pipelines.lake.lake_records import RunRecord
+from pipelines.lake.latest_runs import latest_cleaned, latest_list
+from pipelines.lake.reader import LakeReader
+from pipelines.lake.run_summary import RunKey
+
+AT = datetime(2026, 11, 21, 2, tzinfo=timezone.utc)
+DAY = AT.date()
+DONE = RunRecord("prod", "n2", DAY, "DONE", "NIGHTLY", 2, None, 2, "s", 0, "file:/lists/prod/n2")
+OLDER = replace(DONE, run_id="n1", at=1, list_uri="file:/lists/prod/n1")
+
+
+class Runs:
+    """Answers with these runs, newest first."""
+
+    def __init__(self, *runs: RunRecord) -> None:
+        self._runs = runs
+
+    def newest_runs(self, cluster: str | None) -> tuple[RunRecord, ...]:
+        assert cluster == "prod"
+        return self._runs
+
+    def findings(self, runs: object) -> dict[str, tuple[()]]:
+        raise AssertionError(runs)
+
+
+def test_the_newest_run_that_wrote_a_list() -> None:
+    assert latest_list("prod", Runs(DONE, OLDER)) == "n2"
+
+
+@pytest.mark.promise("latest-is-never-an-older-list")
+@pytest.mark.parametrize(
+    ("newest", "words"),
+    [
+        (
+            replace(DONE, status="REFUSED", reason="the master moved", list_uri=None),
+            r"was REFUSED \(the master moved\)",
+        ),
+        (replace(DONE, status="FAILED", reason="HDFS is away"), r"was FAILED \(HDFS is away\)"),
+        (replace(DONE, mode="REPLAY", list_uri=None), "was a replay and wrote no list"),
+    ],
+)
+def test_an_older_list_is_never_taken_instead(newest: RunRecord, words: str) -> None:
+    with pytest.raises(UsageError, match=f"n2, the newest run of cluster prod, {words}.*give --run-id n1"):
+        latest_list("prod", Runs(newest, OLDER))
+    with pytest.raises(UsageError, match=r"Capture and reconcile again$"):
+        latest_list("prod", Runs(newest))
+
+
+def test_a_cluster_without_a_run() -> None:
+    with pytest.raises(UsageError, match="cluster prod has no finished run"):
+        latest_list("prod", Runs())
+
+
+def lake(path: Path, *cleaned: tuple[str, str, str, int]) -> LakeReader:
+    run = {
+        "cluster": ["prod"], "run_id": ["n2"], "run_date": pa.array([DAY]), "status": ["DONE"], "at": [AT],
+        "files_started_at": [AT],
+    }  # fmt: skip
+    write_deltalake(str(path / "runs"), pa.table(run))
+    if cleaned:
+        clusters, runs, actions, hours = zip(*cleaned, strict=True)
+        at = [AT + timedelta(hours=hour) for hour in hours]
+        columns = {"cluster": clusters, "run_id": runs, "action": actions, "at": at, "run_date": [DAY] * len(at)}
+        write_deltalake(str(path / "cleanups"), pa.table({name: list(values) for name, values in columns.items()}))
+    return LakeReader(LakeQueries(str(path), DeltaRs.of(f"file:{path}", {}), None))
+
+
+def test_restore_takes_the_run_that_was_cleaned_last(tmp_path: Path) -> None:
+    reader = lake(
+        tmp_path, ("prod", "n2", "CLEAN", 3), ("prod", "n1", "CLEAN", 5), ("prod", "n2", "PURGE", 7),
+        ("other", "n3", "CLEAN", 9),
+    )  # fmt: skip
+    assert latest_cleaned("prod", reader) == "n1"
+
+
+@pytest.mark.parametrize("cleaned", [(), (("prod", "n2", "PURGE", 3), ("other", "n3", "CLEAN", 9))])
+def test_nothing_was_cleaned(tmp_path: Path, cleaned: tuple[tuple[str, str, str, int], ...]) -> None:
+    with pytest.raises(UsageError, match="no run of cluster prod was cleaned"):
+        latest_cleaned("prod", lake(tmp_path, *cleaned))
+
+
+def test_the_answer_says_which_run_it_took() -> None:
+    asked: list[str] = []
+
+    def job(run_id: str) -> JobResult:
+        asked.append(run_id)
+        return JobResult(0, {}, "moved")
+
+    assert on_run("latest", lambda: "n2", job).text == "--run-id latest is run n2.\nmoved"
+    assert on_run("n1", lambda: "n2", job).text == "moved"
+    assert asked == ["n2", "n1"]
+
+
+def test_where_latest_could_mean_another_run_it_is_refused() -> None:
+    refuse_latest(None, "purge", "x")
+    refuse_latest("n1", "purge", "x")
+    with pytest.raises(UsageError, match="--run-id latest does not go with purge: give the id"):
+        refuse_latest("latest", "purge", "give the id")
+
+
+def test_no_run_has_this_name() -> None:
+    with pytest.raises(UsageError, match="no run can have the id 'latest'"):
+        RunKey.of("prod", "latest", 0)
+    assert RunKey("prod", "latest", date(2026, 11, 21)).run_id == "latest", "an old lake may have one"
