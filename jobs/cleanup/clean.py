@@ -36,6 +36,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--config", required=True, metavar="FILE", help="the cluster's configuration, with `clean`")
     parser.add_argument("--max-files", type=_positive, metavar="N", help="stop after so many files")
     parser.add_argument("--max-bytes", type=_positive, metavar="N", help="stop after so many bytes")
+    parser.add_argument("--list-sha256", metavar="DIGEST", help="act only on the list whose rehearsal had this digest")
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument("--execute", action="store_true", help="move files; without, rehearse")
     mode.add_argument("--resume", action="store_true", help="go on with an attempt that stopped or died")
@@ -55,7 +56,14 @@ def run(args: Namespace, context: JobContext) -> JobResult:
             args.run_id,
             lambda: latest_list(args.cluster, ports.findings),
             lambda run_id: clean(
-                CleanRequest(run_id, args.max_files, args.max_bytes, execute=args.execute, resume=args.resume),
+                CleanRequest(
+                    run_id,
+                    args.max_files,
+                    args.max_bytes,
+                    execute=args.execute,
+                    resume=args.resume,
+                    list_sha256=args.list_sha256,
+                ),
                 place,
                 ports,
             ),

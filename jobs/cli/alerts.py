@@ -63,7 +63,7 @@ def _of_job(one: Mapping[str, object], around: Mapping[str, object]) -> Iterator
             yield _alert("FAILED", around, f"{job}: {error.get('message')}", str(error.get("condition") or ""))
     elif code == EXIT_REFUSED and not _maps(one.get("clusters")) and "jobs" not in around:
         yield _alert("REFUSED", around, f"{job} ended with exit code 3: {one.get('reason') or 'see its answer'}")
-    if "jobs" in around and one.get("status") == "REHEARSAL" and one.get("done_files") and not _executed(around):
+    if "jobs" in around and one.get("status") == "REHEARSAL" and one.get("done_files") and not around.get("approved"):
         files = one["done_files"]
         yield _alert(
             "APPROVAL_WAITS", around, f"clean would move {files} files; a person has to start it with --execute"
@@ -85,10 +85,6 @@ def _of_cluster(cluster: Mapping[str, object]) -> Iterator[Alert]:
                 str(finding["message"]),
                 str(finding["remedy"]),
             )
-
-
-def _executed(night: Mapping[str, object]) -> bool:
-    return any(one.get("job") == "clean" and one.get("executed") for one in _maps(night.get("jobs")))
 
 
 def _alert(name: str, around: Mapping[str, object], summary: str, code: str = "") -> Alert:

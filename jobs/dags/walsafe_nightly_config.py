@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import (
     AfterValidator,
@@ -20,7 +20,6 @@ from pydantic import (
     model_validator,
 )
 
-AUTOMATIC, MANUAL = "automatic", "manual"
 _DURATION = re.compile(r"(\d+)(s|m|h|d)")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
@@ -30,52 +29,24 @@ class ConfigurationError(ValueError):
 
 
 @dataclass(frozen=True)
-class NightlyCluster:
-    """One cluster of the night.
-
-    Attributes:
-        name: as in its own configuration file.
-        config: that file, for capture, clean and purge.
-        max_files: most files that one clean moves; None = all.
-        max_bytes: most bytes that one clean moves; None = all.
-    """
-
-    name: str
-    config: str
-    max_files: int | None = None
-    max_bytes: int | None = None
-
-
-@dataclass(frozen=True)
 class Nightly:
     """The nightly configuration; docs/airflow.md explains every key."""
 
     walsafe: str
-    lake: str
-    lists: str
-    snapshots: str
     results: str
-    clusters: tuple[NightlyCluster, ...]
-    maintain_config: str
-    fleet_config: str | None
-    reports: str | None
-    metrics: str | None
+    clusters: Mapping[str, str]
     schedule: str | None
-    approval: str
     approval_timeout: timedelta
+    approvers: tuple[str, ...]
+    job_timeout: timedelta
+    run_timeout: timedelta
+    pool: str
+    deferrable: bool
+    notifiers: tuple[tuple[str, Mapping[str, Any]], ...]
+    report_url: str | None
     retries: int
     retry_delay: timedelta
-    parallel: int
     environment: Mapping[str, str]
-
-    def cluster(self, name: str) -> NightlyCluster:
-        """Returns the cluster with this name."""
-        return next(one for one in self.clusters if one.name == name)
-
-    def runs_of_reconcile(self) -> list[list[str]]:
-        """Returns the groups of clusters that one reconcile decides: all with `fleet_config`, else one cluster each."""
-        names = [one.name for one in self.clusters]
-        return [names] if self.fleet_config else [[name] for name in names]
 
 
 def _duration(value: object) -> timedelta:
@@ -111,35 +82,28 @@ class _Section(BaseModel):
         return {key: value for key, value in values.items() if value is not None or key not in cls.model_fields}
 
 
-class _Limits(_Section):
-    max_files: _Number | None = None
-    max_bytes: _Number | None = None
-
-
-class _Cluster(_Limits):
-    config: _Text
+class _Notifier(_Section):
+    name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)+$")]
+    arguments: dict[str, Any] = Field(default_factory=dict)
 
 
 class NightlyFile(_Section):
     """The file as it is written."""
 
     walsafe: _Text
-    lake: _Text
-    lists: _Text
-    snapshots: _Folder
     results: _Folder
-    clusters: Annotated[dict[_Name, _Cluster], Field(min_length=1)]
-    maintain_config: _Text | None = None
-    fleet_config: _Text | None = None
-    reports: _Text | None = None
-    metrics: _Text | None = None
+    clusters: Annotated[dict[_Name, _Text], Field(min_length=1)]
     schedule: _Text | None = None
-    approval: Literal["automatic", "manual"] = "manual"
     approval_timeout: _Duration = timedelta(hours=12)
-    limits: _Limits = _Limits()
-    retries: _Number = 3
+    approvers: list[_Text] = Field(default_factory=list)
+    job_timeout: _Duration = timedelta(hours=6)
+    run_timeout: _Duration = timedelta(hours=30)
+    pool: _Text = "default_pool"
+    deferrable: bool = True
+    notifiers: list[_Notifier] = Field(default_factory=list)
+    report_url: _Text | None = None
+    retries: _Number = 1
     retry_delay: _Duration = timedelta(minutes=10)
-    parallel: _Number = 1
     environment: dict[Any, Any] = Field(default_factory=dict)
 
 
@@ -157,27 +121,18 @@ def parse_nightly(document: object, source: str) -> Nightly:
         file = NightlyFile.model_validate(document)
     except ValidationError as error:
         raise ConfigurationError("\n".join(f"{source}: {_problem(one)}" for one in error.errors())) from None
-    alone = len(file.clusters) == 1
-    maintain_config = file.maintain_config or file.fleet_config
-    if maintain_config is None:
-        if not alone:
-            raise ConfigurationError(
-                f"{source}: key 'maintain_config' is missing. It is required with several clusters and no "
-                "'fleet_config'. Set it to the configuration file for `maintain` of the common lake"
-            )
-        maintain_config = next(iter(file.clusters.values())).config
+    if file.run_timeout <= file.approval_timeout + file.job_timeout:
+        raise ConfigurationError(
+            f"{source}: key 'run_timeout' must be longer than 'approval_timeout' and 'job_timeout' together, or the "
+            "run ends before somebody has answered and the clean-up is done"
+        )
     values = {
-        **{key: value for key, value in file if key != "limits"},
-        "clusters": tuple(_cluster(name, one, file.limits) for name, one in file.clusters.items()),
-        "maintain_config": maintain_config,
-        "parallel": max(1, file.parallel),
+        **dict(file),
+        "approvers": tuple(file.approvers),
+        "notifiers": tuple((one.name, one.arguments) for one in file.notifiers),
         "environment": {str(name): str(value) for name, value in file.environment.items()},
     }
     return Nightly(**values)
-
-
-def _cluster(name: str, own: _Cluster, most: _Limits) -> NightlyCluster:
-    return NightlyCluster(name, **{**most.model_dump(), **own.model_dump(exclude_none=True)})
 
 
 def _problem(problem: Mapping[str, Any]) -> str:

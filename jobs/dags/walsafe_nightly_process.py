@@ -1,99 +1,142 @@
-"""Runs one walsafe job as a child process and reads its result.
+"""Runs one walsafe job apart from the Airflow task that started it, so that no worker slot is held.
 
-It uses only the standard library: the file is beside the DAG in Airflow's environment, where walsafe is not installed.
+`start` starts this file as a process of its own, which runs the job, keeps its log, and ends it on demand or at its
+time-out. Everything goes through files in one folder, so the task, the triggerer and the job may be on different
+machines that share the folder. It uses only the standard library.
+
+    pulse      changes every second while the job runs
+    stop       whoever creates it asks the job to end
+    job.log    what the job writes
+    result.json
+    ended.json {"exit_code": n, "why": null | "stopped" | "timed out"}, the last file to appear
 """
 
 import json
-import logging
 import os
+import signal
 import subprocess
-import threading
-from collections import deque
+import sys
+import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-_LAST_LINES = 5
-
-
-@dataclass(frozen=True)
-class ProcessResult:
-    """The result of a job that ended.
-
-    Attributes:
-        exit_code: of the process; 128 + n after signal n.
-        result: the object of `--result`; None if the job wrote none.
-        text: its standard output.
-        last_words: the last lines of its standard error.
-    """
-
-    exit_code: int
-    result: Mapping[str, Any] | None
-    text: str
-    last_words: str
+PULSE, STOP, LOG, RESULT, ENDED = "pulse", "stop", "job.log", "result.json", "ended.json"
+STOPPED, TIMED_OUT, LOST = "stopped", "timed out", "lost"
+_TICK_S = 1.0
+_AGAIN_S = 30.0
 
 
-def run_job(
-    walsafe: str,
+def is_running(folder: Path) -> bool:
+    """Tell whether a job was started in the folder and has not ended; it may also have died without a word."""
+    return (folder / PULSE).exists() and not (folder / ENDED).exists()
+
+
+def start(
+    folder: Path,
     command: Sequence[str],
-    result_file: str,
     environment: Mapping[str, str],
-    log: logging.Logger,
     *,
-    output: str = "json",
-) -> ProcessResult:
-    """Runs `spark-submit.sh` and waits for it.
-
-    The child stays in the process group of the task, so that Airflow's signals reach it: an interrupted clean first
-    finishes its batch.
+    timeout_s: float,
+    patience_s: float,
+) -> None:
+    """Starts a job and returns at once; files of an earlier job in the folder are removed.
 
     Args:
-        walsafe: the folder of `spark-submit.sh`.
-        command: the job and its options.
-        result_file: a local file; an older one is removed first, so that only this run's result is read.
+        folder: of this job.
+        command: the program and its arguments; `--result` is added.
         environment: variables in addition to those of this process.
-        log: receives every line of standard error as it arrives, and standard output at the end.
-        output: `json`, or `text` for a person.
+        timeout_s: s after which the job is ended.
+        patience_s: s that a job has for ending after its current batch; 0 = it is ended at once.
 
     Raises:
-        OSError: `spark-submit.sh` cannot be started, or the folder of `result_file` cannot be written.
+        OSError: the folder cannot be written, or the process cannot be started.
     """
-    result = Path(result_file)
-    result.parent.mkdir(parents=True, exist_ok=True)
-    result.unlink(missing_ok=True)
-    full = [str(Path(walsafe, "spark-submit.sh")), *command, "--output", output, "--result", str(result)]
-    log.info("running: %s", " ".join(full))
-    together = {**os.environ, **environment}
-    with subprocess.Popen(  # noqa: S603 - built from the configuration, and no shell sees it
-        full,
-        env=together,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    ) as process:
-        words: deque[str] = deque(maxlen=_LAST_LINES)
-        reader = threading.Thread(target=_follow, args=(process.stderr, words, log), daemon=True)
-        reader.start()
-        text = process.stdout.read().decode("utf-8", "replace") if process.stdout else ""
-        code = process.wait()
-        reader.join()
-    if text.strip():
-        log.info("it says:\n%s", text.rstrip("\n"))
-    return ProcessResult(code if code >= 0 else 128 - code, read_result(result_file), text, "\n".join(words))
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in (ENDED, STOP, RESULT, PULSE):
+        (folder / name).unlink(missing_ok=True)
+    (folder / PULSE).write_text("0", encoding="utf-8")
+    runner = [sys.executable, str(Path(__file__).resolve()), str(folder), str(timeout_s), str(patience_s)]
+    with (folder / LOG).open("wb") as log:
+        subprocess.Popen(  # noqa: S603 - built from the configuration, and no shell sees it
+            [*runner, *command, "--result", str(folder / RESULT)],
+            env={**os.environ, **environment},
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
 
 
-def read_result(result_file: str) -> Mapping[str, Any] | None:
-    """Returns the result object of a job that ended; None if there is none or it cannot be read."""
+def ask_to_stop(folder: Path) -> None:
+    """Asks the job of the folder to end; does nothing if none runs there."""
+    if is_running(folder):
+        (folder / STOP).touch()
+
+
+def pulse(folder: Path) -> str:
+    """Returns a text that changes while the job runs."""
+    return _read(folder / PULSE)
+
+
+def ended(folder: Path) -> dict[str, Any] | None:
+    """Returns how the job ended; None while it runs."""
+    return _object(folder / ENDED)
+
+
+def result(folder: Path) -> dict[str, Any]:
+    """Returns the result object of a job that ended; empty if it left none."""
+    return _object(folder / RESULT) or {}
+
+
+def log_lines(folder: Path) -> list[str]:
+    """Returns what the job wrote."""
+    return _read(folder / LOG).splitlines()
+
+
+def _read(file: Path) -> str:
     try:
-        found = json.loads(Path(result_file).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return file.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def _object(file: Path) -> dict[str, Any] | None:
+    try:
+        found = json.loads(_read(file))
+    except ValueError:
         return None
     return found if isinstance(found, dict) else None
 
 
-def _follow(stream: IO[bytes] | None, words: deque[str], log: logging.Logger) -> None:
-    for line in stream or ():
-        said = line.decode("utf-8", "replace").rstrip("\n")
-        words.append(said)
-        log.info("%s", said)
+def main(folder: Path, timeout_s: float, patience_s: float, command: Sequence[str]) -> None:
+    """Runs the job until it ends, or ends it."""
+    began, asked, why, ticks = time.monotonic(), None, None, 0
+    try:
+        child = subprocess.Popen(command)  # noqa: S603 - from `start`
+        code = child.poll()
+        while code is None:
+            now, ticks = time.monotonic(), ticks + 1
+            (folder / PULSE).write_text(str(ticks), encoding="utf-8")
+            why = why or (TIMED_OUT if now - began > timeout_s else STOPPED if (folder / STOP).exists() else None)
+            if why and asked is None:
+                asked = now
+                child.send_signal(signal.SIGINT if patience_s else signal.SIGTERM)
+            elif asked is not None and now - asked > max(patience_s, _AGAIN_S):
+                asked = now
+                child.send_signal(signal.SIGTERM)
+            try:
+                code = child.wait(_TICK_S)
+            except subprocess.TimeoutExpired:
+                code = None
+        code = code if code >= 0 else 128 - code
+    except OSError as error:
+        sys.stderr.write(f"{command[0]} cannot be started: {error}\n")
+        code = 127
+    new = folder / f"{ENDED}.new"
+    new.write_text(json.dumps({"exit_code": code, "why": why}), encoding="utf-8")
+    new.replace(folder / ENDED)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3]), sys.argv[4:])

@@ -17,12 +17,17 @@ A job that ends with exit code 4 is tried again (night.tries, night.retry_delay)
 the exit code of that job. A finding that pauses the clean-up ends it with 3. If reconcile ends with 5, an error finding
 is new: the night goes on, and ends with 5.
 
+A scheduler that asks a person in between runs the night in two parts with one --run-id: --part decide ends with the
+rehearsal and changes nothing in the cluster; --part finish cleans the list that --approved names by the digest of the
+rehearsal (list_sha256), if it is given, and goes on with purge and maintain.
+
 If a night died, start it again with its --run-id: what was done is not done twice.
 
 examples:
   ./spark-submit.sh night --config prod-a.yaml
   ./spark-submit.sh night --config prod-a.yaml --plan
   ./spark-submit.sh night --config prod-a.yaml --run-id 20261121T020000Z
+  ./spark-submit.sh night --config prod-a.yaml --run-id 20261121T020000Z --part decide
 """
 
 
@@ -30,6 +35,15 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declares the options of the job."""
     parser.add_argument("--config", required=True, metavar="FILE", help="the cluster's configuration")
     parser.add_argument("--run-id", metavar="ID", help="of the night; default: the time of its start, in UTC")
+    parser.add_argument("--part", choices=("decide", "finish"), help="only this part; default: the whole night")
+    parser.add_argument("--approved", metavar="DIGEST", help="with --part finish: clean the list with this digest")
+    parser.add_argument(
+        "--accept",
+        action="append",
+        default=[],
+        metavar="EXPECTATION=REASON",
+        help="overrule an expectation of the gate, as in reconcile",
+    )
     parser.add_argument("--plan", action="store_true", help="print the commands of the night and start none")
 
 
@@ -41,10 +55,11 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     """
     from jobs.cli.config import load_config
     from jobs.night.night import Night, run_night
-    from jobs.night.plan import night_plan, plan_result
+    from jobs.night.plan import NightRequest, night_plan, plan_result
     from jobs.night.start import start_job
 
-    plan = night_plan(args.config, load_config(args.config, context), args.run_id, context.clock)
+    wanted = NightRequest(args.run_id, args.part, args.approved, tuple(args.accept))
+    plan = night_plan(args.config, load_config(args.config, context), wanted, context.clock)
     if args.plan:
         return plan_result(plan)
     return run_night(Night(plan, start_job(context, args.metrics)))

@@ -49,7 +49,7 @@ class _Answers:
     texts: list[str] = field(default_factory=list)
 
     def add(self, command: Command, outcome: JobResult) -> None:
-        self.jobs.append({"job": command[0], "exit_code": outcome.exit_code, **outcome.result})
+        self.jobs.append({"job": command[0], "exit_code": outcome.exit_code, **outcome.result, "text": outcome.text})
         if outcome.text:
             self.texts.append(f"== {command[0]}\n{outcome.text}")
 
@@ -65,16 +65,15 @@ def run_night(night: Night) -> JobResult:
     log_of_run(plan.run_id)
     logger.info("night of %s, run id %s", plan.cluster, plan.run_id)
     try:
-        _run(night, plan.capture, answers, passes=_captured_before)
-        decided = _run(night, plan.reconcile, answers, passes=lambda outcome: outcome.exit_code == EXIT_PARTIAL)
-        _clean(night, answers)
-        _run(night, plan.purge, answers)
-        _run(night, plan.maintain, answers)
-        code, why = decided.exit_code, "an error finding is new: see reconcile" if decided.exit_code else ""
+        code, listed = (EXIT_DONE, True) if plan.part == "finish" else _decide(night, answers)
+        if plan.part != "decide":
+            _finish(night, answers, listed=listed)
+        why = "an error finding is new: see reconcile" if code else ""
     except _Ended as end:
         code, why = end.exit_code, end.why
     last = f"The night of {plan.cluster} ({plan.run_id}) ended with exit code {code}{why and f': {why}'}"
-    result = {"cluster": plan.cluster, "run_id": plan.run_id, "why": why or None, "jobs": answers.jobs}
+    result = {"cluster": plan.cluster, "run_id": plan.run_id, "approved": plan.approved, "why": why or None}
+    result["jobs"] = answers.jobs
     return JobResult(code, result, "\n\n".join([*answers.texts, last]))
 
 
@@ -116,13 +115,25 @@ def _run(
     return outcome
 
 
-def _clean(night: Night, answers: _Answers) -> None:
+def _decide(night: Night, answers: _Answers) -> tuple[int, bool]:
+    """Captures, decides and rehearses. Returns the exit code of reconcile, and whether there is a list."""
     plan = night.plan
+    _run(night, plan.capture, answers, passes=_captured_before)
+    decided = _run(night, plan.reconcile, answers, passes=lambda outcome: outcome.exit_code == EXIT_PARTIAL)
+    if _without_list(decided):
+        answers.texts.append("There is nothing to clean: the snapshot is too old for a list.")
+        return decided.exit_code, False
     rehearsed = _run(night, plan.clean, answers)
     if rehearsed.result.get("paused"):  # clean and purge would refuse, whoever approves
         raise _Ended(EXIT_REFUSED, "nothing is cleaned or purged, because a finding pauses the clean-up: see clean")
+    return decided.exit_code, True
+
+
+def _finish(night: Night, answers: _Answers, *, listed: bool) -> None:
+    """Cleans what is approved if there is a list, purges and maintains."""
+    plan = night.plan
     execute = (*plan.clean, "--execute")
-    if plan.approved:
+    if plan.approved and listed:
         # an attempt that stopped half-way is resumed, never begun again
         _run(
             night,
@@ -130,13 +141,21 @@ def _clean(night: Night, answers: _Answers) -> None:
             answers,
             again=lambda outcome: (*plan.clean, "--resume") if _cleaned_before(outcome) else None,
         )
-    else:
+    elif plan.part is None and listed:
         answers.texts.append(f"Nothing was moved. If you agree with the rehearsal above:\n{command_line(execute)}")
+    _run(night, plan.purge, answers)
+    _run(night, plan.maintain, answers)
 
 
 def _captured_before(outcome: JobResult) -> bool:
     """Tells whether capture failed only because the snapshot of this night exists."""
     return _condition(outcome) == Condition.SNAPSHOT_EXISTS.name
+
+
+def _without_list(decided: JobResult) -> bool:
+    """Tells whether reconcile wrote and kept no list, because the snapshot is older than a list may be."""
+    clusters = decided.result.get("clusters")
+    return isinstance(clusters, list) and all(one.get("list_uri") is None for one in clusters)
 
 
 def _cleaned_before(outcome: JobResult) -> bool:

@@ -17,6 +17,23 @@ _NEEDED = ("cluster", "wal_root", "capture", "clean", "lake", "lists", "snapshot
 
 
 @dataclass(frozen=True, slots=True)
+class NightRequest:
+    """What the options ask for.
+
+    Attributes:
+        run_id: of the night; None = the present time.
+        part: `decide` up to the rehearsal, or `finish` from there on; None = the whole night.
+        approved: in the part `finish`, the digest of the list to clean; None = none is approved.
+        accept: `EXPECTATION=REASON`, as in reconcile.
+    """
+
+    run_id: str | None = None
+    part: str | None = None
+    approved: str | None = None
+    accept: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class NightPlan:
     """What a night runs.
 
@@ -29,6 +46,7 @@ class NightPlan:
         approved: whether the night may go on with `clean --execute`.
         purge: deletes what has rested long enough.
         maintain: bounds tables, lists and snapshots.
+        part: `decide`, `finish` or None, as in `NightRequest`.
         tries: how often a job is started that ends with exit code 4.
         retry_delay_ms: ms between two tries.
     """
@@ -43,29 +61,37 @@ class NightPlan:
     maintain: Command
     tries: int
     retry_delay_ms: int
+    part: str | None = None
 
     def commands(self) -> list[Command]:
         """Returns all commands in their order."""
+        decide = [self.capture, self.reconcile, self.clean]
         execute = [(*self.clean, "--execute")] if self.approved else []
-        return [self.capture, self.reconcile, self.clean, *execute, self.purge, self.maintain]
+        finish = [*execute, self.purge, self.maintain]
+        return {"decide": decide, "finish": finish}.get(self.part or "", [*decide, *finish])
 
 
-def night_plan(config_file: str, config: Config, run_id: str | None, clock: Clock) -> NightPlan:
+def night_plan(config_file: str, config: Config, wanted: NightRequest, clock: Clock) -> NightPlan:
     """Plans a night.
 
     Args:
         config_file: as the user wrote it; each job reads it.
         config: its content.
-        run_id: of the night; None = the present time.
+        wanted: from the options.
         clock: the wall clock.
 
     Raises:
-        UsageError: a key is missing that a night needs, or the run id is not valid.
+        UsageError: a key is missing that a night needs, or an option does not fit.
     """
     missing = [key for key in _NEEDED if getattr(config, key) is None]
     if missing:
         keys = ", ".join(map(repr, missing))
         raise UsageError(f"{config_file}: a night needs {keys}; docs/configuration.md has every key")
+    run_id = wanted.run_id
+    if wanted.part == "finish" and run_id is None:
+        raise UsageError("--part finish needs the --run-id of the part decide")
+    if wanted.approved is not None and wanted.part != "finish":
+        raise UsageError("--approved needs --part finish: the rehearsal of the part decide tells the digest")
     if run_id is not None and not NAME.fullmatch(run_id):
         raise UsageError(f"--run-id {run_id!r} must be letters, digits, '.', '_' and '-', at most 64 of them")
     if run_id == LATEST:
@@ -76,21 +102,25 @@ def night_plan(config_file: str, config: Config, run_id: str | None, clock: Cloc
     snapshot = f"{snapshots}/{cluster}/{run_id}"
     common = ("--config", config_file)
     of_cluster = (*common, "--cluster", cluster, "--lake", str(config.lake))
+    accept = tuple(word for one in wanted.accept for word in ("--accept", one))
+    digest = () if wanted.approved is None else ("--list-sha256", wanted.approved)
     limits = [("--max-files", night.max_files), ("--max-bytes", night.max_bytes)]
     return NightPlan(
         cluster,
         run_id,
         capture=("capture", *common, "--out", snapshot),
-        reconcile=("reconcile", *common, "--snapshot", snapshot, *_places(config), "--run-id", run_id),
+        reconcile=("reconcile", *common, "--snapshot", snapshot, *_places(config), "--run-id", run_id, *accept),
         clean=(
             *("clean", *of_cluster, "--lists", str(config.lists), "--run-id", run_id),
             *(word for option, most in limits if most is not None for word in (option, str(most))),
+            *digest,
         ),
-        approved=night.approval == "automatic",
+        approved=wanted.approved is not None if wanted.part == "finish" else night.approval == "automatic",
         purge=("purge", *of_cluster, "--execute"),
         maintain=("maintain", *common, "--lake", str(config.lake), "--execute"),
         tries=night.tries,
         retry_delay_ms=night.retry_delay,
+        part=wanted.part,
     )
 
 
@@ -98,7 +128,13 @@ def plan_result(plan: NightPlan) -> JobResult:
     """Returns what `--plan` answers."""
     commands = plan.commands()
     approval = (
-        "The clean-up is approved: night.approval is automatic."
+        "The clean-up is approved."
+        if plan.part == "finish" and plan.approved
+        else "The part decide ends with the rehearsal."
+        if plan.part == "decide"
+        else "Purge deletes the runs whose grace is over; nothing is cleaned, because --approved names no list."
+        if plan.part == "finish"
+        else "The clean-up is approved: night.approval is automatic."
         if plan.approved
         else "Clean only rehearses, because night.approval is manual: a person starts clean --execute. Purge deletes "
         "the runs whose grace is over."

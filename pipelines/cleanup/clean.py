@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pipelines.cleanup.audit_ports import AttemptEnd, CleanupAttempt, DecidedRun
 from pipelines.cleanup.deletions import CleanupAction, CleanupFile, CleanupTally, FileOutcome, FileResult
 from pipelines.cleanup.holder import LeaseHolder
-from pipelines.cleanup.list_checks import check_age, check_manifest, check_once
+from pipelines.cleanup.list_checks import check_age, check_approved, check_manifest, check_once
 from pipelines.cleanup.move_files import BatchResult, MoveRoute, is_same_file, move_files
 from pipelines.cleanup.pause_checks import find_pause, refuse_while_paused, say_pause_first
 from pipelines.cleanup.progress import CleanupProgress
@@ -46,6 +46,7 @@ class CleanRequest:
         max_bytes: stop after this many bytes; None = no limit.
         execute: whether to move files; False = only report.
         resume: whether to continue an attempt that stopped or died.
+        list_sha256: the digest of the list that was approved; None = whatever list the run wrote.
     """
 
     run_id: str
@@ -53,6 +54,7 @@ class CleanRequest:
     max_bytes: int | None = None
     execute: bool = False
     resume: bool = False
+    list_sha256: str | None = None
 
 
 @dataclass
@@ -114,6 +116,7 @@ def clean(request: CleanRequest, place: CleanupPlace, ports: CleanupPorts) -> Jo
     decided = decided_run(ports, place, request.run_id)
     manifest = ports.lists.manifest(place.cluster, request.run_id)
     check_manifest(manifest, decided, place)
+    check_approved(manifest, request.list_sha256)
     report = CleanReport(manifest, place.quarantine.at_rest(request.run_id))
     if not (request.execute or request.resume):
         check_once(ports.audit.actions(decided.run), request.run_id, anew=request.execute)

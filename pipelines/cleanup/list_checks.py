@@ -6,7 +6,7 @@ from pipelines.cleanup.request import CleanupPlace, CleanupPorts
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError
 from pipelines.common.instants import format_instant
-from pipelines.reconcile.delete_list import Manifest
+from pipelines.reconcile.delete_list import Manifest, list_sha256
 
 
 def check_manifest(manifest: Manifest, decided: DecidedRun, place: CleanupPlace) -> None:
@@ -45,6 +45,25 @@ def check_manifest(manifest: Manifest, decided: DecidedRun, place: CleanupPlace)
             f"run {manifest.run_id} was decided for the cluster with id {manifest.cluster_id} by the list, and with "
             f"{decided.cluster_id or 'none'} by the lake: an older walsafe decided it, or somebody changed one of the "
             "two. Capture and reconcile again, or reconcile under another --run-id",
+        )
+
+
+def check_approved(manifest: Manifest, approved: str | None) -> None:
+    """Checks that a list is the one that was approved.
+
+    Args:
+        manifest: of the list.
+        approved: `list_sha256` of the approved list; None = any list is.
+
+    Raises:
+        RefusedError: it is another list.
+    """
+    found = list_sha256(manifest)
+    if approved is not None and approved != found:
+        raise RefusedError(
+            Condition.LIST_NOT_APPROVED,
+            f"the list of run {manifest.run_id} has the digest {found}, but {approved} was approved: rehearse again, "
+            "and approve what that rehearsal shows",
         )
 
 

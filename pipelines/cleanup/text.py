@@ -9,6 +9,7 @@ from pipelines.common.conditions import Condition
 from pipelines.common.errors import EXIT_DONE, RefusedError
 from pipelines.common.human import human_bytes
 from pipelines.common.job_result import JobResult
+from pipelines.reconcile.delete_list import list_sha256
 
 if TYPE_CHECKING:
     from pipelines.cleanup.clean import CleanReport
@@ -25,6 +26,7 @@ def clean_outcome(place: CleanupPlace, run_id: str, report: "CleanReport", *, ex
         "run_id": run_id,
         "status": report.status,
         "executed": executed,
+        "list_sha256": list_sha256(report.manifest),
         "reason": report.reason,
         "quarantine": report.quarantine,
         "settled_files": report.settled,

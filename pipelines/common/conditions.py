@@ -135,6 +135,10 @@ class Condition(Enum):
         "The list belongs to another run, cluster or snapshot than the one recorded in the lake.",
         "Use the list where reconcile wrote it, with the lake of that run.",
     )
+    LIST_NOT_APPROVED = ConditionText(
+        "The list is not the one whose digest was approved.",
+        "Rehearse again, and approve what that rehearsal shows.",
+    )
     LIST_WITHOUT_PROOF = ConditionText(
         "The list or its run does not record the cluster and the peers for which it was decided.",
         "Capture with a source that knows the cluster's id, and reconcile again.",

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Annotated
 
 from pydantic import StringConstraints, TypeAdapter
@@ -82,6 +83,11 @@ def manifest_json(manifest: Manifest) -> str:
         "parts": [{"name": part.name, "lines": part.lines, "sha256": part.sha256} for part in manifest.parts],
     }
     return json.dumps(document, indent=1) + "\n"
+
+
+def list_sha256(manifest: Manifest) -> str:
+    """Returns the digest of a whole list: of its manifest, which has the digest of every part."""
+    return sha256(manifest_json(manifest).encode()).hexdigest()
 
 
 def parse_manifest(text: str, where: str) -> Manifest:

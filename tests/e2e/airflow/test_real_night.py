@@ -44,8 +44,10 @@ class World:
         (night,), log = self.airflow.run(self.folder / "nightly.yaml", date.isoformat())
         return night, log
 
-    def answer(self, date: datetime, name: str) -> Mapping[str, Any]:
-        found: Mapping[str, Any] = json.loads((self.folder / "results" / night_id(date) / f"{name}.json").read_text())
+    def answer(self, date: datetime, part: str, job: str) -> Mapping[str, Any]:
+        """What a job of a part of the night answered."""
+        result = self.folder / "results" / night_id(date) / self.cluster / part / "result.json"
+        found: Mapping[str, Any] = next(one for one in json.loads(result.read_text())["jobs"] if one["job"] == job)
         return found
 
 
@@ -67,18 +69,15 @@ def world(migrated: Airflow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
             "step_attempts": 1,
         },
         "clean": {"quarantine": f"file://{tmp_path / 'quarantine'}"},
+        **{name: f"file:{tmp_path}/{name}" for name in ("lake", "lists", "snapshots")},
+        "night": {"approval": "automatic", "tries": 2, "retry_delay": "1s"},
     }
     (tmp_path / "prod.yaml").write_text(json.dumps(document))
     settings = {
         "walsafe": str(PROJECT),
-        "lake": f"file:{tmp_path}/lake",
-        "lists": f"file:{tmp_path}/lists",
-        "snapshots": f"file:{tmp_path}/snapshots",
         "results": str(tmp_path / "results"),
-        "clusters": {made.snapshot.cluster: {"config": str(tmp_path / "prod.yaml")}},
-        "approval": "automatic",
-        "retries": 1,
-        "retry_delay": "0s",
+        "clusters": {made.snapshot.cluster: str(tmp_path / "prod.yaml")},
+        "retries": 0,
         "environment": {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1"},  # short jobs
     }
     (tmp_path / "nightly.yaml").write_text(json.dumps(settings))
@@ -94,9 +93,9 @@ def test_a_good_night_moves_what_its_list_says_and_nothing_else(world: World) ->
     before = wals(world.root / "oldWALs")
     night, log = world.night(date)
     assert night.state == "success", log[-6000:]
-    assert {one["state"] for one in night.tasks} == {"success"}
+    assert night.states("night.finish") == ["success"]
 
-    clean = world.answer(date, f"{world.cluster}/clean")
+    clean = world.answer(date, "finish", "clean")
     listed = names_on_list(world.folder / "lists" / world.cluster / night_id(date))
     assert (clean["status"], clean["done_files"]) == ("DONE", len(listed))
     assert len(listed) == 4
@@ -104,7 +103,10 @@ def test_a_good_night_moves_what_its_list_says_and_nothing_else(world: World) ->
     assert before - left == listed
     rows = DeltaTable(str(world.folder / "lake" / "deletions")).to_pandas()
     assert set(rows.loc[rows["outcome"] == "MOVED", "path"].str.rsplit("/", n=1).str[-1]) == listed
-    assert world.answer(date, f"{world.cluster}/purge")["runs"][0]["status"] == "WAITING"
+    assert world.answer(date, "finish", "purge")["runs"][0]["status"] == "WAITING"
+    assert clean["list_sha256"] == world.answer(date, "decide", "clean")["list_sha256"]
+    (page,) = night.links("night.finish")
+    assert Path(page.removeprefix("file:")).is_file()
 
 
 @pytest.mark.deep
@@ -114,9 +116,8 @@ def test_a_refused_night_stops_before_any_clean(world: World) -> None:
     write_answers(small_cluster.with_cells(world.made, seeds_form), world.folder / "live")
     night, log = world.night(date)
     assert night.state == "failed"
-    assert (night.states("capture"), night.states("reconcile")) == (["success"], ["failed"])
-    assert (night.tries("reconcile"), night.states("night.clean")) == ([1], ["upstream_failed"])
-    assert "reconcile refused every cluster; prod: refused: " in log
+    assert (night.states("night.decide"), night.states("night.finish")) == (["failed"], ["upstream_failed"])
+    assert "exit code 3: " in log
     assert "malformed queue row" in log
     assert not (world.folder / "lists" / world.cluster / night_id(date)).exists()
     assert wals(world.root / "oldWALs") == before
@@ -131,9 +132,9 @@ def test_a_failed_night_tries_again_and_stops(world: World) -> None:
     write_answers(headless, world.folder / "live")
     night, log = world.night(date)
     assert night.state == "failed"
-    assert (night.states("capture"), night.tries("capture")) == (["failed"], [2]), log[-6000:]
-    assert (night.states("reconcile"), night.states("night.clean")) == (["failed"], ["upstream_failed"])
-    assert "capture ended with exit code 4: " in log
+    assert (night.states("night.decide"), night.states("night.finish")) == (["failed"], ["upstream_failed"])
+    assert "night: capture is tried again in 1 s" in log
+    assert "exit code 4: " in log
     assert "has no active master" in log
     assert wals(world.root / "oldWALs") == before
 

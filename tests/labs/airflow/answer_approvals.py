@@ -4,7 +4,7 @@ It is started in Airflow's own environment beside run_nights.py, as a separate p
 
     answer_approvals.py Approve|Reject OUT
 
-It appends `{"subject": …, "body": …}` of each approval to OUT, as it was shown.
+It appends `{"subject": …, "body": …, "assigned_users": …}` of each approval to OUT, as it was shown.
 """
 
 import json
@@ -37,7 +37,7 @@ def answer(client: TestClient, choice: str, out: Path) -> None:
         done = client.patch(f"{where}/{ti['map_index']}/hitlDetails", json={"chosen_options": [choice]})
         if done.is_success:
             with out.open("a") as file:
-                file.write(json.dumps({"subject": one["subject"], "body": one["body"]}) + "\n")
+                file.write(json.dumps({key: one[key] for key in ("subject", "body", "assigned_users")}) + "\n")
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ class Night:
 
     state: str
     tasks: Sequence[Mapping[str, Any]]
+    assets: Sequence[Sequence[str]]
 
     def states(self, task: str) -> list[str]:
         """Returns the states of a task's instances, in the order of the clusters."""
@@ -29,6 +30,9 @@ class Night:
 
     def tries(self, task: str) -> list[int]:
         return [one["tries"] for one in sorted(self.tasks, key=lambda one: one["map_index"]) if one["task"] == task]
+
+    def links(self, task: str) -> list[str]:
+        return [one["link"] for one in sorted(self.tasks, key=lambda one: one["map_index"]) if one["task"] == task]
 
     def labels(self, task: str) -> list[str]:
         return [one["label"] for one in sorted(self.tasks, key=lambda one: one["map_index"]) if one["task"] == task]
@@ -58,7 +62,7 @@ class Airflow:
         return Airflow(self.python, home)
 
     def run(self, config: Path, *dates: str) -> tuple[list[Night], str]:
-        """Runs one night for each logical date.
+        """Runs one night for each logical date; `DATE={…}` gives params, too.
 
         Returns:
             The nights, and Airflow's log.
@@ -75,7 +79,7 @@ class Airflow:
             check=False,
         )
         assert done.returncode == 0, done.stdout[-5000:]
-        return [Night(one["state"], one["tasks"]) for one in json.loads(out.read_text())], done.stdout
+        return [Night(one["state"], one["tasks"], one["assets"]) for one in json.loads(out.read_text())], done.stdout
 
     @contextmanager
     def person(self, config: Path, answer: str) -> Iterator[Path]:

@@ -48,6 +48,20 @@ def answered(outcome: JobResult) -> dict[str, object]:
     return {key: outcome.result[key] for key in ("status", "reason", "done_files", "done_bytes")}
 
 
+# approval
+
+
+def test_only_the_approved_list_is_cleaned() -> None:
+    world = night()
+    digest = done(world, CleanRequest(RUN)).result["list_sha256"]
+    assert isinstance(digest, str)
+    with pytest.raises(RefusedError, match=f"has the digest {digest}, but 0 was approved") as refused:
+        done(world, CleanRequest(RUN, execute=True, list_sha256="0"))
+    assert refused.value.condition is Condition.LIST_NOT_APPROVED
+    assert world.lake.deletions == []
+    assert done(world, CleanRequest(RUN, execute=True, list_sha256=digest)).result["done_files"] == len(FILES)
+
+
 # limits
 
 

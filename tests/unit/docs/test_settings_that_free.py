@@ -14,7 +14,7 @@ from dataclasses import fields
 import pytest
 
 from jobs.cli.registry import JOBS
-from jobs.dags.walsafe_nightly_config import Nightly, NightlyCluster
+from jobs.dags.walsafe_nightly_config import Nightly
 from tests.labs.places import DOCS, PROJECT
 
 JOBS_ON_THE_PATH = ("night", "capture", "reconcile", "clean", "purge")
@@ -35,8 +35,8 @@ _HARMLESS = """
     clean--max-files clean--max-bytes
     restore--cluster restore--run-id restore--lake restore--config restore:paths
     maintain--lake maintain--config maintain--execute
-    walsafe results maintain_config reports metrics schedule approval_timeout retries retry_delay parallel
-    clusters.name clusters.max_files clusters.max_bytes
+    reports metrics walsafe results schedule approval_timeout job_timeout run_timeout pool deferrable notifiers
+    report_url retries retry_delay clean--list-sha256 night--part
     notify.webhook notify.form notify.token notify.timeout
     night.max_files night.max_bytes night.tries night.retry_delay night--run-id night--plan
     WALSAFE STATE KEYTAB PRINCIPAL JAVA_HOME
@@ -97,8 +97,7 @@ def nightly() -> set[str]:
     """The keys of both nightly configurations: Airflow's, and the variables of the script without it."""
     environment = (PROJECT / "conf" / "nightly" / "walsafe-nightly.env").read_text(encoding="utf-8")
     variables = set(re.findall(r"^(?:# )?(?:export )?([A-Z_]+)=", environment, re.MULTILINE))
-    dag = {one.name for one in fields(Nightly)} | {f"clusters.{one.name}" for one in fields(NightlyCluster)}
-    return dag | variables
+    return {one.name for one in fields(Nightly)} | variables
 
 
 @pytest.mark.promise("every-setting-that-can-free-is-listed")

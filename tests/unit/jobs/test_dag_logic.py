@@ -1,10 +1,11 @@
-"""The nightly DAG's own rules, without Airflow: configuration, commands, what an exit code and an answer mean."""
+"""The nightly DAG's own rules, without Airflow: configuration, what an answer means, a job apart from its task."""
 
 import ast
-import logging
+import os
 import re
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -12,19 +13,10 @@ from typing import Any
 import pytest
 import yaml
 
-from jobs.cli.entry import _failed, parse
 from jobs.dags import walsafe_nightly_logic as logic
-from jobs.dags.walsafe_nightly_config import ConfigurationError, Nightly, NightlyCluster, NightlyFile, parse_nightly
-from jobs.dags.walsafe_nightly_logic import NextStep
-from jobs.dags.walsafe_nightly_process import read_result, run_job
-from jobs.reconcile import DESCRIPTION as RECONCILE
-from pipelines.cleanup import list_checks
-from pipelines.cleanup.deletions import CleanupAction
-from pipelines.cleanup.pause_checks import say_pause_first
+from jobs.dags import walsafe_nightly_process as process
+from jobs.dags.walsafe_nightly_config import ConfigurationError, Nightly, NightlyFile, parse_nightly
 from pipelines.common import errors
-from pipelines.common.job_result import JobResult
-from pipelines.reconcile.pause import unknown_pause
-from pipelines.snapshot import target
 from tests.labs.places import DOCS, PROJECT
 
 DAGS = PROJECT / "jobs" / "dags"
@@ -32,46 +24,31 @@ EXAMPLE = PROJECT / "conf" / "walsafe-nightly.example.yaml"
 RUN = "20261121T020000Z"
 
 
-def document(**changes: object) -> dict[str, object]:
-    smallest = {
-        "walsafe": "/opt/walsafe",
-        "lake": "/w/lake",
-        "lists": "/w/lists",
-        "snapshots": "/w/snapshots/",
-        "results": "/w/results",
-        "clusters": {"prod-a": {"config": "a.yaml"}},
-    }
-    return {key: value for key, value in {**smallest, **changes}.items() if value is not None}
-
-
 def nightly(**changes: object) -> Nightly:
-    return parse_nightly(document(**changes), "nightly.yaml")
-
-
-TWO = {"prod-a": {"config": "a.yaml"}, "prod-b": {"config": "b.yaml", "max_files": 10}}
+    smallest = {"walsafe": "/opt/walsafe", "results": "/w/results/", "clusters": {"prod-a": "a.yaml"}}
+    return parse_nightly(
+        {key: value for key, value in {**smallest, **changes}.items() if value is not None}, "nightly.yaml"
+    )
 
 
 # ---- configuration
 
 
-@pytest.mark.promise("approval-is-a-persons")
-def test_the_smallest_configuration_asks_a_person_and_runs_one_job_at_a_time() -> None:
+def test_the_smallest_configuration() -> None:
     found = nightly()
-    assert (found.approval, found.approval_timeout) == ("manual", timedelta(hours=12))
-    assert (found.retries, found.retry_delay, found.parallel) == (3, timedelta(minutes=10), 1)
-    assert (found.maintain_config, found.fleet_config, found.schedule) == ("a.yaml", None, None)
-    assert found.snapshots == "/w/snapshots"
+    assert (found.approval_timeout, found.job_timeout) == (timedelta(hours=12), timedelta(hours=6))
+    assert (found.retries, found.pool, found.deferrable, found.approvers) == (1, "default_pool", True, ())
+    assert (found.results, found.schedule) == ("/w/results", None)
 
 
 def test_the_example_is_taken_and_has_every_key() -> None:
     text = EXAMPLE.read_text(encoding="utf-8")
-    assert parse_nightly(yaml.safe_load(text), str(EXAMPLE)).cluster("prod-b").max_files == 100_000
+    assert set(parse_nightly(yaml.safe_load(text), str(EXAMPLE)).clusters) == {"prod-a", "prod-b"}
     # with every line that is commented out, too
     whole = yaml.safe_load(re.sub(r"^(\s*)# (?=[\w]+: )", r"\1", text, flags=re.MULTILINE))
     parse_nightly(whole, str(EXAMPLE))
     keys = set(NightlyFile.model_fields)
     assert set(whole) == keys
-    assert set(whole["limits"]) == {"max_files", "max_bytes"}
     page = (DOCS / "airflow.md").read_text(encoding="utf-8")
     assert [key for key in sorted(keys) if f"| `{key}`" not in page] == []
 
@@ -80,20 +57,17 @@ def test_the_example_is_taken_and_has_every_key() -> None:
     ("changes", "says"),
     [
         ({"aproval": "manual"}, "key 'aproval' is unknown; docs/airflow.md"),
-        ({"lake": None}, "key 'lake' is missing"),
-        ({"lake": 7}, "key 'lake': must be a valid string, found 7"),
-        ({"lake": " "}, "key 'lake': must not be empty"),
+        ({"results": None}, "key 'results' is missing"),
+        ({"walsafe": 7}, "key 'walsafe': must be a valid string, found 7"),
+        ({"walsafe": " "}, "key 'walsafe': must not be empty"),
         ({"clusters": {}}, "key 'clusters': Dictionary should have at least 1 item"),
-        ({"clusters": {"a/b": {"config": "x"}}}, "'a/b' in key 'clusters' is no cluster's name"),
-        ({"clusters": {"a": {}}}, "key 'clusters.a.config' is missing"),
-        ({"clusters": {"a": "x.yaml"}}, "key 'clusters.a' must hold keys and values"),
-        ({"clusters": {"a": {"config": "x", "limit": 1}}}, "key 'clusters.a.limit' is unknown"),
-        ({"clusters": TWO}, "key 'maintain_config' is missing"),
-        ({"approval": "never"}, "key 'approval': must be 'automatic' or 'manual', found 'never'"),
+        ({"clusters": {"a/b": "x"}}, "'a/b' in key 'clusters' is no cluster's name"),
+        ({"clusters": {"a": {"config": "x"}}}, "key 'clusters.a': must be a valid string"),
         ({"approval_timeout": "12"}, "key 'approval_timeout': must be a duration"),
-        ({"limits": {"max_files": "many"}}, "key 'limits.max_files': must be a valid integer"),
-        ({"limits": {"max_files": True}}, "key 'limits.max_files': must be a valid integer"),
-        ({"limits": {"files": 1}}, "key 'limits.files' is unknown"),
+        ({"approval_timeout": "30h"}, "key 'run_timeout' must be longer than 'approval_timeout' and 'job_timeout'"),
+        ({"notifiers": [{"name": "Slack"}]}, "key 'notifiers.0.name'"),
+        ({"notifiers": [{"name": "a.B", "args": {}}]}, "key 'notifiers.0.args' is unknown"),
+        ({"deferrable": "yes"}, "key 'deferrable': must be a valid boolean"),
         ({"retries": -1}, "key 'retries': must be greater than or equal to 0"),
     ],
 )
@@ -108,17 +82,24 @@ def test_a_file_without_keys_is_refused() -> None:
         parse_nightly(None, "nightly.yaml")
 
 
-def test_a_clusters_own_limits_come_first() -> None:
-    found = nightly(clusters=TWO, fleet_config="f.yaml", limits={"max_files": 5, "max_bytes": 6})
-    assert [(one.max_files, one.max_bytes) for one in found.clusters] == [(5, 6), (10, 6)]
+@pytest.mark.parametrize("version", ["3.3.0", "3.3.2", "3.10.1", "3.4.0rc1"])
+def test_the_airflow_that_fits(version: str) -> None:
+    logic.refuse_unfit(version)
 
 
-def test_clusters_are_decided_together_only_with_a_configuration_for_all() -> None:
-    assert nightly(clusters=TWO, fleet_config="f.yaml").runs_of_reconcile() == [["prod-a", "prod-b"]]
-    assert nightly(clusters=TWO, maintain_config="m.yaml").runs_of_reconcile() == [["prod-a"], ["prod-b"]]
+@pytest.mark.parametrize("version", ["2.11.0", "3.0.6", "3.2.9", "4.0.0"])
+def test_another_airflow_is_refused_in_one_sentence(version: str) -> None:
+    with pytest.raises(RuntimeError, match=f"fits Airflow 3.3 and later 3.x, and this is Airflow {version}$"):
+        logic.refuse_unfit(version)
 
 
-# ---- commands
+# ---- answers
+
+
+@pytest.mark.promise("exit-0")
+def test_exit_codes_are_those_of_the_jobs() -> None:
+    ours = (logic.DONE, logic.UNAVAILABLE, logic.NEW_ERROR)
+    assert ours == (errors.EXIT_DONE, errors.EXIT_UNAVAILABLE, errors.EXIT_PARTIAL)
 
 
 def test_a_logical_date_has_one_run_id_in_utc() -> None:
@@ -127,159 +108,144 @@ def test_a_logical_date_has_one_run_id_in_utc() -> None:
     assert logic.night_id(datetime(2026, 11, 21, 2, tzinfo=timezone.utc)) == RUN
 
 
-def commands(settings: Nightly) -> list[list[str]]:
-    return [
-        logic.capture_command(settings, "prod-b", RUN),
-        logic.reconcile_command(settings, ["prod-a", "prod-b"], RUN),
-        logic.clean_command(settings, "prod-b", RUN),
-        logic.clean_command(settings, "prod-b", RUN, "--execute"),
-        logic.clean_command(settings, "prod-b", RUN, "--resume"),
-        logic.purge_command(settings, "prod-b"),
-        logic.maintain_command(settings),
-    ]
+FINDING = {"code": "C", "key": "k", "severity": "error", "is_new": True, "acknowledged": False}
+FINDING |= {"message": "It stands.", "remedy": "Enable it."}
+REHEARSED = {"job": "clean", "done_files": 7, "list_sha256": "abc", "text": "Would move 7 files\n"}
 
 
-def test_every_command_is_taken_by_the_jobs_own_parser() -> None:
-    full = nightly(clusters=TWO, fleet_config="f.yaml", reports="/r", metrics="/m", limits={"max_bytes": 9})
-    for command in commands(full):
-        invocation = parse([*command, "--output", "json", "--result", "/r.json"])
-        assert invocation.name == command[0]
-    reconcile = parse(commands(full)[1]).args
-    assert reconcile.snapshot == [f"/w/snapshots/{name}/{RUN}" for name in ("prod-a", "prod-b")]
-    assert (reconcile.run_id, reconcile.config) == (RUN, "f.yaml")
-    clean = parse(commands(full)[2]).args
-    assert (clean.config, clean.max_files, clean.max_bytes, clean.execute) == ("b.yaml", 10, 9, False)
+def decided(*findings: Mapping[str, object], **changes: object) -> dict[str, Any]:
+    cluster = {"cluster": "prod-a", "findings": findings, "report_uri": "hdfs://ns1/walsafe/pages/prod-a/x.html"}
+    jobs = [{"job": "capture"}, {"job": "reconcile", "clusters": [cluster]}, REHEARSED]
+    result = {"cluster": "prod-a", "run_id": RUN, "approved": False, "jobs": jobs, **changes}
+    return logic.decision(result, "https://ops/walsafe/")
 
 
-def test_nothing_cuts_the_grace_short() -> None:
-    assert not any("--before-grace" in command for command in commands(nightly(clusters=TWO, fleet_config="f")))
-    assert "before-grace" not in "".join(file.read_text(encoding="utf-8") for file in DAGS.glob("*.py"))
-
-
-# ---- answers
-
-
-@pytest.mark.parametrize("job", ["capture", "reconcile", "clean", "purge", "maintain"])
-@pytest.mark.parametrize("code", [0, 1, 2, 3, 4, 5, 130, 137, 143])
-def test_only_4_is_tried_again_and_only_reconcile_goes_on_after_5(job: str, code: int) -> None:
-    expected = NextStep.GO_ON if code == 0 or (job == "reconcile" and code == 5) else NextStep.STOP
-    assert logic.decide(job, code) is (NextStep.RETRY if code == 4 else expected)
-
-
-@pytest.mark.promise("exit-0")
-def test_exit_codes_are_those_of_the_jobs() -> None:
-    ours = (logic.DONE, logic.USAGE, logic.REFUSED, logic.UNAVAILABLE)
-    assert ours == (errors.EXIT_DONE, errors.EXIT_USAGE, errors.EXIT_REFUSED, errors.EXIT_UNAVAILABLE)
-    assert "refused" in RECONCILE
-
-
-def failed(error: errors.WalsafeError) -> dict[str, Any]:
-    """The result object of a job that ended with this error."""
-    return dict(_failed("job", error).result)
-
-
-def test_a_snapshot_that_stands_is_no_failure_and_any_other_wrong_usage_is() -> None:
-    with pytest.raises(errors.UsageError) as refused:
-        raise target._exists("/w/snapshots/prod-a/x")
-    assert logic.already_captured(2, failed(refused.value))
-    assert not logic.already_captured(4, failed(refused.value))
-    assert not logic.already_captured(2, failed(errors.UsageError("a.yaml: key '--out' exists already")))
-    assert not logic.already_captured(2, None)
-
-
-def test_only_a_list_that_was_begun_is_resumed() -> None:
-    with pytest.raises(errors.RefusedError, match="was cleaned before") as refused:
-        list_checks.check_once(frozenset({CleanupAction.CLEAN}), "x", anew=True)
-    assert logic.cleaned_before(3, failed(refused.value))
-    assert not logic.cleaned_before(4, failed(refused.value))
-    with pytest.raises(errors.RefusedError) as undone:
-        list_checks.check_once(frozenset({CleanupAction.CLEAN, CleanupAction.RESTORE}), "x", anew=True)
-    assert not logic.cleaned_before(3, failed(undone.value))
-    assert not logic.cleaned_before(3, None)
-
-
-def test_who_passed() -> None:
-    clusters = [
-        {"cluster": "a", "status": "DONE", "list_uri": "l", "reason": None, "deletable_files": 3},
-        {"cluster": "b", "status": "REFUSED", "reason": "the master moved", "list_uri": None},
-    ]
-    found = logic.verdicts({"clusters": clusters})
-    assert logic.why_not_passed(found["a"]) is None
-    assert logic.why_not_passed(found["b"]) == "refused: the master moved"
-    assert "not captured" in str(logic.why_not_passed(None))
-    assert logic.verdicts(None) == {}
-
-
-def test_a_rehearsal_says_why_the_clean_up_is_paused_in_its_own_words() -> None:
-    pause = unknown_pause("a", "r", "was REFUSED", "the master moved")
-    rehearsed = say_pause_first(JobResult(0, {"done_files": 7}, "Would move"), pause)
-    assert logic.why_paused(rehearsed.result) == pause.text != ""
-    assert logic.why_paused(say_pause_first(JobResult(0, {}, ""), None).result) == ""
-    assert logic.why_paused(None) == ""
+def test_the_person_reads_the_rehearsal() -> None:
+    found = decided()
+    assert (found["subject"], found["body"]) == (
+        f"Clean up oldWALs of prod-a, night {RUN}?",
+        "```\nWould move 7 files\n```",
+    )
+    assert found["page"] == "https://ops/walsafe/prod-a/x.html"
+    assert logic.page("file:/w/prod-a/x.html", None) == "file:/w/prod-a/x.html"
+    assert logic.page(None, "https://ops") == ""
 
 
 @pytest.mark.parametrize(
-    ("changes", "limits", "finished"),
+    ("changes", "told"),
+    [({}, 1), ({"severity": "warning"}, 0), ({"is_new": False}, 0), ({"acknowledged": True}, 0)],
+)
+def test_only_a_new_error_finding_that_nobody_acknowledged_is_one(changes: Mapping[str, object], told: int) -> None:
+    assert decided({**FINDING, **changes})["new_errors"] == ["C k: It stands. Enable it."] * told
+
+
+@pytest.mark.promise("approval-is-a-persons")
+@pytest.mark.parametrize("chosen", [[], ["Reject"], ["Approve", "Reject"], ["approve"], None])
+def test_only_that_one_word_approves_and_only_the_list_that_was_shown(chosen: object) -> None:
+    assert logic.approved_list({"chosen_options": chosen}, "abc", decided()) is None
+    assert logic.approved_list({"chosen_options": ["Approve"]}, "shown", decided()) == "shown"
+    assert logic.approved_list(None, "abc", decided()) is None
+
+
+def test_nobody_is_asked_in_vain() -> None:
+    assert logic.why_nobody_is_asked(decided(), rehearse_only=False) == ""
+    assert "rehearse_only" in logic.why_nobody_is_asked(decided(), rehearse_only=True)
+    automatic, empty = decided(approved=True), decided(jobs=[])
+    assert "automatic" in logic.why_nobody_is_asked(automatic, rehearse_only=False)
+    assert logic.approved_list(None, None, automatic) == "abc"
+    assert "nothing to clean" in logic.why_nobody_is_asked(empty, rehearse_only=False)
+    assert logic.approved_list(None, None, {**empty, "automatic": True}) is None
+
+
+@pytest.mark.parametrize(
+    ("result", "says"),
     [
-        ({}, (None, None), True),
-        ({"executed": False}, (None, None), False),
-        ({"exit_code": 4}, (None, None), False),
-        ({"status": "STOPPED"}, (None, None), False),
-        ({"status": "STOPPED"}, (8, None), False),
-        ({"status": "STOPPED"}, (7, None), True),
-        ({"status": "STOPPED"}, (None, 70), True),
-        ({"status": "STOPPED"}, (None, 71), False),
+        ({"error": {"message": "no such key"}}, "no such key"),
+        ({"why": "purge stopped it", "jobs": [{"error": {"message": "no lease"}}]}, "purge stopped it; no lease"),
+        ({"jobs": [{"clusters": [{"cluster": "a", "reason": "the master moved"}]}]}, "a: the master moved"),
+        ({"why": "paused", "jobs": [{"paused": {"text": "by C"}}]}, "paused; by C"),
+        ({}, "2\n3\n4\n5\n6"),
     ],
 )
-def test_what_needs_no_second_clean(
-    changes: Mapping[str, object], limits: tuple[int | None, int | None], finished: bool
-) -> None:
-    result = {"exit_code": 0, "status": "DONE", "executed": True, "done_files": 7, "done_bytes": 70, **changes}
-    assert logic.is_finished(result, NightlyCluster("a", "a.yaml", *limits)) is finished
-    assert not logic.is_finished(None, NightlyCluster("a", "a.yaml"))
+def test_a_failure_has_its_reason(result: Mapping[str, Any], says: str) -> None:
+    assert logic.reason(result, list("123456")) == says
+    assert logic.reason({}, []) == "it said nothing"
 
 
-@pytest.mark.parametrize("chosen", [[], ["Reject"], ["Approve", "Reject"], ["approve"], None])
-def test_only_that_one_word_approves(chosen: object) -> None:
-    assert not logic.is_approved({"chosen_options": chosen})
-    assert logic.is_approved({"chosen_options": ["Approve"]})
+# ---- a job apart from its task
 
 
-# ---- processes
-
-
-def job(folder: Path, body: str) -> Path:
+def job(folder: Path, body: str) -> list[str]:
     script = folder / "spark-submit.sh"
     script.write_text(f"#!/bin/bash\n{body}\n", encoding="utf-8")
     script.chmod(0o755)
-    return folder
+    return [str(script), "night"]
 
 
-def test_a_job_answers_by_code_result_text_and_last_words(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    body = 'printf "words %s\\n" 1 2 3 4 5 6 >&2; echo "text $MORE $*"; echo \'{"a": 1}\' >"${@: -1}"; exit 3'
-    result = tmp_path / "new" / "r.json"
-    with caplog.at_level(logging.INFO):
-        answer = run_job(
-            str(job(tmp_path, body)), ["clean"], str(result), {"MORE": "x"}, logging.getLogger("t"), output="text"
-        )
-    assert (answer.exit_code, answer.result) == (3, {"a": 1})
-    assert answer.text == f"text x clean --output text --result {result}\n"
-    assert answer.last_words.split("\n") == [f"words {number}" for number in (2, 3, 4, 5, 6)]
-    assert "words 1" in caplog.text
+def wait_for(what: Callable[[], Any]) -> Any:  # noqa: ANN401 - what it returns
+    until = time.monotonic() + 180
+    while not (found := what()):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    return found
 
 
-def test_a_result_of_an_earlier_run_is_not_read(tmp_path: Path) -> None:
-    result = tmp_path / "r.json"
-    result.write_text('{"exit_code": 0}', encoding="utf-8")
-    answer = run_job(str(job(tmp_path, "kill -9 $$")), ["clean"], str(result), {}, logging.getLogger("t"))
-    assert (answer.exit_code, answer.result) == (137, None)
+def run(folder: Path, body: str, *, timeout_s: float = 600, patience_s: float = 0) -> Path:
+    process.start(folder / "job", job(folder, body), {"MORE": "x"}, timeout_s=timeout_s, patience_s=patience_s)
+    return folder / "job"
 
 
-def test_a_result_that_cannot_be_read_is_none(tmp_path: Path) -> None:
-    (tmp_path / "r.json").write_text("{", encoding="utf-8")
-    assert read_result(str(tmp_path / "r.json")) is None
-    (tmp_path / "r.json").write_text("[]", encoding="utf-8")
-    assert read_result(str(tmp_path / "r.json")) is None
+SLEEPS = """trap 'echo got INT; exit 130' INT; trap 'echo got TERM; exit 143' TERM
+echo begun; while :; do sleep 0.1; done"""
+
+
+def test_a_job_answers_by_code_result_and_log(tmp_path: Path) -> None:
+    folder = run(tmp_path, 'echo "words $MORE" >&2; echo "text $*"; echo \'{"a": 1}\' >"${@: -1}"; exit 3')
+    assert wait_for(lambda: process.ended(folder)) == {"exit_code": 3, "why": None}
+    assert process.result(folder) == {"a": 1}
+    assert process.log_lines(folder) == ["words x", f"text night --result {folder / 'result.json'}"]
+    assert not process.is_running(folder)
+
+
+def test_what_an_earlier_job_left_is_not_read(tmp_path: Path) -> None:
+    folder = run(tmp_path, 'echo "{}" >"${@: -1}"')
+    wait_for(lambda: process.ended(folder))
+    run(tmp_path, "kill -9 $$")
+    assert wait_for(lambda: process.ended(folder)) == {"exit_code": 137, "why": None}
+    assert process.result(folder) == {}
+
+
+def test_a_program_that_is_not_there_is_a_failure(tmp_path: Path) -> None:
+    process.start(tmp_path, [str(tmp_path / "none")], {}, timeout_s=9, patience_s=0)
+    assert wait_for(lambda: process.ended(tmp_path)) == {"exit_code": 127, "why": None}
+    assert "cannot be started" in process.log_lines(tmp_path)[-1]
+
+
+@pytest.mark.parametrize(("patience", "got", "code"), [(0, "TERM", 143), (600, "INT", 130)])
+def test_a_job_that_is_asked_to_stop_gets_the_signal_of_its_part(
+    tmp_path: Path, patience: float, got: str, code: int
+) -> None:
+    process.ask_to_stop(tmp_path / "job")
+    folder = run(tmp_path, SLEEPS, patience_s=patience)
+    wait_for(lambda: "begun" in process.log_lines(folder))
+    first = process.pulse(folder)
+    wait_for(lambda: process.pulse(folder) != first)
+    assert process.is_running(folder)
+    process.ask_to_stop(folder)
+    assert wait_for(lambda: process.ended(folder)) == {"exit_code": code, "why": "stopped"}
+    assert process.log_lines(folder) == ["begun", f"got {got}"]
+
+
+def test_a_job_that_takes_too_long_is_ended_whether_or_not_airflow_runs(tmp_path: Path) -> None:
+    folder = run(tmp_path, SLEEPS, timeout_s=0.5)
+    assert wait_for(lambda: process.ended(folder)) == {"exit_code": 143, "why": "timed out"}
+
+
+def test_the_runner_leaves_the_session_of_the_task(tmp_path: Path) -> None:
+    folder = run(tmp_path, "ps -o sid= -p $PPID; ps -o pid= -p $PPID")
+    wait_for(lambda: process.ended(folder))
+    session, runner = map(int, process.log_lines(folder))
+    assert session == runner != os.getsid(0)
 
 
 def test_the_dag_imports_nothing_of_walsafe_or_spark() -> None:
@@ -297,5 +263,6 @@ def test_the_dag_imports_nothing_of_walsafe_or_spark() -> None:
             if id(node) in typing_only or not isinstance(node, ast.Import | ast.ImportFrom):
                 continue
             names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [one.name for one in node.names]
-            extra = {"airflow", "yaml"} if file.stem != "walsafe_nightly" else set()
+            knows_airflow = file.stem in {"walsafe_nightly", "walsafe_nightly_operator"}
+            extra = set() if knows_airflow else {"airflow", "yaml"}
             assert {name.split(".")[0] for name in names} <= allowed - extra, f"{file.name}: {names}"

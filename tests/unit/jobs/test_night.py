@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,7 +10,7 @@ from jobs.cli import entry
 from jobs.cli.config import parse_config
 from jobs.cli.entry import _failed
 from jobs.night.night import Night, run_night
-from jobs.night.plan import Command, NightPlan, night_plan
+from jobs.night.plan import Command, NightPlan, NightRequest, night_plan
 from pipelines.cleanup.pause_checks import say_pause_first
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UsageError
@@ -31,12 +32,17 @@ class AtTwo:
         return 1_795_226_400_000
 
 
-def planned(text: str = "", run_id: str | None = RUN) -> NightPlan:
-    return night_plan("a.yaml", parse_config(EXAMPLE.read_text() + text, "a.yaml"), run_id, AtTwo())
+def planned(text: str = "", run_id: str | None = RUN, **wanted: Any) -> NightPlan:  # noqa: ANN401 - of NightRequest
+    request = NightRequest(run_id, **wanted)
+    return night_plan("a.yaml", parse_config(EXAMPLE.read_text() + text, "a.yaml"), request, AtTwo())
 
 
 def night(
-    script: dict[str, list[JobResult | int]] | None = None, *, approved: bool = False, stop_after: str = ""
+    script: dict[str, list[JobResult | int]] | None = None,
+    *,
+    approved: bool = False,
+    stop_after: str = "",
+    part: str | None = None,
 ) -> tuple[JobResult, list[str], list[int]]:
     """The answer, the jobs that ran, and the waits between them; a job that the script does not name does well."""
     answers = {key: list(values) for key, values in (script or {}).items()}
@@ -49,7 +55,7 @@ def night(
         answer: JobResult | int = answers[short].pop(0) if answers.get(short) else 0
         return answer if isinstance(answer, JobResult) else JobResult(answer, {"of": short}, f"text of {short}")
 
-    plan = replace(planned(), approved=approved, tries=3)
+    plan = replace(planned(), approved=approved, tries=3, part=part)
     stopped = Night(plan, start, waits.append, lambda: bool(stop_after) and stop_after in calls)
     return run_night(stopped), calls, waits
 
@@ -143,14 +149,65 @@ def test_every_command_is_one_that_its_job_takes() -> None:
 
 def test_limits_and_approval_are_the_configurations() -> None:
     text = EXAMPLE.read_text().replace("\nnight:\n", "\nnight:\n  approval: automatic\n  max_files: 5\n")
-    plan = night_plan("a.yaml", parse_config(text, "a.yaml"), RUN, AtTwo())
+    plan = night_plan("a.yaml", parse_config(text, "a.yaml"), NightRequest(RUN), AtTwo())
     assert plan.approved
     assert [one[one.index("--max-files") + 1] for one in plan.commands() if one[0] == "clean"] == ["5", "5"]
 
 
+DIGEST = "0123456789abcdef" * 4
+OLD = JobResult(0, {"clusters": [{"cluster": "prod-a", "status": "DONE", "list_uri": None}]}, "")
+
+
+def test_the_parts_of_a_night_together_are_the_night() -> None:
+    outcome, calls, _ = night({"reconcile": [5]}, part="decide")
+    assert (outcome.exit_code, calls) == (5, UNTIL_CLEAN)
+    outcome, calls, _ = night(approved=True, part="finish")
+    assert (outcome.exit_code, calls) == (0, ["clean --execute", *AFTER])
+    outcome, calls, _ = night(part="finish")
+    assert (outcome.exit_code, calls) == (0, AFTER)
+
+
+@pytest.mark.promise("approval-is-a-persons")
+def test_a_part_cleans_only_the_list_whose_digest_it_is_given() -> None:
+    text = EXAMPLE.read_text().replace("\nnight:\n", "\nnight:\n  approval: automatic\n")
+    config = parse_config(text, "a.yaml")
+    rejected = night_plan("a.yaml", config, NightRequest(RUN, "finish"), AtTwo())
+    assert [one[0] for one in rejected.commands()] == ["purge", "maintain"]
+    approved = planned(part="finish", approved=DIGEST)
+    assert [one[0] for one in approved.commands()] == ["clean", "purge", "maintain"]
+    clean = entry.parse(approved.commands()[0]).args
+    assert (clean.execute, clean.list_sha256, clean.run_id) == (True, DIGEST, RUN)
+    assert [one[0] for one in planned(part="decide").commands()] == UNTIL_CLEAN
+
+
+@pytest.mark.parametrize(
+    ("run_id", "wanted", "says"),
+    [
+        (None, {"part": "finish"}, "--part finish needs the --run-id of the part decide"),
+        (RUN, {"approved": DIGEST}, "--approved needs --part finish"),
+        (RUN, {"approved": DIGEST, "part": "decide"}, "--approved needs --part finish"),
+    ],
+)
+def test_parts_that_do_not_fit_are_refused(run_id: str | None, wanted: dict[str, str], says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        planned(run_id=run_id, **wanted)
+
+
+def test_an_acceptance_goes_to_reconcile() -> None:
+    plan = planned(accept=("listed_share=we know", "x=y"))
+    assert entry.parse(plan.reconcile).args.accept == [("listed_share", "we know"), ("x", "y")]
+    assert "--accept" not in [word for one in plan.commands() if one[0] != "reconcile" for word in one]
+
+
+@pytest.mark.parametrize("approved", [True, False])
+def test_a_snapshot_that_is_too_old_for_a_list_fails_no_night(approved: bool) -> None:
+    outcome, calls, _ = night({"reconcile": [OLD]}, approved=approved)
+    assert (outcome.exit_code, calls) == (0, ["capture", "reconcile", *AFTER])
+
+
 def test_a_missing_key_is_named() -> None:
     with pytest.raises(UsageError, match=r"a\.yaml: a night needs 'wal_root', 'capture', 'clean', 'lake', "):
-        night_plan("a.yaml", parse_config("cluster: prod-a\nlists: /x\n", "a.yaml"), None, AtTwo())
+        night_plan("a.yaml", parse_config("cluster: prod-a\nlists: /x\n", "a.yaml"), NightRequest(), AtTwo())
 
 
 @pytest.mark.parametrize("run_id", ["../x", "a/b", "", "x" * 65])

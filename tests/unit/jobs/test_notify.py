@@ -83,8 +83,8 @@ def test_a_refusal_without_an_error_is_told_too() -> None:
     assert told(partly, 5, "purge") == [("FAILED", "prod-a", "PEER_ADDED")]
 
 
-def night(*jobs: Mapping[str, object], why: str | None = None) -> dict[str, object]:
-    return {"cluster": "prod-a", "run_id": "r1", "why": why, "jobs": list(jobs)}
+def night(*jobs: Mapping[str, object], why: str | None = None, approved: bool = False) -> dict[str, object]:
+    return {"cluster": "prod-a", "run_id": "r1", "approved": approved, "why": why, "jobs": list(jobs)}
 
 
 def test_a_night_tells_of_all_its_jobs() -> None:
@@ -93,7 +93,8 @@ def test_a_night_tells_of_all_its_jobs() -> None:
     executed = {"job": "clean", "exit_code": 0, "status": "DONE", "done_files": 7, "executed": True}
     new = ("NEW_ERROR", "prod-a", "QUEUE_STALLED")
     assert told(night(reconciled, rehearsed), 5, "night") == [new, ("APPROVAL_WAITS", "prod-a", "")]
-    assert told(night(reconciled, rehearsed, executed), 5, "night") == [new]
+    assert told(night(reconciled, rehearsed, executed, approved=True), 5, "night") == [new]
+    assert told(night(reconciled, rehearsed, approved=True), 5, "night") == [new]  # in the part decide
     assert told(night({**rehearsed, "done_files": 0}), 0, "night") == []
 
 
