@@ -46,6 +46,7 @@ REST = (
     "night: {approval: manual, max_files: 1, max_bytes: 1, tries: 4, retry_delay: 10m}\n",
     "notify: {webhook: $HOOK, form: slack, token: $TOKEN, timeout: 10s}\n",
     "maintain: {keep: {wal_verdicts: 90d, other_tables: 730d, tables: {findings: 90d}, lists: 30d, snapshots: 30d}}\n",
+    "maintain: {keep: {reports: 90d}}\n",
     "maintain: {lists: /i, snapshots: /s, vacuum_grace: 14d, compact_from: 16}\n",
 )
 DOWN = (

@@ -29,7 +29,8 @@ _HARMLESS = """
     findings.stalled_nights findings.growth_nights findings.growth_min_bytes findings.backup_age
     clean.batch clean.lease clean.threads
     maintain.keep.wal_verdicts maintain.keep.other_tables maintain.keep.tables maintain.keep.lists
-    maintain.keep.snapshots maintain.lists maintain.snapshots maintain.vacuum_grace maintain.compact_from
+    maintain.keep.snapshots maintain.keep.reports
+    maintain.lists maintain.snapshots maintain.vacuum_grace maintain.compact_from
     capture--out
     reconcile--lake reconcile--lists reconcile--run-id reconcile--reports
     clean--max-files clean--max-bytes

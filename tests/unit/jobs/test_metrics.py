@@ -156,7 +156,9 @@ class Unavailable:
 def test_a_job_that_fails_is_measured_under_the_cluster_of_its_file(tmp_path: Path, job: str) -> None:
     config = tmp_path / "a.yaml"
     config.write_text("cluster: prod-a\nno_such_key: 1\n")
-    args = Namespace(config=str(config), metrics=str(tmp_path), output="text", result=None, log_level="info")
+    args = Namespace(
+        config=str(config), metrics=str(tmp_path), output="text", result=None, log_level="info", log_format="text"
+    )
     assert entry.run(Invocation(job, Unavailable(), args, ()), JobContext(job, Ended())) == 4
     found = parsed((tmp_path / f"walsafe.prod-a.{job}.prom").read_text())
     assert found["job_error", "prod-a", "UNAVAILABLE", "no", job] == 1

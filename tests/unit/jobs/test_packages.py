@@ -28,6 +28,7 @@ NOT_INSTALLED = {
     "_typeshed": "of type checkers alone",
     "airflow": "of Airflow's own environment",
     "fastapi": "of Airflow's own environment",
+    "sqlalchemy": "of Airflow's own environment",
     "tomli": "of Python 3.10 alone",
 }
 LOCKED = re.compile(

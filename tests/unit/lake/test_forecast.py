@@ -14,6 +14,7 @@ from pipelines.lake.forecast import QUARANTINE, Forecast, capacity_of, days_unti
 from pipelines.lake.run_summary import NightTotal, RunKey
 from schemas.cleanups import CLEANUPS
 from schemas.deletions import DELETIONS
+from schemas.findings import FINDINGS
 from schemas.pinned_bytes import PINNED_BYTES
 from schemas.runs import RUNS
 from schemas.verdict_totals import VERDICT_TOTALS
@@ -110,6 +111,7 @@ def outcome(day: int, name: str, path: str, outcome_: str, at: int, phase: str =
 def lake(tmp_path: Path) -> Path:
     """Four nights that grow by 100 B; after the second, clean moves 40 B, of which 10 B are restored."""
     append(tmp_path, PINNED_BYTES, [])
+    append(tmp_path, FINDINGS, [])
     for day in range(4):
         at = FIRST + day * DAY_MS
         append(tmp_path, RUNS, [identity(day) | {"status": "DONE", "at": at + 9, "files_started_at": at}])

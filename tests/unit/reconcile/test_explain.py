@@ -68,9 +68,14 @@ def write_night(lake: Path, night: int, files: list[Json], *, state: str = "ENAB
     owners = sorted({str(one["server"]) for one in held})
     queues = [QueueOffsetRow("2", True, owner, owner, False, "g", "w", 3, 5, 1, GIB) for owner in owners]
     pins = [peer, *(PinnedRow("queue", "2", state, owner, owner, None, 1, GIB, 0, 0, 1, GIB) for owner in owners)]
-    alarms = [finding("GROWTH", "warning", "2", "peer 2 holds more each night", "enable it", peer_id="2")]
+    alarms = [
+        finding(
+            "GROWTH", "warning", "2", "peer 2 holds more each night", "enable it", peer_id="2", bytes_by_night=[1, 2]
+        )
+    ]
     if alarm is not None:
-        alarms.append(finding("ORPHAN_QUEUE", "error", alarm, f"{alarm} left a queue", "remove it", server=alarm))
+        left = {"server": alarm, "cause": "dead owner"}
+        alarms.append(finding("ORPHAN_QUEUE", "error", alarm, f"{alarm} left a queue", "remove it", **left))
     run = {
         "job": "reconcile", "mode": "NIGHTLY", "files_started_at": FIRST + night * DAY_MS, "files": len(files),
         "bytes": size + freed, "deletable_files": len(free), "deletable_bytes": freed, "list_uri": f"/lists/{night}",
