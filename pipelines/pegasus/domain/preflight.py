@@ -41,7 +41,7 @@ def preflight(state: ClusterState, table: PegasusTable, to_count: int | None) ->
     yield from _counts(table, to_count)
     yield from _under_way(table)
     yield from _env(table)
-    yield from _health(table)
+    yield from _health(table, state.unalive_nodes)
     yield from _use(table)
     yield from _disks(state, table)
 
@@ -114,9 +114,9 @@ def _env(table: PegasusTable) -> Iterator[FindingRow]:
         )  # fmt: skip
 
 
-def _health(table: PegasusTable) -> Iterator[FindingRow]:
-    thin = [one.index for one in table.partitions if one.there and len(one.members) < table.max_replica_count]
-    headless = [one.index for one in table.partitions if one.there and one.primary is None]
+def _health(table: PegasusTable, unalive: frozenset[str]) -> Iterator[FindingRow]:
+    thin = [one.index for one in table.partitions if one.there and len(one.members - unalive) < table.max_replica_count]
+    headless = [one.index for one in table.partitions if one.there and one.primary in {None, *unalive}]
     if thin or headless:
         yield _found(
             "C11", ERROR, table,

@@ -8,6 +8,7 @@ VALIDATE_ENV = "replica.split.validate_partition_hash"
 SERVING = frozenset({"PS_PRIMARY", "PS_SECONDARY"})
 SPLITTING_REPLICA = "PS_PARTITION_SPLIT"
 AVAILABLE = "AS_AVAILABLE"
+SPLIT_STATES = ("SPLITTING", "PAUSING", "PAUSED", "CANCELING")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,13 +122,14 @@ class Disk:
 
 @dataclass(frozen=True, slots=True)
 class ClusterState:
-    """The state of a cluster that one state file contains.
+    """The state of a cluster that one state file or one capture contains.
 
     Attributes:
-        where: the file from which the state was read, for messages.
+        where: the file or directory from which the state was read, for messages.
         observed_at: ms since the epoch.
         leader: the address of the meta leader; None = unknown.
         disks: the data disks; None = unknown.
+        unalive_nodes: the replica servers that meta does not reach.
     """
 
     where: str
@@ -136,6 +138,7 @@ class ClusterState:
     tables: tuple[PegasusTable, ...]
     leader: str | None = None
     disks: tuple[Disk, ...] | None = None
+    unalive_nodes: frozenset[str] = frozenset()
 
     def table(self, app_id: int) -> PegasusTable | None:
         """Returns the table with this id; None = there is no such table."""
