@@ -50,12 +50,25 @@ while read -r id name; do
   awk '/^\{/ { found = 1 } found' "$making/.said" > "$making/app_envs.$id.json"
   saved "app.$id.json" "app_envs.$id.json"
   if [ -n "${ADMIN_CLI:-}" ]; then
-    # it ends with an error if the table is not being split; the reader judges what it said
-    "$ADMIN_CLI" -m "$meta" partition-split query -a "$name" < /dev/null > "$making/split.$id.txt" 2>&1 || true
+    tries=0
+    # a child that is registered between both answers would look like a broken split, so ask until nothing changes
+    while
+      mv "$making/app.$id.json" "$making/.before"
+      # it ends with an error if the table is not being split; the reader judges what it said
+      "$ADMIN_CLI" -m "$meta" partition-split query -a "$name" < /dev/null > "$making/split.$id.txt" 2>&1 || true
+      shell "app $name -d -j -o $making/app.$id.json" > "$making/.said"
+      saved "app.$id.json"
+      ! cmp -s "$making/.before" "$making/app.$id.json"
+    do
+      if [ $((tries += 1)) -ge 5 ]; then
+        echo "$0: table $name changed each time it was read; start again later" >&2
+        exit 1
+      fi
+    done
   fi
 done < "$making/.tables"
 
-rm -f "$making/.said" "$making/.errors" "$making/.tables"
+rm -f "$making"/.[a-z]*
 printf '{"format": 1, "started": "%s", "finished": "%s"}\n' "$started" "$(now)" > "$making/captured.json"
 mv "$making" "$out/${started//:/-}"
 echo "saved: $out/${started//:/-}" >&2

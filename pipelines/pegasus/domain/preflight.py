@@ -112,6 +112,13 @@ def _env(table: PegasusTable) -> Iterator[FindingRow]:
             "see rows twice, and no compaction removes the stale rows.",
             f"set_app_envs {VALIDATE_ENV} true, then a manual compaction, then split-stale.",
         )  # fmt: skip
+    elif table.init_partition_count is None and table.envs.get(VALIDATE_ENV) != "true":
+        yield _found(
+            "C9", WARNING, table,
+            f"{VALIDATE_ENV} is {table.envs.get(VALIDATE_ENV, 'not set')}, and it is not known whether the table has "
+            "been split before.",
+            "If it has been split, set the env to true first; a state file with 'app_info' shows it.", unknown=True,
+        )  # fmt: skip
 
 
 def _health(table: PegasusTable, unalive: frozenset[str]) -> Iterator[FindingRow]:
@@ -134,6 +141,12 @@ def _health(table: PegasusTable, unalive: frozenset[str]) -> Iterator[FindingRow
 def _use(table: PegasusTable) -> Iterator[FindingRow]:
     if table.status != AVAILABLE:
         yield _found("C12", ERROR, table, f"it is {table.status}.", "Only an available table can be split.")
+    if table.bulk_loading is None or table.duplicating is None:
+        yield _found(
+            "C12", WARNING, table, "it is not known whether it is being bulk-loaded or duplicated.",
+            "Ask Pegasus's shell (query_bulk_load_status, query_dup), or give a state file with 'app_info'.",
+            part="/unknown", unknown=True,
+        )  # fmt: skip
     if table.bulk_loading:
         yield _found(
             "C12", ERROR, table, "a bulk load is under way.", "Wait for its end, or cancel it.", part="/bulk-load"

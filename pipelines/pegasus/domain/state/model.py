@@ -67,6 +67,8 @@ class PegasusTable:
         status: the AS_… status, without `app_status::`.
         init_partition_count: the partition count at creation; None = unknown.
         envs: the app envs; None = unknown, as in the shell's output.
+        duplicating: whether the table is duplicated; None = unknown, as in the shell's output.
+        bulk_loading: whether a bulk load is under way; None = unknown, as in the shell's output.
         split_states: meta's in-memory state by parent partition: SPLITTING, PAUSING, PAUSED, CANCELING; None = unknown.
         learning: the partitions with a learner.
         partitions: one for each of [0, partition_count), and any others that exist beyond these.
@@ -79,8 +81,8 @@ class PegasusTable:
     init_partition_count: int | None = None
     max_replica_count: int = 3
     envs: Mapping[str, str] | None = None
-    duplicating: bool = False
-    bulk_loading: bool = False
+    duplicating: bool | None = False
+    bulk_loading: bool | None = False
     partitions: tuple[PartitionState, ...] = ()
     split_states: Mapping[int, str] | None = None
     learning: frozenset[int] | None = None

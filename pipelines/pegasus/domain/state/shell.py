@@ -49,7 +49,7 @@ class ShellForm(ForeignForm):
 
 
 def shell_table(form: ShellForm, envs: dict[str, str] | None) -> PegasusTable:
-    """Returns the table. The shell prints neither envs nor the partition count at creation.
+    """Returns the table. The shell prints neither envs nor the partition count at creation nor what uses the table.
 
     Args:
         form: the shell's output.
@@ -70,6 +70,8 @@ def shell_table(form: ShellForm, envs: dict[str, str] | None) -> PegasusTable:
         partition_count=general.partition_count,
         max_replica_count=general.max_replica_count,
         envs=envs,
+        duplicating=None,
+        bulk_loading=None,
         partitions=tuple(
             found.get(index) or PartitionState(index) for index in sorted({*range(general.partition_count), *found})
         ),
