@@ -12,6 +12,7 @@ import pytest
 
 from pipelines.common.errors import UsageError
 from pipelines.files.file_reader import LocalFileReader
+from pipelines.pegasus.domain.audit_config import TimeLimits, audit_config
 from pipelines.pegasus.domain.preflight import preflight
 from pipelines.pegasus.domain.state.capture import parse_capture, parse_split_query
 from pipelines.pegasus.domain.state.model import ClusterState
@@ -131,6 +132,20 @@ def test_a_series_has_captures_and_state_files(tmp_path: Path) -> None:
     assert [one.where for one in reader.states(f"{first}/")] == [str(first)]
     found = reader.states(str(tmp_path / "series"))
     assert [Path(one.where).name for one in found] == ["one", "two", "three.json"]
+
+
+def test_a_series_of_captures_is_audited(tmp_path: Path) -> None:
+    def moment(hour: int, ballot: int) -> dict[str, str]:
+        time = FILES["captured.json"].replace("T02", f"T{hour:02}")
+        app = FILES["app.2.json"].replace('"ballot": "5"', f'"ballot": "{ballot}"')
+        return {**FILES, "captured.json": time, "app.2.json": app}
+
+    for hour, ballot in ((2, 5), (9, 4)):
+        saved(tmp_path / f"{hour}", moment(hour, ballot))
+    states = StateFiles(LocalFileReader()).states(str(tmp_path))
+    assert {(row.code, row.subject) for row in audit_config(states, TimeLimits())} == {
+        ("SPLIT_C6", "2.1"), ("SPLIT_STUCK", "2.2"),
+    }, "partition 3 is paused"  # fmt: skip
 
 
 SHELL = """\

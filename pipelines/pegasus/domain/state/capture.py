@@ -89,13 +89,13 @@ def parse_capture(files: Mapping[str, bytes], where: str) -> ClusterState:
     apps = capture.read(_TABLES, TypeAdapter(_TablesOutput)).general_info.values()
     nodes = capture.read(_NODES, TypeAdapter(_NodesOutput)).details.values() if _NODES in files else ()
     tables = tuple(
-        capture.table(app) for app in apps if app.status == AVAILABLE.removeprefix("AS_") or app_file(app) in files
+        capture.table(app) for app in apps if app.status == AVAILABLE.removeprefix("AS_") or _app_file(app) in files
     )
     dead = frozenset(node.address for node in nodes if node.status != "ALIVE")
     return ClusterState(where, info.cluster_name, moment.started, tables, info.primary_meta_server, unalive_nodes=dead)
 
 
-def app_file(app: _App) -> str:
+def _app_file(app: _App) -> str:
     """Returns the name of the file with the partitions of a table."""
     return f"app.{app.app_id}.json"
 
@@ -113,7 +113,7 @@ class _Capture:
             raise UsageError(f"{error}; {_PAGE}") from None
 
     def table(self, app: _App) -> PegasusTable:
-        name = app_file(app)
+        name = _app_file(app)
         printed = self.read(name, TypeAdapter(ShellForm))
         envs_name = f"app_envs.{app.app_id}.json"
         envs = self.read(envs_name, TypeAdapter(_EnvsOutput)).app_envs if envs_name in self._files else None
