@@ -165,6 +165,10 @@ GROUPS: dict[str, dict[str, JobEntry]] = {
         "split-preflight": JobEntry(
             "jobs.split.preflight", "may these Pegasus tables be split now? blockers and warnings", small=True
         ),
+        "split-export": JobEntry(
+            "jobs.split.export",
+            "the rows of a Pegasus table as Parquet, as they lie in its partitions: what the other split jobs read",
+        ),
         "split-plan": JobEntry(
             "jobs.split.plan",
             "what a split of a Pegasus table would yield: sizes, skew, hash keys too hot to split, doublings needed",

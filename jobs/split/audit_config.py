@@ -10,9 +10,10 @@ from pipelines.common.job_result import JobResult
 HELP = "did the configurations of a Pegasus split follow its rules? stuck children, ballots, garbage replicas"
 NEEDS_SPARK = True
 DESCRIPTION = """\
-Reads states of a Pegasus cluster, one a moment, from a directory (docs/split-state.md) and holds them against the rules
-of docs/split-rules.md: numbers and ballots of children (C2 to C8), replicas and their directories (R1 to R5), children
-that wait at ballot -1. Save a state every few minutes while a split runs, and one before it: some rules compare two.
+Reads states of a Pegasus cluster, one a moment, from a directory (conf/export/pegasus-state.sh saves one with Pegasus's
+shell; docs/split-state.md) and holds them against the rules of docs/split-rules.md: numbers and ballots of children (C2
+to C8), replicas and their directories (R1 to R5), children that wait at ballot -1. Save a state every few minutes while
+a split runs, and one before it: some rules compare two.
 
 It asks nobody over the network, and changes nothing.
 
@@ -26,7 +27,7 @@ examples:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declares the options of the job."""
-    parser.add_argument("--states", required=True, metavar="PATH", help="directory of state files, or one of them")
+    parser.add_argument("--states", required=True, metavar="PATH", help="directory of captures and state files, or one")
     parser.add_argument(
         "--stuck-after", type=float, default=6, metavar="HOURS", help="a child at ballot -1 for so long is stuck (6)"
     )

@@ -9,23 +9,24 @@ from pipelines.common.job_result import JobResult
 HELP = "may these Pegasus tables be split now? blockers and warnings"
 NEEDS_SPARK = True
 DESCRIPTION = """\
-Asks of one state of a Pegasus cluster (ZooKeeper's app and partition JSON, or the shell's `app <name> -d -j`; envs and
-disk use beside them: docs/split-state.md) whether its tables may be split. First of all: is the number of partitions a
-power of two? The server does not ask, and a split of any other table makes compaction delete 67 to 96 % of its keys.
+Asks of one state of a Pegasus cluster (a directory that conf/export/pegasus-state.sh saved from Pegasus's shell, or a
+state file, which can also have ZooKeeper's JSON and the disks: docs/split-state.md) whether its tables may be split.
+First of all: is the number of partitions a power of two? The server does not ask, and a split of any other table makes
+compaction delete 67 to 96 % of its keys.
 
 It asks nobody over the network, and changes nothing. Of a directory with several states the newest counts.
 
 Exit code 3: a table has a blocker.
 
 examples:
-  ./spark-submit.sh split-preflight --state /walsafe/pegasus/onebox.json
+  ./spark-submit.sh split-preflight --state /walsafe/pegasus/onebox
   ./spark-submit.sh split-preflight --state /walsafe/pegasus/onebox.json --table temp --to 16 --output json
 """
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declares the options of the job."""
-    parser.add_argument("--state", required=True, metavar="PATH", help="state file, or a directory of them")
+    parser.add_argument("--state", required=True, metavar="PATH", help="capture or state file, or a directory of them")
     parser.add_argument("--table", metavar="NAME", help="this table alone")
     parser.add_argument("--to", type=int, metavar="COUNT", help="partitions wanted; default: twice as many")
     add_run_options(parser)

@@ -54,3 +54,15 @@ def partition_numbers(option: str, texts: Sequence[str]) -> dict[int, int]:
             raise UsageError(f"{option} {text}: partition {index} occurs twice")
         found[index] = value
     return found
+
+
+def committed_decrees(texts: Sequence[str], count: int) -> dict[int, int]:
+    """Parses the values of `--committed-decree`.
+
+    Raises:
+        UsageError: a value is not two numbers, or a partition occurs twice or does not exist.
+    """
+    found = partition_numbers("--committed-decree", texts)
+    if unknown := sorted(set(found) - set(range(count))):
+        raise UsageError(f"--committed-decree {unknown[0]}=…: the table has {count} partitions, numbered from 0")
+    return found

@@ -71,7 +71,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, context: JobContext) -> JobResult:
     """Validates the arguments, wires the ports and runs the use case."""
-    from jobs.split.row_options import partition_numbers
+    from jobs.split.row_options import committed_decrees
     from jobs.split.run_wiring import OfflineSplitRequest, split_offline
     from jobs.split.target import target_id
     from jobs.split.wiring import split_lake
@@ -84,9 +84,7 @@ def run(args: Namespace, context: JobContext) -> JobResult:
         raise UsageError("--app is a plain name, --file-size at least 1, --cluster-id 0 to 127")
     now = context.clock.now_ms()
     counts = PartitionCounts(args.old, args.new)
-    committed = partition_numbers("--committed-decree", args.committed_decree)
-    if unknown := sorted(set(committed) - set(range(args.old))):
-        raise UsageError(f"--committed-decree {unknown[0]}=…: the table has {args.old} partitions, numbered from 0")
+    committed = committed_decrees(args.committed_decree, args.old)
     rules = OfflineSplitOptions(
         now_s=now // 1000,
         drop_expired=args.drop_expired,

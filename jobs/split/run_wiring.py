@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeAlias
 
 from jobs.cli.context import JobContext
 from pipelines.common.errors import UnavailableError, WalsafeError
@@ -25,6 +26,8 @@ from pipelines.pegasus.sources.replica_logs import ReplicaLogs
 from pipelines.pegasus.sources.replica_tree import backup_of, find_old_partitions
 from pipelines.pegasus.use_cases.offline_partition import OpenDb, PartitionTools, split_partitions
 from pipelines.pegasus.use_cases.run_split import SplitResult
+
+OpenSource: TypeAlias = Callable[[OldPartition], AbstractContextManager[OpenDb]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,19 +71,15 @@ def split_offline(context: JobContext, request: OfflineSplitRequest, run: JobRun
         UsageError, RefusedError, UnavailableError: the error of the first partition that cannot be split.
     """
     sources = request.sources
-    prints = {source.partition: fingerprint(source, request) for source in sources}
-    whole = hashlib.sha256(json.dumps([*prints.values(), request.target_id]).encode()).hexdigest()
-    output = SplitOutput(request.out, request.cluster, request.app, whole)
-    parts = output.begin()
-    published = parts is not None
-    if parts is None:
-        groups = request.counts.groups()
-        spark = context.spark.sparkContext
-        answers = spark.parallelize(groups, len(groups)).map(_worker(request, sources, prints, output)).collect()
-        failed = [answer for answer in answers if isinstance(answer, WalsafeError)]
-        if failed:
-            raise failed[0]
-        parts = [part for answer in answers if isinstance(answer, list) for part in answer]
+    given = [repr(request.counts), request.app_id, request.data_version]
+    prints = {source.partition: fingerprint(source, request.rules, given) for source in sources}
+    output = SplitOutput(request.out, request.cluster, request.app, digest([*prints.values(), request.target_id]))
+
+    def split(group: range, files: PartitionFiles) -> list[PartitionResult]:
+        tools = partition_tools(request.app_id, _opener(request), files)
+        return split_partitions(group, sources, request.counts, request.rules, tools)
+
+    parts, published = finished_parts(context, output, request.counts.groups(), prints, request.rules, split)
     doubts = tuple(doubts_of(request.app, sources, parts, of_replicas=request.replicas is not None))
     if not published and not is_proven(dated(doubts, run.at_ms, {}, run.acknowledged)):
         target = request.target_id or request.app_id
@@ -89,49 +88,65 @@ def split_offline(context: JobContext, request: OfflineSplitRequest, run: JobRun
     return SplitResult(request.app, str(output.final) if published else None, request.counts, parts, doubts)
 
 
-def fingerprint(source: OldPartition, request: OfflineSplitRequest) -> str:
-    """Returns a digest of the inputs of a part: names, sizes and times of its files, and the rules."""
+def digest(told: object) -> str:
+    """Returns the SHA-256 of a JSON value."""
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+
+
+def fingerprint(source: OldPartition, rules: OfflineSplitOptions, given: object) -> str:
+    """Returns a digest of the inputs of a part: names, sizes and times of its files, the rules, and what is given."""
     files = []
     for folder in filter(None, (source.database, source.logs)):
         for path in sorted(Path(folder).rglob("*")):
             if path.name != "LOCK" and path.is_file():
                 status = path.stat()
                 files.append((str(path), status.st_size, status.st_mtime_ns))
-    rules = replace(request.rules, now_s=0)  # the time differs between attempts
-    told = [VERSION, files, repr(rules), repr(request.counts), request.app_id, request.data_version]
-    return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+    return digest([VERSION, files, repr(replace(rules, now_s=0)), given])  # the time differs between attempts
 
 
-def _opener(request: OfflineSplitRequest) -> Callable[[OldPartition], AbstractContextManager[OpenDb]]:
-    def opened(source: OldPartition) -> AbstractContextManager[OpenDb]:
-        if request.rows is not None:
-            return opened_rows(source.database, source.partition, request.data_version)
-        if request.backup is not None:
-            check_backup_files(source.database)
-        return opened_db(source.database)
-
-    return opened
+def partition_tools(app_id: int, opener: OpenSource, files: PartitionFiles) -> PartitionTools:
+    """Returns the tools of a task that reads partitions of a table and writes these files."""
+    return PartitionTools(
+        opener,
+        lambda source: ReplicaLogs(str(source.logs), Gpid(app_id, source.partition), source.valid_offset),
+        files,
+    )
 
 
-def _worker(
-    request: OfflineSplitRequest, sources: Sequence[OldPartition], prints: Mapping[int, str], output: SplitOutput
-) -> Callable[[range], list[PartitionResult] | WalsafeError]:
-    """Returns the executor's function for one group; it returns WalsafeErrors instead of raising them."""
+def finished_parts(
+    context: JobContext,
+    output: SplitOutput,
+    groups: Sequence[range],
+    prints: Mapping[int, str],
+    rules: OfflineSplitOptions,
+    work: Callable[[range, PartitionFiles], list[PartitionResult]],
+) -> tuple[list[PartitionResult], bool]:
+    """Does every group that no earlier run has finished, one Spark task each.
 
-    def work(group: range) -> list[PartitionResult] | WalsafeError:
-        rules = request.rules
+    Args:
+        context: the job.
+        output: the place of the result.
+        groups: the old partitions of each task.
+        prints: the digest of the inputs of every old partition.
+        rules: the options.
+        work: the executor's function; it reads a group and writes its files.
+
+    Returns:
+        The results of all partitions, and whether an earlier run has published them.
+
+    Raises:
+        UsageError, RefusedError, UnavailableError: the error of the first group that fails.
+    """
+    published = output.begin()
+    if published is not None:
+        return published, True
+
+    def attempt(group: range) -> list[PartitionResult] | WalsafeError:
         kept = output.kept(group, prints)
         if kept is not None:
             return kept
         try:
-            tools = PartitionTools(
-                _opener(request),
-                lambda source: ReplicaLogs(
-                    str(source.logs), Gpid(request.app_id, source.partition), source.valid_offset
-                ),
-                PartitionFiles(output.part(group), group[0], rules.file_bytes, parquet=rules.parquet),
-            )
-            done = split_partitions(group, sources, request.counts, rules, tools)
+            done = work(group, PartitionFiles(output.part(group), group[0], rules.file_bytes, parquet=rules.parquet))
             output.keep(done, prints)
         except WalsafeError as error:
             return error
@@ -140,4 +155,25 @@ def _worker(
             return UnavailableError(f"{error.filename or output.staging}: {said}; start again, and it goes on")
         return done
 
-    return work
+    answers = context.spark.sparkContext.parallelize(groups, len(groups)).map(attempt).collect()
+    failed = [answer for answer in answers if isinstance(answer, WalsafeError)]
+    if failed:
+        raise failed[0]
+    return [part for answer in answers if isinstance(answer, list) for part in answer], False
+
+
+def database_opener(*, of_backup: bool) -> OpenSource:
+    """Returns the function that opens the database of a partition; it checks the files of a cold backup first."""
+
+    def opened(source: OldPartition) -> AbstractContextManager[OpenDb]:
+        if of_backup:
+            check_backup_files(source.database)
+        return opened_db(source.database)
+
+    return opened
+
+
+def _opener(request: OfflineSplitRequest) -> OpenSource:
+    if request.rows is None:
+        return database_opener(of_backup=request.backup is not None)
+    return lambda source: opened_rows(source.database, source.partition, request.data_version)

@@ -12,11 +12,13 @@ from pipelines.pegasus.domain.private_log.names import parse_log_name, parse_rep
 from pipelines.pegasus.domain.private_log.reader import PrivateLogReader
 from pipelines.pegasus.domain.private_log.requests import decode_request
 from pipelines.pegasus.domain.state.app_info import parse_app_info, parse_app_metadata
+from pipelines.pegasus.domain.state.capture import parse_capture
 from pipelines.pegasus.domain.state.reading import parse_state
 from pipelines.pegasus.domain.values import decode_value
 from pipelines.pegasus.transforms.log_checksum import crc32c
 from tests.fuzz.parser import Parser, of_text
 from tests.labs.pegasus import private_logs as made
+from tests.labs.pegasus.captures import FILES
 from tests.labs.pegasus.private_logs import Entry, LogWriter
 from tests.labs.pegasus.replicas import app_info, stored
 from tests.labs.pegasus.states import SHELL, state
@@ -62,9 +64,15 @@ def _names(name: str) -> object:
     return parse_log_name(name) if name.startswith("l") else parse_replica_name(name)
 
 
+def _captured(name: str, raw: bytes) -> object:
+    return parse_capture({**{one: text.encode() for one, text in FILES.items()}, name: raw}, "c")
+
+
 _SHELL = json.dumps({**state(0, 4, 0), "apps": [{"shell": SHELL, "envs": {}}]}).encode()
 SPLIT_PARSERS: dict[str, Parser] = {
     "pegasus_state": Parser(lambda raw: parse_state(raw, "s.json"), (_sample("split-state.md"), _SHELL), is_json=True),
+    "pegasus_capture": Parser(lambda raw: _captured("app.2.json", raw), (FILES["app.2.json"].encode(),), is_json=True),
+    "pegasus_split_query": Parser(lambda raw: _captured("split.2.txt", raw), (FILES["split.2.txt"].encode(),)),
     "pegasus_facts": Parser(lambda raw: parse_facts(raw, "f.json"), (_sample("split-audit-log.md"),), is_json=True),
     "pegasus_request": Parser(lambda raw: parse_request(raw, 1, "j.jsonl"), (_sample("split-route.md"),), is_json=True),
     "pegasus_key": Parser(decode_key, (KEY, encode_key(b"", b"s"))),

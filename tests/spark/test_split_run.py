@@ -207,6 +207,8 @@ def test_a_cold_backup(spark: SparkSession, tmp_path: Path) -> None:
     code, result = table.run(*options)
     assert (code, result["logged"]) == (0, 0)
     assert set(reopened(table, 16).values()) == {stored(b"old"), stored(b"new"), stored(b"gone", EXPIRED)}
+    code, exported = table.export(*options)
+    assert (code, exported["rows"]) == (0, result["read"]), "every row of the backup, and no log"
     code, result = table.run(*options, "--committed-decree", "1=99", out="other")
     assert (code, "there is no log up to 99" in result["error"]["message"]) == (3, True)
 

@@ -41,7 +41,7 @@ def preflight(state: ClusterState, table: PegasusTable, to_count: int | None) ->
     yield from _counts(table, to_count)
     yield from _under_way(table)
     yield from _env(table)
-    yield from _health(table)
+    yield from _health(table, state.unalive_nodes)
     yield from _use(table)
     yield from _disks(state, table)
 
@@ -112,11 +112,18 @@ def _env(table: PegasusTable) -> Iterator[FindingRow]:
             "see rows twice, and no compaction removes the stale rows.",
             f"set_app_envs {VALIDATE_ENV} true, then a manual compaction, then split-stale.",
         )  # fmt: skip
+    elif table.init_partition_count is None and table.envs.get(VALIDATE_ENV) != "true":
+        yield _found(
+            "C9", WARNING, table,
+            f"{VALIDATE_ENV} is {table.envs.get(VALIDATE_ENV, 'not set')}, and it is not known whether the table has "
+            "been split before.",
+            "If it has been split, set the env to true first; a state file with 'app_info' shows it.", unknown=True,
+        )  # fmt: skip
 
 
-def _health(table: PegasusTable) -> Iterator[FindingRow]:
-    thin = [one.index for one in table.partitions if one.there and len(one.members) < table.max_replica_count]
-    headless = [one.index for one in table.partitions if one.there and one.primary is None]
+def _health(table: PegasusTable, unalive: frozenset[str]) -> Iterator[FindingRow]:
+    thin = [one.index for one in table.partitions if one.there and len(one.members - unalive) < table.max_replica_count]
+    headless = [one.index for one in table.partitions if one.there and one.primary in {None, *unalive}]
     if thin or headless:
         yield _found(
             "C11", ERROR, table,
@@ -134,6 +141,12 @@ def _health(table: PegasusTable) -> Iterator[FindingRow]:
 def _use(table: PegasusTable) -> Iterator[FindingRow]:
     if table.status != AVAILABLE:
         yield _found("C12", ERROR, table, f"it is {table.status}.", "Only an available table can be split.")
+    if table.bulk_loading is None or table.duplicating is None:
+        yield _found(
+            "C12", WARNING, table, "it is not known whether it is being bulk-loaded or duplicated.",
+            "Ask Pegasus's shell (query_bulk_load_status, query_dup), or give a state file with 'app_info'.",
+            part="/unknown", unknown=True,
+        )  # fmt: skip
     if table.bulk_loading:
         yield _found(
             "C12", ERROR, table, "a bulk load is under way.", "Wait for its end, or cancel it.", part="/bulk-load"

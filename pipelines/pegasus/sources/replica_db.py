@@ -129,7 +129,7 @@ def rocksdict_module() -> Any:  # noqa: ANN401 - a library without types
     try:
         return importlib.import_module("rocksdict")
     except ImportError:
-        raise UsageError("split-run needs rocksdict: pip install 'walsafe[split]'") from None
+        raise UsageError("the job needs rocksdict: pip install 'walsafe[split]'") from None
 
 
 def _linked(directory: Path, clone: Path) -> None:

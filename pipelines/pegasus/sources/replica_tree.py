@@ -127,8 +127,8 @@ def _agreed(path: Path, parse: Callable[[bytes], AppInfo], app_id: int, count: i
         return f"{path}: {error}"
     if (said.app_id, said.partition_count) != (app_id, count):
         raise UsageError(
-            f"{path}: table {said.app_id} ({said.app_name}) has {said.partition_count} partitions, but --app-id "
-            f"{app_id} --from {count} was given. Give the table's own numbers and the data of all its partitions"
+            f"{path}: table {said.app_id} ({said.app_name}) has {said.partition_count} partitions, but table "
+            f"{app_id} with {count} partitions was given. Give the table's own numbers and the data of all partitions"
         )
     return None
 

@@ -137,13 +137,17 @@ def split_partitions(
     return [replace(results[0], files=tools.sink.close()), *results[1:]]
 
 
-class _OpenPartition:
-    """The data of an old partition and the tail of its log."""
+class OpenPartition:
+    """The data of an old partition and the tail of its log.
+
+    Attributes:
+        read: the number of rows that `batches` has read from the database.
+    """
 
     def __init__(
         self, source: OldPartition, database: OpenDb, rules: OfflineSplitOptions, tools: PartitionTools
     ) -> None:
-        self.database = database
+        self.database, self.read = database, 0
         self.logs: Sequence[LogFile] = ()
         self.tail = LogTail(database.flushed)
         committed = rules.committed.get(source.partition)
@@ -159,10 +163,23 @@ class _OpenPartition:
                 f"{source.database}: the data end at decree {database.flushed}, but there is no log up to {committed}",
             )
 
+    def batches(self) -> Iterator[list[Row]]:
+        """Yields the rows of the database as the log leaves them, in key order."""
+        below = self._counted()
+        if self.tail.rows:
+            live = merged_rows(chain.from_iterable(below), self.tail.rows)
+            below = iter(lambda: list(islice(live, BATCH)), [])
+        yield from below
+
     def get(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """Returns the value of each key; None = no such row."""
         rows = self.tail.rows
         return [rows.get(key, value) for key, value in zip(keys, self.database.get(keys), strict=True)]
+
+    def _counted(self) -> Iterator[list[Row]]:
+        for batch in self.database.batches(BATCH):
+            self.read += len(batch)
+            yield batch
 
 
 class _Opened:
@@ -172,13 +189,13 @@ class _Opened:
         self, sources: Sequence[OldPartition], rules: OfflineSplitOptions, tools: PartitionTools, stack: ExitStack
     ) -> None:
         self._sources, self._rules, self._tools, self._stack = sources, rules, tools, stack
-        self._open: dict[int, _OpenPartition] = {}
+        self._open: dict[int, OpenPartition] = {}
 
-    def __getitem__(self, index: int) -> _OpenPartition:
+    def __getitem__(self, index: int) -> OpenPartition:
         if index not in self._open:
             source = self._sources[index]
             database = self._stack.enter_context(self._tools.open_db(source))
-            self._open[index] = _OpenPartition(source, database, self._rules, self._tools)
+            self._open[index] = OpenPartition(source, database, self._rules, self._tools)
         return self._open[index]
 
 
@@ -189,33 +206,23 @@ class _Reader:
         self._opened, self._index, self._counts, self._rules = opened, index, counts, rules
         self._mine = opened[index]
         self._placement = Placement(counts.old, rules.created_with or counts.lowest, self._mine.database.data_version)
-        self._read = self._owned = self._expired = self._stale = self._malformed = self._empty = 0
+        self._owned = self._expired = self._stale = self._malformed = self._empty = 0
         self._owners = set[int]()
         self._problems: dict[CopyProblem, UnprovenCopies] = {}
 
     def batches(self) -> Iterator[Batch]:
         """Yields the rows of the output in key order, with values of version 1."""
-        below = self._counted()
-        tail = self._mine.tail.rows
-        if tail:
-            live = merged_rows(chain.from_iterable(below), tail)
-            below = iter(lambda: list(islice(live, BATCH)), [])
-        for rows in below:
+        for rows in self._mine.batches():
             yield self._kept(rows)
 
     def result(self) -> PartitionResult:
         """Returns the result without the files, after the last batch."""
         tail = self._mine.tail
         return PartitionResult(
-            self._index, (), self._read, tail.writes, self._mine.database.flushed, tail.last, self._owned,
+            self._index, (), self._mine.read, tail.writes, self._mine.database.flushed, tail.last, self._owned,
             self._expired, self._stale, self._malformed, self._empty, tail.left_out, tuple(self._mine.logs),
             tuple(self._problems.values()), tuple(sorted(self._owners)),
         )  # fmt: skip
-
-    def _counted(self) -> Iterator[list[Row]]:
-        for batch in self._mine.database.batches(BATCH):
-            self._read += len(batch)
-            yield batch
 
     def _kept(self, batch: list[Row]) -> Batch:
         found = _hashed(batch)

@@ -85,6 +85,15 @@ class Table:
         code = main([*arguments, *options], context=JobContext("split-run", clock=Clock(), spark=self.spark))
         return code, json.loads((self.root / "result.json").read_text())
 
+    def export(self, *options: str) -> tuple[int, dict[str, Any]]:
+        arguments = ["split-export", "--app-id", str(APP), "--app", "temp", "--cluster", "onebox"]
+        arguments += ["--partitions", str(self.old), "--out", f"{self.root}/export"]
+        arguments += ["--result", f"{self.root}/result.json"]
+        if "--backup" not in options:
+            arguments += ["--replicas", str(self.root / "n1")]
+        code = main([*arguments, *options], context=JobContext("split-export", clock=Clock(), spark=self.spark))
+        return code, json.loads((self.root / "result.json").read_text())
+
     def output(self, out: str = "out") -> Path:
         return self.root / out / "onebox" / "temp"
 

@@ -251,11 +251,13 @@ def test_what_is_in_the_way(change: Callable[[States], object], expected: dict[s
 
 def test_the_shells_output_is_a_state_too() -> None:
     document = {**ready(), "apps": [{"shell": SHELL}]}
-    assert verdicts(document) == {"C9": ["UNKNOWN"]}
+    assert verdicts(document) == {"C9": ["UNKNOWN"], "C12": ["UNKNOWN"]}
     parsed = parse_state(json.dumps(document), "state.json")
     assert parsed.tables[0].by_index[3].members == set(NODES)
     document["apps"] = [{"shell": SHELL, "envs": {}}]
-    assert verdicts(document, 16) == {"C2": ["BLOCKER"]}
+    assert verdicts(document, 16) == {"C2": ["BLOCKER"], "C9": ["UNKNOWN"], "C12": ["UNKNOWN"]}
+    document["apps"] = [{"shell": SHELL, "envs": {ENV: "true"}}]
+    assert verdicts(document) == {"C12": ["UNKNOWN"]}
 
 
 @pytest.mark.parametrize(("count", "share"), [(3, 0.67), (6, 0.67), (10, 0.80), (100, 0.96), (4, 0), (64, 0)])

@@ -21,16 +21,8 @@ _COMPARE = "Compare --from and --created-with with `app <name> -d`, and look at 
 def doubts_of(
     app: str, sources: Sequence[OldPartition], parts: Sequence[PartitionResult], *, of_replicas: bool
 ) -> Iterator[FindingRow]:
-    """Yields the findings of a split.
-
-    Args:
-        app: the name of the table.
-        sources: the old partitions of the table.
-        parts: the results of these partitions.
-        of_replicas: whether the sources are directories of replica servers, which have logs.
-    """
-    yield from check_files(log for part in parts for log in part.logs)
-    yield from _unproven_logs(app, parts)
+    """Yields the findings of a split; for the arguments see `input_doubts`."""
+    yield from input_doubts(app, sources, parts, of_replicas=of_replicas)
     yield from _unproven_copies(app, parts)
     yield from _wrong_count(app, parts)
     malformed = sum(part.malformed for part in parts)
@@ -41,6 +33,21 @@ def doubts_of(
             "not in the output.",
             "Look at them before the old data are removed.", rows=malformed,
         )  # fmt: skip
+
+
+def input_doubts(
+    app: str, sources: Sequence[OldPartition], parts: Sequence[PartitionResult], *, of_replicas: bool
+) -> Iterator[FindingRow]:
+    """Yields the findings about logs and files, which a split and an export share.
+
+    Args:
+        app: the name of the table.
+        sources: the old partitions of the table.
+        parts: the results of these partitions.
+        of_replicas: whether the sources are directories of replica servers, which have logs.
+    """
+    yield from check_files(log for part in parts for log in part.logs)
+    yield from _unproven_logs(app, parts)
     bare = [source for source in sources if of_replicas and source.logs is None]
     if bare:
         yield rule_violation(
@@ -53,9 +60,9 @@ def doubts_of(
     if unread:
         yield rule_violation(
             "R1", WARNING, app,
-            f"Table {app}: {human_count(len(unread), 'file')} could not be read, so --from was not compared with the "
-            f"count in it: {unread[0].unread}.",
-            "Compare --from with `app <name> -d`.", files=len(unread),
+            f"Table {app}: {human_count(len(unread), 'file')} could not be read, so the given number of "
+            f"partitions was not compared with it: {unread[0].unread}.",
+            "Compare the number with `app <name> -d`.", files=len(unread),
         )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ VALIDATE_ENV = "replica.split.validate_partition_hash"
 SERVING = frozenset({"PS_PRIMARY", "PS_SECONDARY"})
 SPLITTING_REPLICA = "PS_PARTITION_SPLIT"
 AVAILABLE = "AS_AVAILABLE"
+SPLIT_STATES = ("SPLITTING", "PAUSING", "PAUSED", "CANCELING")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,8 @@ class PegasusTable:
         status: the AS_… status, without `app_status::`.
         init_partition_count: the partition count at creation; None = unknown.
         envs: the app envs; None = unknown, as in the shell's output.
+        duplicating: whether the table is duplicated; None = unknown, as in the shell's output.
+        bulk_loading: whether a bulk load is under way; None = unknown, as in the shell's output.
         split_states: meta's in-memory state by parent partition: SPLITTING, PAUSING, PAUSED, CANCELING; None = unknown.
         learning: the partitions with a learner.
         partitions: one for each of [0, partition_count), and any others that exist beyond these.
@@ -78,8 +81,8 @@ class PegasusTable:
     init_partition_count: int | None = None
     max_replica_count: int = 3
     envs: Mapping[str, str] | None = None
-    duplicating: bool = False
-    bulk_loading: bool = False
+    duplicating: bool | None = False
+    bulk_loading: bool | None = False
     partitions: tuple[PartitionState, ...] = ()
     split_states: Mapping[int, str] | None = None
     learning: frozenset[int] | None = None
@@ -121,13 +124,14 @@ class Disk:
 
 @dataclass(frozen=True, slots=True)
 class ClusterState:
-    """The state of a cluster that one state file contains.
+    """The state of a cluster that one state file or one capture contains.
 
     Attributes:
-        where: the file from which the state was read, for messages.
+        where: the file or directory from which the state was read, for messages.
         observed_at: ms since the epoch.
         leader: the address of the meta leader; None = unknown.
         disks: the data disks; None = unknown.
+        unalive_nodes: the replica servers that meta does not reach.
     """
 
     where: str
@@ -136,6 +140,7 @@ class ClusterState:
     tables: tuple[PegasusTable, ...]
     leader: str | None = None
     disks: tuple[Disk, ...] | None = None
+    unalive_nodes: frozenset[str] = frozenset()
 
     def table(self, app_id: int) -> PegasusTable | None:
         """Returns the table with this id; None = there is no such table."""

@@ -25,10 +25,16 @@ from pipelines.common.forms import (
     parsed,
     read_value,
 )
-from pipelines.pegasus.domain.state.model import ClusterState, Disk, PartitionState, PegasusTable, ReplicaState
+from pipelines.pegasus.domain.state.model import (
+    SPLIT_STATES,
+    ClusterState,
+    Disk,
+    PartitionState,
+    PegasusTable,
+    ReplicaState,
+)
 from pipelines.pegasus.domain.state.shell import ForeignForm, ShellForm, shell_table
 
-SPLIT_STATES = ("SPLITTING", "PAUSING", "PAUSED", "CANCELING")
 _NOBODY = {"", "invalid address", "invalid host_port", "invalid_host_port"}
 
 

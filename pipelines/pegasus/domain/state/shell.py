@@ -17,7 +17,8 @@ def _number(text: str) -> int:
         raise ValueError(f"must be a number in a string, found {text[:120]!r}") from None
 
 
-_Number = Annotated[int, parsed(_number)]
+ShellNumber = Annotated[int, parsed(_number)]
+"""A number as the shell prints it: in a string."""
 
 
 class ForeignForm(Form):
@@ -27,15 +28,15 @@ class ForeignForm(Form):
 
 
 class _General(ForeignForm):
-    app_id: _Number
+    app_id: ShellNumber
     app_name: Text
-    partition_count: _Number
-    max_replica_count: _Number
+    partition_count: ShellNumber
+    max_replica_count: ShellNumber
 
 
 class _Row(ForeignForm):
-    pidx: _Number
-    ballot: _Number
+    pidx: ShellNumber
+    ballot: ShellNumber
     primary: str
     secondaries: str
 
@@ -48,7 +49,7 @@ class ShellForm(ForeignForm):
 
 
 def shell_table(form: ShellForm, envs: dict[str, str] | None) -> PegasusTable:
-    """Returns the table. The shell prints neither envs nor the partition count at creation.
+    """Returns the table. The shell prints neither envs nor the partition count at creation nor what uses the table.
 
     Args:
         form: the shell's output.
@@ -69,6 +70,8 @@ def shell_table(form: ShellForm, envs: dict[str, str] | None) -> PegasusTable:
         partition_count=general.partition_count,
         max_replica_count=general.max_replica_count,
         envs=envs,
+        duplicating=None,
+        bulk_loading=None,
         partitions=tuple(
             found.get(index) or PartitionState(index) for index in sorted({*range(general.partition_count), *found})
         ),

@@ -1,0 +1,84 @@
+"""The job split-export: writes the rows of a Pegasus table as Parquet, as they lie in its partitions."""
+
+from argparse import ArgumentParser, Namespace
+
+from jobs.cli.context import JobContext
+from jobs.split.options import acknowledged_findings, add_run_options
+from pipelines.common.errors import UsageError
+from pipelines.common.job_result import JobResult
+
+HELP = "the rows of a Pegasus table as Parquet, as they lie in its partitions: what the other split jobs read"
+NEEDS_SPARK = True
+DESCRIPTION = """\
+Reads the data of every partition of a table, from stopped replicas or a cold backup, and writes each row as Parquet
+with the columns partition_index, key, value (docs/split-rows.md): the partition in which it lies, and the bytes that
+RocksDB has. Copies that a split left, expired rows, records of empty writes and malformed keys stay in; split-verify,
+split-stale and split-plan tell them apart. Deleted and overwritten rows are not there, and the private log is applied
+as far as it is prepared, as split-run does.
+
+Use it before and after a split, or of two clusters, to compare the tables with split-verify; before a compaction, to
+rehearse it with split-stale; to see with split-plan what a split would yield; or to split the rows with split-run
+--rows on a cluster that cannot reach the replicas.
+
+If the output might lack rows, the job writes none and ends with exit code 3. If you know better, acknowledge the keys
+of its error findings in the configuration (findings.acknowledged) and start it again.
+
+Inputs are opened through links and never altered. Parts are staged and appear by one rename: start a run that was
+stopped again, and it goes on. The directories are local or mounted, and every executor must reach them; HDFS itself is
+not read. Needs the extra 'split' (rocksdict).
+
+examples:
+  ./spark-submit.sh split-export --replicas /data/pegasus --app-id 2 --app temp --cluster onebox --partitions 4 \\
+      --out /export
+  ./spark-submit.sh split-export --backup /backup/daily/1700000000000 --app-id 2 --app temp --cluster onebox \\
+      --partitions 4 --out /export
+"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declares the options of the job."""
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--replicas", metavar="DIR", help="below it <app>.<partition>.pegasus, each partition once")
+    source.add_argument("--backup", metavar="DIR", help="cold backup: <root>/<policy>/<backup id>")
+    parser.add_argument("--app-id", type=int, required=True, metavar="ID", help="id of the table")
+    parser.add_argument("--app", required=True, metavar="NAME", help="name of the table")
+    parser.add_argument("--cluster", required=True, metavar="NAME", help="name of the cluster")
+    parser.add_argument("--partitions", type=int, required=True, metavar="N", help="its partitions")
+    parser.add_argument("--out", required=True, metavar="DIR", help="the output is <DIR>/<cluster>/<app>")
+    parser.add_argument(
+        "--committed-decree", action="append", default=[], metavar="PARTITION=N",
+        help="apply the logs of this partition up to this decree; repeat it; default: all that is prepared",
+    )  # fmt: skip
+    parser.add_argument("--cluster-id", type=int, default=1, metavar="N", help="for time tags of rows from logs (1)")
+    parser.add_argument("--file-size", type=int, default=64, metavar="MiB", help="about the size of a file (64)")
+    add_run_options(parser)
+
+
+def run(args: Namespace, context: JobContext) -> JobResult:
+    """Validates the arguments, wires the ports and runs the use case."""
+    from jobs.split.export_wiring import ExportRequest, export_table
+    from jobs.split.row_options import committed_decrees
+    from jobs.split.wiring import split_lake
+    from pipelines.common.names import NAME
+    from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions
+    from pipelines.pegasus.use_cases.export_rows import tell_export
+    from pipelines.pegasus.use_cases.frame import split_run
+
+    if not NAME.fullmatch(args.app) or args.file_size < 1 or not 0 <= args.cluster_id < 128:
+        raise UsageError("--app is a plain name, --file-size at least 1, --cluster-id 0 to 127")
+    if args.partitions < 1:
+        raise UsageError("--partitions must be at least 1")
+    now = context.clock.now_ms()
+    rules = OfflineSplitOptions(
+        now_s=now // 1000,
+        committed=committed_decrees(args.committed_decree, args.partitions),
+        cluster_id=args.cluster_id,
+        file_bytes=args.file_size << 20,
+        parquet=True,
+    )
+    request = ExportRequest(
+        args.replicas, args.backup, args.app_id, args.app, args.cluster, args.partitions, rules, args.out
+    )
+    known = acknowledged_findings(args, context)
+    identity = split_run(context.job, args.cluster, now, [args.app_id, args.app, args.partitions], args.run_id, known)
+    return tell_export(identity, export_table(context, request, identity), split_lake(context, args.lake))

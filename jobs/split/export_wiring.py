@@ -1,0 +1,73 @@
+"""Wires split-export: RocksDB through rocksdict, one Spark task for each partition."""
+
+from dataclasses import dataclass
+
+from jobs.cli.context import JobContext
+from jobs.split.run_wiring import database_opener, digest, fingerprint, finished_parts, partition_tools
+from pipelines.common.errors import UsageError
+from pipelines.lake.findings import dated
+from pipelines.lake.job_run import JobRun
+from pipelines.pegasus.domain.offline.doubts import input_doubts
+from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions, PartitionResult
+from pipelines.pegasus.domain.report import is_proven
+from pipelines.pegasus.sinks.part_files import PartitionFiles
+from pipelines.pegasus.sinks.split_output import SplitOutput
+from pipelines.pegasus.sources.replica_tree import backup_of, find_old_partitions
+from pipelines.pegasus.use_cases.export_rows import ExportResult, export_partition
+
+
+@dataclass(frozen=True, slots=True)
+class ExportRequest:
+    """The input of one export: either replicas or backup is set.
+
+    Attributes:
+        app_id: the id of the table.
+        app: the name of the table.
+        count: the number of its partitions.
+    """
+
+    replicas: str | None
+    backup: str | None
+    app_id: int
+    app: str
+    cluster: str
+    count: int
+    rules: OfflineSplitOptions
+    out: str
+
+
+def export_table(context: JobContext, request: ExportRequest, run: JobRun) -> ExportResult:
+    """Exports every partition that no earlier run has finished, and publishes the result if it has all rows.
+
+    Raises:
+        UsageError, RefusedError, UnavailableError: the error of the first partition that cannot be exported.
+    """
+    if request.replicas is not None:
+        sources = find_old_partitions(request.replicas, request.app_id, request.count)
+    else:
+        sources = backup_of(str(request.backup), request.app_id, request.count)
+    prints = {source.partition: fingerprint(source, request.rules, ["export", request.app_id]) for source in sources}
+    output = SplitOutput(request.out, request.cluster, request.app, digest([*prints.values()]))
+    opener = database_opener(of_backup=request.backup is not None)
+
+    def export(group: range, files: PartitionFiles) -> list[PartitionResult]:
+        tools = partition_tools(request.app_id, opener, files)
+        return [export_partition(sources[index], request.rules, tools) for index in group]
+
+    groups = [range(index, index + 1) for index in range(request.count)]
+    parts, published = finished_parts(context, output, groups, prints, request.rules, export)
+    version = _data_version(request, parts)
+    doubts = tuple(input_doubts(request.app, sources, parts, of_replicas=request.replicas is not None))
+    if not published and not is_proven(dated(doubts, run.at_ms, {}, run.acknowledged)):
+        output.publish(request.app_id, request.app, request.count, parts, parquet=True)
+        published = True
+    return ExportResult(request.app, str(output.final) if published else None, version, parts, doubts)
+
+
+def _data_version(request: ExportRequest, parts: list[PartitionResult]) -> int:
+    """Returns the data version that all partitions have; the readers of rows take a single one."""
+    found = {part.data_version: part.partition for part in parts}
+    if len(found) > 1:
+        said = " and ".join(f"{version} (partition {index})" for version, index in found.items())
+        raise UsageError(f"table {request.app}: the partitions have values of data version {said}; rows have only one")
+    return parts[0].data_version or 0

@@ -1,0 +1,75 @@
+"""split-export: writes the rows of every partition as they lie."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pipelines.common.human import human_bytes, human_count
+from pipelines.common.job_result import JobResult
+from pipelines.lake.job_run import JobLake, JobRun
+from pipelines.lake.run_summary import FindingRow
+from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions, OldPartition, PartitionResult
+from pipelines.pegasus.use_cases.frame import deliver
+from pipelines.pegasus.use_cases.offline_partition import OpenPartition, PartitionTools
+from schemas.split_manifest import SPLIT_MANIFEST
+
+
+@dataclass(frozen=True, slots=True)
+class ExportResult:
+    """The result of an export.
+
+    Attributes:
+        app: the name of the table.
+        location: the directory of the output; None = there is none, because it might lack rows.
+        data_version: the `pegasus_data_version` of the values.
+        doubts: the findings about the export.
+    """
+
+    app: str
+    location: str | None
+    data_version: int
+    parts: Sequence[PartitionResult]
+    doubts: Sequence[FindingRow] = ()
+
+
+def export_partition(source: OldPartition, rules: OfflineSplitOptions, tools: PartitionTools) -> PartitionResult:
+    """Writes every row of one partition: also copies of other partitions, expired, malformed and empty ones.
+
+    Raises:
+        UsageError, UnavailableError: the data cannot be opened.
+        RefusedError: the log lacks a committed decree, is broken, or cannot be replayed.
+    """
+    with tools.open_db(source) as database:
+        opened = OpenPartition(source, database, rules, tools)
+        for rows in opened.batches():
+            tools.sink.put(source.partition, rows)
+        tail = opened.tail
+        return PartitionResult(
+            source.partition, tools.sink.close(), opened.read, tail.writes, database.flushed, tail.last,
+            left_out=tail.left_out, logs=tuple(opened.logs), data_version=database.data_version,
+        )  # fmt: skip
+
+
+def tell_export(run: JobRun, export: ExportResult, lake: JobLake) -> JobResult:
+    """Writes the manifest table and returns the result; see `deliver` for the exit code."""
+    files = [file for part in export.parts for file in part.files] if export.location else []
+    rows, size = sum(file.rows for file in files), sum(file.bytes for file in files)
+    read, logged = sum(part.read for part in export.parts), sum(part.logged for part in export.parts)
+    result = {
+        "app": export.app,
+        "location": export.location,
+        "partitions": len(export.parts),
+        "data_version": export.data_version,
+        "files": len(files),
+        "bytes": size,
+        "rows": rows,
+        "read": read,
+        "logged": logged,
+        "resumed": sum(part.resumed for part in export.parts),
+    }
+    lines = [
+        f"table {export.app}: {human_count(len(export.parts), 'partition')} in {export.location or 'no output'}",
+        f"  {rows:,} rows in {human_count(len(files), 'file')}, {human_bytes(size)}",
+        f"  data version {export.data_version} (--data-version of the jobs that read these rows)",
+        f"  read {read:,}, {logged:,} writes of private logs",
+    ]
+    return deliver(run, lake, [(SPLIT_MANIFEST, files)], export.doubts, result, lines)

@@ -1,0 +1,98 @@
+"""split-export: every row as it lies, and the other split jobs read it."""
+
+import json
+import re
+from pathlib import Path
+
+import pyarrow.dataset as ds
+import pytest
+from pyspark.sql import SparkSession
+
+from jobs.cli.context import JobContext
+from jobs.cli.entry import main
+from tests.labs.pegasus import private_logs as made
+from tests.labs.pegasus.private_logs import Entry
+from tests.labs.pegasus.replicas import FLUSHED, keys, stored, write_db, write_log
+from tests.labs.pegasus.split_tables import APP, OLD, Clock, Table
+from tests.labs.places import DOCS
+
+Rows = dict[tuple[int, bytes], bytes]
+
+
+def as_they_lie(table: Table) -> Rows:
+    """Returns what the lab put into each partition: its live rows, and what no reader counts as a row of its own."""
+    found: Rows = {}
+    for partition in range(OLD):
+        mine = [*keys(partition, OLD, 60), *keys(partition, OLD, 3, "logged")]
+        found |= {(partition, key): table.live[key] for key in mine if key in table.live}
+        copies = keys((partition + OLD // 2) % OLD, OLD, 60)[45:48]
+        found |= {(partition, key): stored(b"old") for key in copies}
+        found |= {(partition, b""): b"\0" * 12, (partition, b"\0"): stored(b"no key")}
+    return found
+
+
+def rows_in(folder: Path) -> Rows:
+    rows = ds.dataset(sorted(folder.rglob("*.parquet"))).to_table().to_pylist()
+    found = {(row["partition_index"], row["key"]): row["value"] for row in rows}
+    assert len(found) == len(rows)
+    return found
+
+
+def test_every_row_as_it_lies_and_read_by_the_others(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = Table(spark, tmp_path)
+    before = table.inputs()
+    code, result = table.export("--lake", f"file:{tmp_path}/lake")
+    text = capsys.readouterr().out.replace(str(tmp_path), "")
+    assert (code, result["findings"], result["data_version"]) == (0, [], 1)
+    exported = table.output("export")
+    assert rows_in(exported) == as_they_lie(table)
+    assert result["rows"] == len(as_they_lie(table))
+    assert table.inputs() == before, "nothing of the inputs was altered or added"
+    page = (DOCS / "split-rows.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"^```text\n(table temp.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    size = re.compile(r"[\d.]+ KiB")
+    assert size.sub("N KiB", text) == size.sub("N KiB", example)
+    manifest = spark.read.format("delta").load(f"{tmp_path}/lake/split_manifest")
+    assert manifest.groupBy().sum("rows").collect()[0][0] == result["rows"]
+    assert table.export()[1]["resumed"] == OLD, "it is there already"
+
+    assert table.run("--format", "parquet", new=8)[0] == 0
+    verify = ["split-verify", "--table", "temp", "--before", f"file:{exported}", "--before-partitions", str(OLD)]
+    verify += ["--before-created-with", "2", "--after", f"file:{table.output()}", "--after-partitions", "8"]
+    verify += ["--result", f"{tmp_path}/verify.json"]
+    assert main(verify, context=JobContext("split-verify", clock=Clock(), spark=spark)) == 0
+    told = json.loads((tmp_path / "verify.json").read_text())
+    assert {(one["code"], one["severity"]) for one in told["findings"]} == {("SPLIT_D6", "warning")}, "malformed keys"
+    table.live = {key: value for key, value in table.live.items() if key not in table.expired}
+    again, split = table.run("--rows", str(exported), "--format", "parquet", "--drop-expired", new=8, out="again")
+    assert (again, split["stale"], split["empty"], split["malformed"]) == (0, 12, 4, 4)
+    assert {key: value for (_, key), value in rows_in(table.output("again")).items()} == table.live
+
+
+def test_a_log_that_might_lack_rows_refuses_the_export(spark: SparkSession, tmp_path: Path) -> None:
+    table = Table(spark, tmp_path)
+    log = table.reps / f"{APP}.1.pegasus" / "plog"
+    (log / "log.1.0").unlink()
+    log.rmdir()
+    put = (made.put(keys(1, OLD, 1)[0], b"v"),)
+    write_log(log, APP, 1, [Entry(FLUSHED + 1, put), Entry(FLUSHED + 3, committed=FLUSHED)])
+    code, result = table.export()
+    assert code == 3
+    assert [(one["code"], one["severity"]) for one in result["findings"]] == [("SPLIT_L2", "error")]
+    assert result["location"] is None
+    assert not table.output("export").exists()
+    code, result = table.export("--committed-decree", "4=1")
+    assert (code, "partitions, numbered from 0" in result["error"]["message"]) == (2, True)
+
+
+def test_values_of_two_versions_are_refused(spark: SparkSession, tmp_path: Path) -> None:
+    table = Table(spark, tmp_path)
+    replica = table.reps / f"{APP}.3.pegasus"
+    for path in sorted(replica.rglob("*"), reverse=True):
+        path.rmdir() if path.is_dir() else path.unlink()
+    write_db(replica / "data" / "rdb", [{keys(3, OLD, 1)[0]: b"\0\0\0\0value"}], version=0)
+    code, result = table.export()
+    assert code == 2
+    assert "values of data version 1 (partition 2) and 0 (partition 3)" in result["error"]["message"]
