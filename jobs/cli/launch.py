@@ -217,7 +217,8 @@ def _in_client(command: Sequence[str], environment: Mapping[str, str], answer: P
     """Runs the driver here. Its result comes through a file, because spark-submit merges the driver's two streams."""
     from pipelines.common.progress import TERMINAL_ENV, terminal_width
 
-    told = {OUTPUT_FILE_ENV: str(answer), STOP_FILE_ENV: str(stop or ""), TERMINAL_ENV: str(terminal_width())}
+    bars = 0 if environment.get(log.LOG_FORMAT_ENV) == log.JSON else terminal_width()
+    told = {OUTPUT_FILE_ENV: str(answer), STOP_FILE_ENV: str(stop or ""), TERMINAL_ENV: str(bars)}
     code = _run(command, {**environment, **told}, stop)
     if answer.exists():
         sys.stdout.write(answer.read_text(encoding="utf-8"))
