@@ -103,13 +103,14 @@ class NightOperator(BaseOperator):
         self._killed = False
 
     def execute(self, context: Any) -> Any:  # noqa: ANN401 - Airflow's signature
-        """Starts the job, unless it runs already, and gives the slot back."""
+        """Starts the job and gives the slot back; a job of an earlier attempt is ended first."""
         return self._start(context)
 
     def _start(self, context: Any) -> Any:  # noqa: ANN401 - Airflow's
         folder, options = self._folder(context), self._options(context)
         if process.is_running(folder):
-            self.log.info("the job runs already: going on with it; its log is %s", folder / process.LOG)
+            self.log.info("ending the job of an earlier attempt; its log is %s", folder / process.LOG)
+            process.ask_to_stop(folder)
         else:
             command = [str(Path(self.nightly.walsafe, "spark-submit.sh")), *options]
             self.log.info("running: %s\nits log is %s", " ".join(command), folder / process.LOG)
@@ -138,8 +139,7 @@ class NightOperator(BaseOperator):
             (folder / process.PULSE).unlink(missing_ok=True)
             raise AirflowException(f"the job vanished without a word; the end of {folder / process.LOG} may say why")
         if why == process.STOPPED and code not in (logic.DONE, logic.NEW_ERROR) and not self._killed:
-            # whoever cleared the task ended the job of the attempt before, which this one had joined meanwhile
-            self.log.info("the job was ended together with an earlier attempt: starting it again")
+            self.log.info("the job of the earlier attempt has ended: starting it again")
             return self._start(context)
         if code != logic.DONE and not (code == logic.NEW_ERROR and self.part == DECIDE):
             if why == process.TIMED_OUT:
