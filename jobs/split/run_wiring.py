@@ -94,14 +94,18 @@ def digest(told: object) -> str:
 
 
 def fingerprint(source: OldPartition, rules: OfflineSplitOptions, given: object) -> str:
-    """Returns a digest of the inputs of a part: names, sizes and times of its files, the rules, and what is given."""
+    """Returns a digest of the inputs of a part.
+
+    It has names, sizes and times of the files, the offset from which logs count, the rules, and what is given.
+    """
     files = []
     for folder in filter(None, (source.database, source.logs)):
         for path in sorted(Path(folder).rglob("*")):
             if path.name != "LOCK" and path.is_file():
                 status = path.stat()
                 files.append((str(path), status.st_size, status.st_mtime_ns))
-    return digest([VERSION, files, repr(replace(rules, now_s=0)), given])  # the time differs between attempts
+    # the time differs between attempts
+    return digest([VERSION, files, source.valid_offset, repr(replace(rules, now_s=0)), given])
 
 
 def partition_tools(app_id: int, opener: OpenSource, files: PartitionFiles) -> PartitionTools:

@@ -44,10 +44,12 @@ def test_a_wrong_number_of_partitions_loses_no_row(spark: SparkSession, tmp_path
     code, result = table.run("--rows", str(tmp_path / "rows"), new=16)
     assert code == 3, result
     found = errors(result)
-    assert {"SPLIT_D1:temp", "SPLIT_D7:temp/empty"} <= set(found)
     lost = sum(key_hash(key) % 8 >= 4 for key in table.live)
-    assert found["SPLIT_D1:temp"]["evidence"]["rows"] == lost > 0
-    assert found["SPLIT_D1:temp"]["evidence"]["samples"], "keys to look at"
+    assert {f"SPLIT_D1:temp/{lost}", "SPLIT_D7:temp/empty"} <= set(found)
+    assert found[f"SPLIT_D1:temp/{lost}"]["evidence"]["rows"] == lost > 0
+    assert found[f"SPLIT_D1:temp/{lost}"]["evidence"]["samples"], "keys to look at"
+    fewer = {f"SPLIT_D1:temp/{lost - 1}", *found} - {f"SPLIT_D1:temp/{lost}"}
+    assert table.run("--rows", str(tmp_path / "rows"), *acknowledging(tmp_path, fewer), new=16)[0] == 3
     assert not table.output().exists(), "nothing is emitted"
     assert (result["location"], result["rows"]) == (None, 0)
     code, result = table.run("--rows", str(tmp_path / "rows"), *acknowledging(tmp_path, found), new=16)
@@ -99,8 +101,8 @@ def test_every_doubt_about_a_replica_is_an_error(spark: SparkSession, tmp_path: 
         "SPLIT_L2:temp/1",
         f"SPLIT_L1:{APP}.2{node}/log.1.0/gpid",
         f"SPLIT_L1:{APP}.3{node}/log.2.{(plog / 'log.1.0').stat().st_size}",
-        "SPLIT_D3:temp",
-        "SPLIT_D5:temp",
+        "SPLIT_D3:temp/1",
+        "SPLIT_D5:temp/1",
     }
     assert "is TORN" in found[f"SPLIT_L1:{APP}.0{node}/log.1.0"]["message"]
     assert found["SPLIT_L2:temp/1"]["evidence"]["decrees"] == [after + 2]

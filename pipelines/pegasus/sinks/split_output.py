@@ -136,4 +136,5 @@ def _write(target: Path, document: object) -> None:
 def _inputs(parts: Iterable[PartitionResult], prints: Mapping[int, str]) -> str:
     """Returns the digests of all inputs on which these results depend."""
     partitions = sorted({index for part in parts for index in (part.partition, *part.owners)})
-    return json.dumps([[index, prints[index]] for index in partitions])
+    # an earlier attempt may have had more partitions
+    return json.dumps([[index, prints.get(index)] for index in partitions])

@@ -11,8 +11,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pipelines.common.conditions import Condition
-from pipelines.common.errors import RefusedError
 from pipelines.pegasus.domain.audit_log.files import LogFile
 from pipelines.pegasus.domain.keys import escape_bytes
 from pipelines.pegasus.domain.offline.copies import CopyProblem, copy_problem
@@ -25,7 +23,7 @@ from pipelines.pegasus.domain.offline.plan import (
     PartitionResult,
     UnprovenCopies,
 )
-from pipelines.pegasus.domain.offline.tail import LogTail, log_tail
+from pipelines.pegasus.domain.offline.tail import log_tail
 from pipelines.pegasus.domain.private_log.mutations import Mutation
 from pipelines.pegasus.domain.rows import Placement
 from pipelines.pegasus.domain.values import EPOCH_S, as_version_1
@@ -148,20 +146,16 @@ class OpenPartition:
         self, source: OldPartition, database: OpenDb, rules: OfflineSplitOptions, tools: PartitionTools
     ) -> None:
         self.database, self.read = database, 0
-        self.logs: Sequence[LogFile] = ()
-        self.tail = LogTail(database.flushed)
-        committed = rules.committed.get(source.partition)
-        if source.logs is not None:
-            logs = tools.logs(source)
-            self.tail = log_tail(
-                logs, database.flushed, committed, database.data_version, rules.cluster_id, source.logs
-            )
-            self.logs = tuple(logs.files)
-        elif committed is not None and committed > database.flushed:
-            raise RefusedError(
-                Condition.DECREE_MISSING,
-                f"{source.database}: the data end at decree {database.flushed}, but there is no log up to {committed}",
-            )
+        logs = None if source.logs is None else tools.logs(source)
+        self.tail = log_tail(
+            logs or (),
+            database.flushed,
+            rules.committed.get(source.partition),
+            database.data_version,
+            rules.cluster_id,
+            source.logs or source.database,
+        )
+        self.logs: Sequence[LogFile] = () if logs is None else tuple(logs.files)
 
     def batches(self) -> Iterator[list[Row]]:
         """Yields the rows of the database as the log leaves them, in key order."""

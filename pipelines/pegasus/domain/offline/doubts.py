@@ -48,13 +48,16 @@ def input_doubts(
     """
     yield from check_files(log for part in parts for log in part.logs)
     yield from _unproven_logs(app, parts)
-    bare = [source for source in sources if of_replicas and source.logs is None]
+    logged = {part.partition for part in parts if part.logs}
+    bare = [source for source in sources if of_replicas and source.partition not in logged]
     if bare:
         yield rule_violation(
-            "L6", WARNING, app,
-            f"Table {app}: {human_count(len(bare), 'replica')} without plog, such as {bare[0].database}: writes after "
-            "the flushed data are not in the output.",
-            "Copy the plog of each replica too, or flush the table before its servers stop.", replicas=len(bare),
+            "L6", ERROR, f"{app}/{len(bare)}",
+            f"Table {app}: {human_count(len(bare), 'replica')} without a log in plog, such as {bare[0].database}: "
+            "writes after the flushed data are not in the output.",
+            "Copy the plog of each replica too; if the table was flushed before its servers stopped, acknowledge this "
+            "finding.",
+            replicas=len(bare),
         )  # fmt: skip
     unread = [source for source in sources if source.unread is not None]
     if unread:
@@ -86,7 +89,7 @@ def _unproven_copies(app: str, parts: Sequence[PartitionResult]) -> Iterator[Fin
         if rows:
             samples = [f"partition {index}: {key}" for index, copies in found for key in copies.samples]
             yield rule_violation(
-                rule, ERROR, app,
+                rule, ERROR, f"{app}/{rows}",  # who acknowledges two rows does not mean two thousand
                 f"Table {app}: {human_count(rows, 'row')} that {words}, so leaving them out may lose data. The first: "
                 f"{samples[0]}.",
                 _COMPARE, rows=rows, partitions=len(found), samples=samples[:20],

@@ -1,0 +1,72 @@
+"""An offline split takes over a finished part only for the same inputs, and tells which logs it had."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from unittest.mock import Mock
+
+import pytest
+
+from jobs.split.run_wiring import fingerprint
+from pipelines.common.errors import RefusedError, UsageError
+from pipelines.lake.findings import ERROR
+from pipelines.pegasus.domain.audit_log.files import LogFile
+from pipelines.pegasus.domain.offline.doubts import input_doubts
+from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions, OldPartition, PartitionResult
+from pipelines.pegasus.sinks.split_output import SplitOutput
+from pipelines.pegasus.use_cases.offline_partition import OpenPartition
+
+RULES = OfflineSplitOptions(now_s=0)
+PRINTS = {0: "a", 2: "b", 4: "c"}
+FLUSHED = 10
+
+
+@pytest.mark.parametrize(
+    ("prints", "taken_over"),
+    [
+        (PRINTS, True),
+        ({**PRINTS, 3: "of a partition that does not matter"}, True),
+        ({**PRINTS, 4: "the owner of a copy changed"}, False),
+        ({0: "a", 2: "b"}, False),  # a right --from after one that was too high
+    ],
+)
+def test_a_part_is_taken_over_only_for_the_same_inputs(
+    tmp_path: Path, prints: Mapping[int, str], taken_over: bool
+) -> None:
+    output = SplitOutput(str(tmp_path), "onebox", "temp", "inputs")
+    assert output.begin() is None
+    output.part([0, 2])
+    parts = [PartitionResult(0, owners=(4,)), PartitionResult(2)]
+    output.keep(parts, PRINTS)
+    assert output.kept([0, 2], prints) == ([replace(part, resumed=True) for part in parts] if taken_over else None)
+
+
+def test_the_offset_from_which_logs_count_is_an_input(tmp_path: Path) -> None:
+    source = OldPartition(0, str(tmp_path), str(tmp_path))
+    first = fingerprint(source, RULES, [])
+    assert fingerprint(source, replace(RULES, now_s=9), []) == first
+    assert fingerprint(replace(source, valid_offset=1), RULES, []) != first
+
+
+def without_log(committed: Mapping[int, int]) -> OpenPartition:
+    database, rules = Mock(data_version=1, flushed=FLUSHED), replace(RULES, committed=committed)
+    return OpenPartition(OldPartition(1, "checkpoint"), database, rules, Mock())
+
+
+def test_the_operators_decree_is_checked_without_a_log_too() -> None:
+    for committed in ({}, {1: FLUSHED}, {0: 99}):
+        assert (without_log(committed).tail.last, without_log(committed).logs) == (FLUSHED, ())
+    with pytest.raises(UsageError, match=f"the data are flushed up to decree {FLUSHED}"):
+        without_log({1: FLUSHED - 1})
+    with pytest.raises(RefusedError, match=f"decree {FLUSHED + 1} is in no private log"):
+        without_log({1: FLUSHED + 2})
+
+
+def test_a_replica_without_a_log_is_an_error() -> None:
+    sources = [OldPartition(index, f"{index}/data/rdb", f"{index}/plog" if index else None) for index in range(3)]
+    log = LogFile("n1", 2, 2, "log.1.0", 1, 0)
+    parts = [PartitionResult(0), PartitionResult(1), PartitionResult(2, logs=(log,))]
+    (found,) = input_doubts("temp", sources, parts, of_replicas=True)
+    assert (found.severity, found.code) == (ERROR, "SPLIT_L6")
+    assert "2 replicas without a log in plog, such as 0/data/rdb" in found.message
+    assert not list(input_doubts("temp", sources, parts, of_replicas=False)), "a cold backup has no logs"
