@@ -96,7 +96,8 @@ def capture_cluster(cluster: str, wal_root: str, section: CaptureSection, out: s
     options = "--lake DIR" if SYNC_UP in snapshot.extras else "--lake DIR --lists DIR"
     text = (
         f"Captured {cluster}: {captured.files:,} files below oldWALs, WALs and remoteWALs, "
-        f"{captured.cells:,} queue cells, {human_count(len(snapshot.peers), 'peer')}; the cluster was {quiet}.\nSnapshot: {captured.uri}\n"
+        f"{captured.cells:,} queue cells, {human_count(len(snapshot.peers), 'peer')}; the cluster was {quiet}.\n"
+        f"Snapshot: {captured.uri}\n"
         f"Next: {PROGRAM} {after} --snapshot {captured.uri} {options}"
     )
     if result["migrating"]:

@@ -186,7 +186,7 @@ def _keys_for(message: str) -> str:
     """Returns which keys would have stood for the options that argparse reports as missing."""
     missing = message.partition("are required: ")[2].split(", ")
     keys = [key for key in CONFIGURED if option_of(key) in missing]
-    return f"; in the file of --config: {_in_words(keys)}" if keys else ""
+    return f" (or as a key in the file of --config: {_in_words(keys)})" if keys else ""
 
 
 def _in_words(names: Sequence[str]) -> str:
