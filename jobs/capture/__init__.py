@@ -9,6 +9,7 @@ from jobs.cli.config import load_config
 from jobs.cli.context import JobContext
 from jobs.cli.places import PROGRAM
 from pipelines.common.errors import EXIT_DONE, UsageError
+from pipelines.common.human import human_count
 from pipelines.common.job_result import JobResult
 from pipelines.decide.rule.trust import unfinished_migration_reason
 from pipelines.snapshot.syncup_facts import EXTRA as SYNC_UP
@@ -94,8 +95,9 @@ def capture_cluster(cluster: str, wal_root: str, section: CaptureSection, out: s
     after = "plan-syncup" if SYNC_UP in snapshot.extras else "reconcile"
     options = "--lake DIR" if SYNC_UP in snapshot.extras else "--lake DIR --lists DIR"
     text = (
-        f"Captured {cluster}: {captured.files} files, {captured.cells} queue cells, {len(snapshot.peers)} peers; "
-        f"the cluster was {quiet}.\nSnapshot: {captured.uri}\n"
+        f"Captured {cluster}: {captured.files:,} files below oldWALs, WALs and remoteWALs, "
+        f"{captured.cells:,} queue cells, {human_count(len(snapshot.peers), 'peer')}; the cluster was {quiet}.\n"
+        f"Snapshot: {captured.uri}\n"
         f"Next: {PROGRAM} {after} --snapshot {captured.uri} {options}"
     )
     if result["migrating"]:

@@ -45,7 +45,6 @@ logger = logging.getLogger(__name__)
 
 SPLIT = "split"
 """No job: `split --help` lists the jobs of the group Pegasus."""
-_CONFIGURED = ", ".join(map(option_of, CONFIGURED[:-1])) + f" and {option_of(CONFIGURED[-1])}"
 OUTPUT_FILE_ENV = "WALSAFE_OUTPUT_FILE"
 """File that receives the result instead of standard output: spark-submit merges the two streams of a Python driver."""
 
@@ -157,6 +156,7 @@ def invocation_of(program: str, name: str, job: Job, options: Sequence[str]) -> 
     entry = JOBS.get(name)
     completed = complete_options(options, known, entry.configured if entry else "", os.environ)
     if entry and entry.configured:
+        parser.has_keys = True
         parser.config_file = given_option("--config", completed)
     return Invocation(name, job, parser.parse_args(completed), tuple(completed))
 
@@ -165,10 +165,13 @@ class _Parser(ArgumentParser):
     """Tells the mistakes of the configuration file before the options that are missing because of them."""
 
     config_file: str | None = None
+    has_keys = False
+    """Whether keys of the configuration stand for options."""
 
     def error(self, message: str) -> NoReturn:
         """See `ArgumentParser.error`."""
-        super().error((self.config_file and config_mistakes(self.config_file)) or message)
+        mistakes = config_mistakes(self.config_file) if self.config_file else None
+        super().error(mistakes or message + (_keys_for(message) if self.has_keys else ""))
 
 
 def _unknown_option(given: Sequence[str], known: Collection[str]) -> str | None:
@@ -177,6 +180,17 @@ def _unknown_option(given: Sequence[str], known: Collection[str]) -> str | None:
         if option not in known:
             return f"no such option: {option}{did_you_mean(option, known)}"
     return None
+
+
+def _keys_for(message: str) -> str:
+    """Returns which keys would have stood for the options that argparse reports as missing."""
+    missing = message.partition("are required: ")[2].split(", ")
+    keys = [key for key in CONFIGURED if option_of(key) in missing]
+    return f" (or as a key in the file of --config: {_in_words(keys)})" if keys else ""
+
+
+def _in_words(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def overview() -> str:
@@ -194,8 +208,9 @@ def overview() -> str:
         "and by whom. Only purge ever deletes one, after clean has moved it away; both rehearse without --execute.\n\n"
         f"{jobs}\n\n"
         f"Each one explains itself: {PROGRAM} JOB --help. New here? {PROGRAM} demo\n"
-        f"In night, capture, reconcile, explain, clean, restore, purge and maintain, keys of --config stand for\n"
-        f"{_CONFIGURED}; in all of them but reconcile, --config falls back to ${CONFIG_ENV}.\n\n"
+        f"In {_in_words([name for name, job in JOBS.items() if job.configured])},\n"
+        f"keys of --config stand for {_in_words([option_of(key) for key in CONFIGURED])};\n"
+        f"in all of them but reconcile, --config falls back to ${CONFIG_ENV}.\n\n"
         "exit codes: 0 done · 2 wrong usage or configuration · 3 refused for safety · 4 unavailable, try again ·\n"
         "            5 done, but a cluster was refused or an error finding is new\n"
     )

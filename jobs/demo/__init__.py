@@ -25,7 +25,7 @@ from jobs.demo.queues import AUDIT_TITLE, audit_lines
 from jobs.demo.text import DemoCommand, DemoOutput, demo_text, night_line
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import EXIT_DONE, RefusedError, UnavailableError, UsageError
-from pipelines.common.instants import DAY_MS
+from pipelines.common.instants import DAY_MS, utc_day
 from pipelines.common.job_result import JobResult
 from pipelines.lake.run_summary import DELETABLE, DONE, HELD, RunKey, RunSummary
 
@@ -76,7 +76,7 @@ def run(args: Namespace, context: JobContext) -> JobResult:
         snapshots = [places.snapshot(number) for number in (NIGHTS - 1, NIGHTS)]
         audit = audit_lines(JobContext("demo", _At(now), context.spark), snapshots, places.plan, places.config)
     page = _page(nights[-1], places, context)
-    commands = _commands(places, nights[-1], _held_example(nights[-1], places, context))
+    commands = _commands(places, nights, _held_example(nights[-1], places, context))
     shown = [(AUDIT_TITLE, audit), *tastes.result()]
     text = demo_text(nights, time.monotonic() - started, places.shown(nights[-1], page), commands, shown)
     return JobResult(EXIT_DONE, _result(nights, places, page), text)
@@ -156,17 +156,21 @@ class _Places:
         return f"file://{self.cluster / ROOT}"
 
     def write_config(self, cluster: str) -> None:
-        """Writes the demo's configuration, with its simulated cluster, so that capture and clean work on it."""
+        """Writes the demo's configuration: its simulated cluster and its places, so that commands need no more."""
         live = {"source": "simulated", "path": str(self.cluster)}
         sections = {
             "cluster": cluster,
+            "lake": _uri(self.lake),
+            "lists": _uri(self.lists),
+            "snapshots": _uri(self.root / "snapshots"),
+            "reports": _uri(self.reports),
             "wal_root": self.wal_root,
             "capture": {"files": {"source": "hadoop"}, "queues": live, "state": live},
             "clean": {"quarantine": f"file://{self.root / 'quarantine'}"},
         }
         try:
             with self.config.open("a", encoding="utf-8") as out:
-                out.write("\n# where the demo's cluster is: a directory that plays a live one\n")
+                out.write("\n# the demo's own places, and its cluster: a directory that plays a live one\n")
                 out.writelines(f"{key}: {json.dumps(value)}\n" for key, value in sections.items())
         except OSError as error:
             raise UnavailableError(f"{self.config} cannot be written: {error}; give another --out") from error
@@ -240,25 +244,23 @@ def _held_example(last: RunSummary, places: _Places, context: JobContext) -> str
     return file.path
 
 
-def _commands(places: _Places, last: RunSummary, held: str) -> list[DemoCommand]:
+def _commands(places: _Places, nights: Sequence[RunSummary], held: str) -> list[DemoCommand]:
     from jobs.cli.session import DELTA_CATALOG, DELTA_EXTENSION
 
-    project = _project()
-    start, lake = f"{project}spark-submit.sh", str(places.lake)
-    totals = f"delta.`{lake}/verdict_totals`"
+    project, last = _project(), nights[-1]
+    first_day = utc_day(nights[0].files_started_ms).isoformat()
+    start, config = f"{project}spark-submit.sh", ("--config", str(places.config))
+    totals = f"delta.`{places.lake}/verdict_totals`"
     columns = "run_date, verdict, reason, sum(files) AS files, round(sum(bytes) / pow(1024, 3)) AS gib"
     query = " ".join(("SELECT", columns, "FROM", totals, "GROUP BY ALL ORDER BY ALL"))
     return [
-        DemoCommand(
-            "Who holds this file, since when, and what would free it?", (start, "explain", "--lake", lake, held)
-        ),
-        DemoCommand("What does the disabled peer hold?", (start, "explain", "--lake", lake, "--peer", DISABLED_PEER)),
+        DemoCommand("What state is the cluster in, and what is new?", (start, "explain", *config)),
+        DemoCommand("Who holds this file, since when, and what would free it?", (start, "explain", *config, held)),
+        DemoCommand("What does the disabled peer hold?", (start, "explain", *config, "--peer", DISABLED_PEER)),
+        DemoCommand("What has changed since the first night?", (start, "explain", *config, "--since", first_day)),
         DemoCommand(
             "Rehearse the clean-up of that list; with --execute files move to a quarantine, restore brings them back.",
-            (
-                *(start, "clean", "--cluster", last.cluster, "--run-id", last.run_id, "--lists", str(places.lists)),
-                *("--lake", lake, "--config", str(places.config)),
-            ),
+            (start, "clean", *config, "--run-id", last.run_id),
         ),
         DemoCommand(
             "Query the tables with nothing but Spark and Delta.",

@@ -31,7 +31,6 @@ def say_pause_first(outcome: JobResult, pause: Pause | None) -> JobResult:
     """Returns the outcome with the key `paused` in its result and the pause at the beginning of its text."""
     if pause is None:
         return replace(outcome, result={**outcome.result, "paused": None})
-    text = (
-        f"{pause.text}\nWhat follows holds for the time after that; --execute is refused until then.\n\n{outcome.text}"
-    )
+    then = "--execute is refused while the clean-up is paused. After the pause, it would do this:"
+    text = f"{pause.text}\n{then}\n\n{outcome.text}"
     return replace(outcome, result={**outcome.result, "paused": pause.document()}, text=text)

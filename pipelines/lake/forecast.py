@@ -62,7 +62,7 @@ def days_until_full(totals: Iterable[NightTotal], capacity_bytes: int | None) ->
     growth = _slope([(when / DAY_MS, float(bytes_)) for when, bytes_ in points])
     known = Forecast(len(points), size, capacity_bytes, round(growth))
     if capacity_bytes is None:
-        return replace(known, refusal="the capacity is unknown")
+        return replace(known, refusal="the key capacity of the configuration is not set")
     if size >= capacity_bytes:
         return replace(known, days=0.0, full_at=at)
     if round(growth) <= 0:

@@ -130,17 +130,17 @@ def test_what_it_shows_is_what_lies_in_the_tables(outcome: JobResult, out: Path,
 def test_the_places_and_commands_it_names_exist(outcome: JobResult, out: Path, spark: SparkSession, now: At) -> None:
     assert Path(str(outcome.result["report"])).read_text().startswith("<!")
     commands = [shlex.split(line) for line in outcome.text.splitlines() if "spark-submit.sh" in line]
-    shown = ["explain", "explain", "clean"]
-    assert [words[1] for words in commands] == shown
-    for words in (one for one in commands if "--lake" in one):
-        lake = Path(words[words.index("--lake") + 1])
-        assert lake == out / "lake"
-    assert "dr_west" in commands[1]
-    assert (out / "demo.yaml").is_file()
+    assert [words[1] for words in commands] == ["explain", "explain", "explain", "explain", "clean"]
+    assert all(words[words.index("--config") + 1] == str(out / "demo.yaml") for words in commands)
     for words in commands:
-        parse(words[1:])
-    for words in commands[:2]:
-        assert main(words[1:], context=JobContext("explain", now, spark)) == 0
+        assert parse(words[1:]).args.lake == f"file:{out}/lake"
+    answers = []
+    for number, words in enumerate(commands[:4]):
+        answer = out.parent / f"answer-{number}.json"
+        assert main([*words[1:], "--result", str(answer)], context=JobContext("explain", now, spark)) == 0
+        answers.append(json.loads(answer.read_text(encoding="utf-8")))
+    assert answers[0]["state"]["forecast"]["days"] > 1
+    assert "dr_west" in commands[2]
     (query,) = [shlex.split(line) for line in outcome.text.splitlines() if "spark-sql" in line]
     assert spark.sql(query[-1]).count() > 3
 

@@ -1,13 +1,14 @@
 """What changed between two nights of a cluster, for `explain --since` and for the state of a cluster."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 
 from pipelines.common.errors import UsageError
 from pipelines.common.instants import DAY_MS, format_instant, utc_day
 from pipelines.lake.cleanup_history import CleanupStep, cleanup_steps
+from pipelines.lake.findings import by_urgency
 from pipelines.lake.lake_records import FileVerdict, RunRecord
 from pipelines.lake.night_changes import FileChange, file_outcomes, held_changes, servers, verdict_changes
 from pipelines.lake.reader import LakeReader
@@ -214,11 +215,15 @@ def _findings_and_queues(
         {(row.peer_id, row.owner, row.source) for row in lake.queues([key]).get(key.cluster, ())} for key in nights.keys
     ]
     return {
-        "new_findings": [_finding(findings[1][key]) for key in sorted(findings[1].keys() - findings[0])],
-        "gone_findings": [_finding(findings[0][key]) for key in sorted(findings[0].keys() - findings[1])],
+        "new_findings": _only_in(findings[1], findings[0]),
+        "gone_findings": _only_in(findings[0], findings[1]),
         "new_queues": [_queue(queue) for queue in sorted(queues[1] - queues[0]) if of(queue)],
         "gone_queues": [_queue(queue) for queue in sorted(queues[0] - queues[1]) if of(queue)],
     }
+
+
+def _only_in(these: Mapping[str, FindingRow], those: Mapping[str, FindingRow]) -> list[Json]:
+    return [_finding(row) for row in by_urgency(row for key, row in these.items() if key not in those)]
 
 
 def _finding(row: FindingRow) -> Json:

@@ -31,7 +31,8 @@ def since_lines(change: Json) -> Iterator[str]:
 def change_lines(change: Json, most: int) -> Iterator[str]:
     """Yields the lines of totals, findings, queues, peers, servers and the clean-up; at most `most` of a kind."""
     sign = "+" if change["bytes"] >= 0 else ""
-    yield f"  {sign}{human_bytes(change['bytes'])}, {change['files']:+,} files"
+    what = "held by the peer" if "peer_id" in change else "under oldWALs"
+    yield f"  {sign}{human_bytes(change['bytes'])}, {change['files']:+,} files {what}"
     for word, mark in (("new", "+"), ("gone", "-")):
         findings = change[f"{word}_findings"]
         yield from _first([f"  {mark} {one['severity']} {one['code']}: {one['message']}" for one in findings], most)

@@ -64,7 +64,7 @@ def test_a_job_gets_them(config: str, monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("lak: /lake\n", "{0}, line 1: unknown key 'lak'; did you mean lake?"),
         ("lake: /lake\nlake: /other\n", "{0}, line 2: key 'lake' is given twice (first on line 1)"),
-        ("cluster: prod\n", "the following arguments are required: --lake"),
+        ("cluster: prod\n", "the following arguments are required: --lake (or as a key in the file of --config: lake)"),
     ],
 )
 def test_a_mistake_of_the_file_is_told_before_what_is_missing_because_of_it(

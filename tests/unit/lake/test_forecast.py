@@ -49,7 +49,7 @@ def test_the_line_of_least_squares_counts_and_not_the_two_ends() -> None:
         ((10, 20), 100, "2 nights are too few, 3 are needed"),
         ((30, 20, 10), 100, "the bytes do not grow"),
         ((10, 10, 10), 100, "the bytes do not grow"),
-        ((10, 20, 30), None, "the capacity is unknown"),
+        ((10, 20, 30), None, "the key capacity of the configuration is not set"),
     ],
 )
 def test_without_a_basis_there_is_no_forecast(sizes: Sequence[int], capacity: int | None, words: str) -> None:

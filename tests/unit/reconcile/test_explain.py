@@ -54,7 +54,9 @@ def verdict(night: int, name: str, reason: str, server: str = H1, size: int = GI
     }
 
 
-def write_night(lake: Path, night: int, files: list[Json], *, state: str = "ENABLED", alarm: str | None = None) -> None:
+def write_night(
+    lake: Path, night: int, files: list[Json], *, state: str = "ENABLED", alarm: str | None = None, growth: bool = True
+) -> None:
     """A night whose small tables agree with its files."""
     held = [one for one in files if one["verdict"] == "HELD"]
     free = [one for one in files if one["verdict"] == "DELETABLE"]
@@ -72,7 +74,7 @@ def write_night(lake: Path, night: int, files: list[Json], *, state: str = "ENAB
         finding(
             "GROWTH", "warning", "2", "peer 2 holds more each night", "enable it", peer_id="2", bytes_by_night=[1, 2]
         )
-    ]
+    ][: int(growth)]
     if alarm is not None:
         left = {"server": alarm, "cause": "dead owner"}
         alarms.append(finding("ORPHAN_QUEUE", "error", alarm, f"{alarm} left a queue", "remove it", **left))
@@ -158,10 +160,19 @@ def test_the_configuration_decides_what_waits_and_when_purge_may_begin(lake: Pat
     _, text = ask(lake, settings=StateSettings(grace_ms=HOUR_MS, automatic=True))
     assert "The night cleans them itself until 2024-10-08 02:00 UTC" in text
     assert "purge may delete them now" in text
-    assert "No forecast of a full disk: the capacity is unknown. The pace of the last 4 nights is +3.4 GiB a" in text
+    assert "No forecast of a full disk: the key capacity of the configuration is not set." in text
     result, text = ask(lake, now=LAST + 2 * DAY_MS)
     assert result["state"]["approval"] is None, "the list has expired"
     assert "Waits for approval" not in text
+
+
+def test_a_new_error_comes_before_a_new_warning(tmp_path: Path) -> None:
+    write_night(tmp_path, 0, [verdict(0, "a.1", "PENDING")], growth=False)
+    write_night(tmp_path, 1, [verdict(1, "a.1", "PENDING")], alarm=H3)
+    result, text = ask(tmp_path)
+    assert [one["code"] for one in result["state"]["changes"]["new_findings"]] == ["ORPHAN_QUEUE", "GROWTH"]
+    assert "  + error ORPHAN_QUEUE" in text
+    assert "  + warning GROWTH" not in text
 
 
 def test_a_first_night_has_a_state_too(tmp_path: Path) -> None:
