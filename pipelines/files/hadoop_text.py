@@ -13,7 +13,8 @@ def write_text(spark: SparkSession, uri: str, text: str) -> None:
     """Writes a temporary file in the same directory, then renames it; this replaces an older file of that name.
 
     It uses `FileContext`, whose rename can replace a file in one step; `FileSystem.rename` would refuse. On the local
-    disk, `FileContext` removes the older file first, and writes a `.crc` file; the raw file system does neither.
+    disk, `FileContext` removes the older file first, and writes a `.crc` file; the raw file system does neither. It is
+    not used where an older file has a `.crc`, which would no longer fit.
 
     Args:
         spark: the session whose JVM and Hadoop configuration are used.
@@ -29,7 +30,10 @@ def write_text(spark: SparkSession, uri: str, text: str) -> None:
         target = jvm.org.apache.hadoop.fs.Path(uri)
         files = target.getFileSystem(conf)
         target = files.makeQualified(target)
+        checksums = jvm.org.apache.hadoop.fs.Path(target.getParent(), f".{target.getName()}.crc")
         raw = files.getRaw() if target.toUri().getScheme() == "file" else None
+        if raw is not None and raw.exists(checksums):
+            raw = None
         temporary = jvm.org.apache.hadoop.fs.Path(target.getParent(), f".{target.getName()}.{uuid.uuid4().hex}")
         out = (raw or files).create(temporary, True)
         try:
@@ -37,7 +41,6 @@ def write_text(spark: SparkSession, uri: str, text: str) -> None:
         finally:
             out.close()
         if raw is not None:
-            raw.delete(jvm.org.apache.hadoop.fs.Path(target.getParent(), f".{target.getName()}.crc"), False)
             if not raw.rename(temporary, target):
                 raise UnavailableError(f"{uri} cannot be written: it cannot be renamed; check the path and try again")
             return

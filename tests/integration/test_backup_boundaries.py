@@ -196,7 +196,7 @@ def test_a_file_that_is_silent_about_backup_is_no_word_for_off(life: Life) -> No
 
 def test_the_snapshot_says_what_was_read(life: Life) -> None:
     two = life.stages["two-roots"].snapshot
-    assert two.extras == ("backup",)
+    assert two.extras == ("backup", "space")
     assert two.contents["extras/backup.jsonl"].rows == 2
     assert two.backup is not None
     assert two.backup.enabled
