@@ -274,7 +274,8 @@ def test_the_page_of_a_run_is_published(lake_uri: str, spark: SparkSession, tmp_
     assert 'url=../fleet/night-9.html#cluster-prod-a"' in (shown / "prod-a" / "latest.html").read_text(encoding="utf-8")
     names = {str(path.relative_to(shown)) for path in shown.rglob("*") if path.is_file()}
     assert names == {
-        "index.html", ".index.html.crc", "findings.html", "prod-a/night-9.html", "prod-a/night-7.html", "prod-a/latest.html",
+        "index.html", ".index.html.crc", "findings.html", "prod-a/night-9.html", "prod-a/night-7.html",
+        "prod-a/latest.html",
         "fleet/night-9.html",
     }, "of .crc files only that of an older walsafe"  # fmt: skip
     assert spark.read.text(f"file:{shown}/index.html").count() > 0
