@@ -61,6 +61,8 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     plan = replace(demo_plan(first_night), wal_root=places.wal_root)
     places.write_config(plan.cluster)
     nights = []
+    import pyspark.sql  # noqa: F401 - its modules import each other, which fails if two threads begin with it
+
     # Python makes the next files while Spark decides about the last ones
     with ThreadPoolExecutor(1, thread_name_prefix="demo") as beside:
         starts = [first_night + number * DAY_MS for number in range(NIGHTS)]
