@@ -8,7 +8,6 @@ from pipelines.hbase.wal_format.window import FileWindow
 
 MAGIC = b"PWAL"
 PLAIN_CODEC = "org.apache.hadoop.hbase.regionserver.wal.WALCellCodec"
-SECURE_CODEC = "org.apache.hadoop.hbase.regionserver.wal.SecureWALCellCodec"
 WRITERS = ("ProtobufLogWriter", "AsyncProtobufLogWriter", "SecureProtobufLogWriter", "SecureAsyncProtobufLogWriter")
 ALGORITHMS = ("LZO", "GZ", "NONE", "SNAPPY", "LZ4", "BZIP2", "ZSTD", "LZMA", "BROTLI")
 """HBase's `Compression.Algorithm`, by ordinal."""

@@ -72,8 +72,3 @@ def target_partition(key_hash: int, count: int, ballot: int | None) -> int:
     """
     index = partition_index(key_hash, count)
     return partition_index(key_hash, count // 2) if ballot == UNREGISTERED else index
-
-
-def parent_of(child: int, count: int) -> int:
-    """Returns the parent of a child, in a table that has `count` partitions after the split."""
-    return child - count // 2

@@ -13,7 +13,6 @@ EPOCH_S = 1_451_606_400
 """2016-01-01T00:00:00Z in seconds since 1970: the epoch of `expire_ts`."""
 VERSIONS = (0, 1, 2)
 NEWEST = 2
-NO_EXPIRY = 0
 _HEADER_BYTES = {0: 4, 1: 12, 2: 13}
 _MARKED = 0x80
 

@@ -243,9 +243,12 @@ class _Reader:
     def _judge(self, owner: int, copies: list[Row]) -> None:
         """Judges rows that another partition owns."""
         self._owners.add(owner)
-        theirs = self._opened[owner].get([key for key, _ in copies])
-        for (key, value), there in zip(copies, theirs, strict=True):
-            problem = copy_problem(key, value, self._index, there, self._placement, self._rules.now_s)
+        there = self._opened[owner]
+        comparable = there.database.data_version == self._placement.data_version
+        for (key, value), theirs in zip(copies, there.get([key for key, _ in copies]), strict=True):
+            problem = copy_problem(key, value, self._index, theirs, self._placement, self._rules.now_s)
+            if problem is None and theirs is not None and not comparable:
+                problem = CopyProblem.NEWER
             if problem is not None:
                 old = self._problems.get(problem, UnprovenCopies(problem, 0, ()))
                 samples = old.samples if old.rows >= _SAMPLES else (*old.samples, escape_bytes(key))

@@ -89,7 +89,7 @@ def serial_peers(evidence: Evidence) -> Iterator[FindingRow]:
             WARNING,
             peer.peer_id,
             f"Serial peer {peer.peer_id} has pushed region {first.region} of {first.table} up to {first.pushed}, and "
-            f"may go on only behind {first.barrier.sequence_id - 1}. Waiting so: {human_count(len(gaps), 'region')}, "
+            f"waits until {first.barrier.sequence_id - 1} is pushed. This holds up {human_count(len(gaps), 'region')} "
             f"and {human_count(len(queues), 'WAL group')}.",
             "Find who has the entries before: a queue of the server that the region was on (QUEUE_STALLED, "
             "ORPHAN_QUEUE, MISSING_WAL name it). If the last of them came from the peer itself or are of no "

@@ -43,7 +43,3 @@ class SplitFacts:
     def group_of(self, partition: int) -> ParentAndChild | None:
         """Returns the parent and child to which a partition belongs; None if its group is not known."""
         return None if self.old_count is None else self.groups.get(partition % self.old_count)
-
-    def is_child(self, partition: int) -> bool:
-        """Returns whether the split created this partition."""
-        return self.old_count is not None and partition >= self.old_count

@@ -1,6 +1,6 @@
 """Checks that the log files of a replica follow each other, and decides which may be deleted."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
@@ -172,10 +172,3 @@ def _held(log: LogFile, following: LogFile | None, facts: SplitFacts) -> str | N
         if newest > confirmed:
             return "DUPLICATION_PENDING"
     return None
-
-
-REASONS: Sequence[str] = (
-    "BROKEN_LOG", "NEWEST_LOG", "DECREES_UNKNOWN", "DURABLE_UNKNOWN", "NOT_DURABLE", "SPLIT_UNKNOWN",
-    "CHILD_NOT_REGISTERED", "DUPLICATION_UNKNOWN", "DUPLICATION_PENDING", "OLDER_LOG_HELD", "NOT_NEEDED",
-)  # fmt: skip
-"""The reasons, in the order in which they are checked."""

@@ -167,7 +167,7 @@ ZK_MUTANTS: tuple[ZkMutant, ...] = (
     ZkMutant("zk-no-sync", "the server that answers need not have caught up with the leader", unread=("sync",)),
     ZkMutant(
         "zk-any-session",
-        "a reading may go on in another session, with a server that has not caught up",
+        "a capture may continue in another session, on a server that lacks the latest changes",
         unread=("session", "session-again"),
     ),
     ZkMutant(
