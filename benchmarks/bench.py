@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from benchmarks.generate import write
 from benchmarks.speed_report import JobSpeed
-from jobs.cli.config import Config
+from jobs.cli.config.configuration import Config
 from jobs.cli.context import JobContext
 from jobs.cli.session import local_session
 from jobs.reconcile.wiring import OutputPlaces, run_reconcile

@@ -38,7 +38,7 @@ from benchmarks.bench import (
 from benchmarks.hdfs_files import make_files
 from benchmarks.records import RESULTS, add, begin, folder
 from jobs.capture import capture_cluster
-from jobs.cli.config import load_config
+from jobs.cli.config.configuration import load_config
 from jobs.cli.context import JobContext
 from jobs.demo.cluster.model import GeneratedCapture
 from jobs.demo.cluster.on_disk import write_answers

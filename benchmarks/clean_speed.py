@@ -32,7 +32,7 @@ from benchmarks.hdfs_files import make_files
 from benchmarks.records import folder
 from jobs.capture import capture_cluster
 from jobs.cleanup.wiring import open_cleanup
-from jobs.cli.config import Config, load_config
+from jobs.cli.config.configuration import Config, load_config
 from jobs.cli.context import JobContext
 from jobs.cli.session import local_session
 from jobs.demo.cluster.on_disk import write_answers

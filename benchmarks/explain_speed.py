@@ -33,7 +33,7 @@ from schemas.wal_verdicts import WAL_VERDICTS
 
 PROJECT = Path(__file__).resolve().parent.parent
 _COPIED = (RUNS, VERDICT_TOTALS, PINNED_BYTES, QUEUE_OFFSETS, FINDINGS, WAL_VERDICTS)
-_LAUNCH = "import sys; from jobs.cli.launch import main; sys.exit(main(sys.argv[1:]))"
+_LAUNCH = "import sys; from jobs.cli.launch.launcher import main; sys.exit(main(sys.argv[1:]))"
 
 
 def make_lake(work: Path, files: int, nights: int) -> Path:

@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks.bench import At, bytes_below, make_snapshot, reconcile
 from benchmarks.records import RESULTS, add, begin, folder
 from benchmarks.year import year
-from jobs.cli.config import Config
+from jobs.cli.config.configuration import Config
 from jobs.cli.context import JobContext
 from jobs.cli.session import local_session
 from jobs.maintain.wiring import retention_policy, run_maintain

@@ -39,7 +39,7 @@ from benchmarks.polars_yardstick import PolarsDecision
 from benchmarks.records import RESULTS, Run, add, begin, folder
 from benchmarks.speed_report import CleanerSpeed, DecisionSpeed, Speed, table
 from benchmarks.yardsticks import DuckDbDecision, rows_of, warm_seconds
-from jobs.cli.config import Config
+from jobs.cli.config.configuration import Config
 from pipelines.common.instants import HOUR_MS
 from pipelines.decide.rule.cluster_view import ClusterView
 from pipelines.decide.rule.decision_table import DecisionTable

@@ -32,7 +32,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, context: JobContext) -> JobResult:
     """Validates the tables, and writes the Data Docs."""
-    from jobs.cli.config import load_config
+    from jobs.cli.config.configuration import load_config
     from pipelines.common.errors import UsageError
     from pipelines.reconcile.data_docs import data_docs, json_of
     from pipelines.reconcile.published_tables import SUITE, check_tables

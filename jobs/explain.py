@@ -44,7 +44,7 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     """Validates the arguments, wires the ports and runs the use case."""
     from dataclasses import replace
 
-    from jobs.cli.config import load_config
+    from jobs.cli.config.configuration import load_config
     from pipelines.common.errors import UsageError
     from pipelines.reconcile.explain.changes import since_of
     from pipelines.reconcile.explain.explain import ExplainRequest, explain

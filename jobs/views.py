@@ -33,7 +33,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, context: JobContext) -> JobResult:
     """Validates the arguments and returns the script."""
-    from jobs.cli.config import load_config
+    from jobs.cli.config.configuration import load_config
     from pipelines.common.errors import EXIT_DONE
     from pipelines.lake.views import views_script
 

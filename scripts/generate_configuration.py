@@ -19,12 +19,12 @@ TARGET = PROJECT / "docs" / "configuration.md"
 SCHEMA = PROJECT / "conf" / "walsafe.schema.json"
 sys.path.insert(0, str(PROJECT))
 
-from jobs.cli.config import Config  # noqa: E402 - the project is importable from here on
+from jobs.cli.config.configuration import Config  # noqa: E402 - the project is importable from here on
 
 HEAD = """\
 # Configuration
 
-<!-- Written by scripts/generate_configuration.py from jobs/cli/config.py and its parts (jobs/*_config.py). -->
+<!-- Written by scripts/generate_configuration.py from the models in jobs/cli/config. -->
 
 All jobs read one YAML file: `--config FILE`. Every key has a default, unless the table says *required*, and the
 defaults are the safe values. `reconcile` also runs without a file. `conf/production.example.yaml` has every key, with

@@ -12,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from jobs.cli.jars import StepError, fetch_jars, one_at_a_time, run_step
+from jobs.cli.launch.jars import StepError, fetch_jars, one_at_a_time, run_step
 
 EXIT_USAGE, EXIT_UNAVAILABLE = 2, 4
 

@@ -4,10 +4,10 @@ import socket
 import time
 from argparse import ArgumentParser, Namespace
 
-from jobs.cli.capture_config import CaptureSection
-from jobs.cli.config import load_config
+from jobs.cli.config.capture_section import CaptureSection
+from jobs.cli.config.configuration import load_config
 from jobs.cli.context import JobContext
-from jobs.cli.places import PROGRAM
+from jobs.cli.launch.places import PROGRAM
 from pipelines.common.errors import EXIT_DONE, UsageError
 from pipelines.common.human import human_count
 from pipelines.common.job_result import JobResult

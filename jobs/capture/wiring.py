@@ -8,7 +8,7 @@ from typing import TypeVar
 from pydantic import SecretStr
 from pyspark.sql import SparkSession
 
-from jobs.cli.capture_config import (
+from jobs.cli.config.capture_section import (
     CaptureSection,
     CellsQueuesSection,
     ExportStateSection,

@@ -9,9 +9,9 @@ from contextlib import ExitStack, contextmanager
 from getpass import getuser
 
 from jobs.capture.wiring import CaptureWiring, secret_values
-from jobs.cli.capture_config import CaptureSection, SimulatedSection, WebHdfsFilesSection
-from jobs.cli.cleanup_config import CleanSection
-from jobs.cli.config import Config, load_config
+from jobs.cli.config.capture_section import CaptureSection, SimulatedSection, WebHdfsFilesSection
+from jobs.cli.config.clean_section import CleanSection
+from jobs.cli.config.configuration import Config, load_config
 from jobs.cli.context import JobContext
 from jobs.cli.stop_file import stop_asked
 from pipelines.capture.capture import CaptureTarget, RetryPolicy

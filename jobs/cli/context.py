@@ -85,7 +85,7 @@ def project_file(relative: str) -> str:
     """Returns the text of a file that ships with walsafe, such as `conf/demo.yaml`, from the tree or from the archive.
 
     Args:
-        relative: path below the project root, in one of the shipped folders (jobs/cli/archive.py).
+        relative: path below the project root, in one of the shipped folders (jobs/cli/launch/project_archive.py).
     """
     spec = find_spec("jobs")
     if spec is None or spec.origin is None or spec.loader is None:

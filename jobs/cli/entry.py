@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from jobs.cli import failures, log
-from jobs.cli.alerts import TELLING, alerts_of
-from jobs.cli.configured_options import (
+from jobs.cli.config.configured_options import (
     CONFIG_ENV,
     CONFIGURED,
     complete_options,
@@ -27,9 +26,10 @@ from jobs.cli.configured_options import (
     options_of,
 )
 from jobs.cli.context import JobContext
-from jobs.cli.metric_names import MEASURED
-from jobs.cli.metrics_place import check_place
-from jobs.cli.places import PROGRAM
+from jobs.cli.launch.places import PROGRAM
+from jobs.cli.monitoring.alerts import TELLING, alerts_of
+from jobs.cli.monitoring.metric_names import MEASURED
+from jobs.cli.monitoring.metrics_place import check_place
 from jobs.cli.registry import GROUPS, JOBS, PEGASUS, Job, JobEntry
 from jobs.cli.result_file import write_result
 from pipelines.common.errors import EXIT_DONE, EXIT_USAGE, SparkNeededError, UsageError
@@ -305,8 +305,8 @@ def _notify(invocation: Invocation, outcome: JobResult, context: JobContext) -> 
     config_file = getattr(invocation.args, "config", None)
     if invocation.name not in TELLING or config_file is None:
         return None
-    from jobs.cli.config import load_config
-    from jobs.cli.notify import send
+    from jobs.cli.config.configuration import load_config
+    from jobs.cli.monitoring.notify import send
 
     alerts = alerts_of(invocation.name, outcome.exit_code, outcome.result)
     try:
@@ -321,7 +321,7 @@ def _publish(
 ) -> None:
     place = getattr(invocation.args, "metrics", None)
     if place is not None:
-        from jobs.cli.publish_metrics import publish_metrics
+        from jobs.cli.monitoring.publish_metrics import publish_metrics
 
         publish_metrics(place, invocation.name, invocation.args, outcome, started_ms, context, notified)
 

@@ -5,7 +5,7 @@ from argparse import ArgumentParser, Namespace
 from dataclasses import dataclass
 from typing import Protocol, cast
 
-from jobs.cli.configured_options import FROM_ENVIRONMENT, FROM_FILE
+from jobs.cli.config.configured_options import FROM_ENVIRONMENT, FROM_FILE
 from jobs.cli.context import JobContext
 from pipelines.common.job_result import JobResult
 

@@ -16,9 +16,9 @@ from py4j.protocol import Py4JJavaError
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
-from jobs.cli import class_archive
-from jobs.cli.places import PROGRAM, PROJECT, cache_folder
-from jobs.cli.submit import QUICK_START, long_run, read_properties
+from jobs.cli.launch import class_archive
+from jobs.cli.launch.places import PROGRAM, PROJECT, cache_folder
+from jobs.cli.launch.submit import QUICK_START, long_run, read_properties
 from pipelines.common.errors import UnavailableError, UsageError
 
 DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"

@@ -216,7 +216,7 @@ def _uri(path: Path) -> str:
 
 def _reconcile(snapshot: Path, places: _Places, context: JobContext) -> RunSummary:
     """Runs reconcile for one night, with the clock of that night."""
-    from jobs.cli.config import load_config
+    from jobs.cli.config.configuration import load_config
     from jobs.reconcile.wiring import OutputPlaces, run_reconcile
 
     told = _Keeping()

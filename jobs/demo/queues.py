@@ -17,7 +17,7 @@ def audit_lines(context: JobContext, snapshots: Sequence[Path], plan: Path, conf
         plan: the folder for the claim plan.
         config: the configuration file of the demo.
     """
-    from jobs.cli.config import load_config
+    from jobs.cli.config.configuration import load_config
     from jobs.queues.wiring import run_audit_queues
     from pipelines.queues.audit.audit_queues import AuditRequest
 

@@ -31,7 +31,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, context: JobContext) -> JobResult:
     """Reads the arguments, wires the ports and runs the use case."""
-    from jobs.cli.config import load_config
+    from jobs.cli.config.configuration import load_config
     from jobs.maintain.wiring import run_maintain
 
     return run_maintain(context, load_config(args.config, context), args.lake, execute=args.execute)

@@ -3,7 +3,7 @@
 import re
 from functools import partial
 
-from jobs.cli.config import Config
+from jobs.cli.config.configuration import Config
 from jobs.cli.context import JobContext
 from pipelines.common.errors import UsageError
 from pipelines.common.human import human_duration

@@ -53,7 +53,7 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     Raises:
         UsageError: the configuration is wrong, or a key is missing that a night needs.
     """
-    from jobs.cli.config import load_config
+    from jobs.cli.config.configuration import load_config
     from jobs.night.night import Night, run_night
     from jobs.night.plan import NightRequest, night_plan, plan_result
     from jobs.night.start import start_job

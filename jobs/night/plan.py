@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
-from jobs.cli.config import Config
-from jobs.cli.places import PROGRAM
+from jobs.cli.config.configuration import Config
+from jobs.cli.launch.places import PROGRAM
 from pipelines.common.clock import Clock
 from pipelines.common.errors import EXIT_DONE, UsageError
 from pipelines.common.job_result import JobResult

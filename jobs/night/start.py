@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from jobs.cli.context import JobContext
 from jobs.cli.entry import parse, run_job
-from jobs.cli.publish_metrics import publish_metrics
+from jobs.cli.monitoring.publish_metrics import publish_metrics
 from jobs.cli.stop_file import stop_asked
 from jobs.night.plan import Command
 from pipelines.common.job_result import JobResult

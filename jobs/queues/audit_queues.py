@@ -45,7 +45,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, context: JobContext) -> JobResult:
     """Reads the arguments, wires the ports and runs the use case."""
-    from jobs.cli.config import load_config
+    from jobs.cli.config.configuration import load_config
     from jobs.queues.wiring import run_audit_queues
     from pipelines.queues.audit.audit_queues import AuditRequest
 

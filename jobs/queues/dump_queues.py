@@ -40,7 +40,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, context: JobContext) -> JobResult:
     """Validates the arguments, wires the ports and runs the use case."""
-    from jobs.cli.config import load_config
+    from jobs.cli.config.configuration import load_config
     from jobs.queues.wiring import run_dump_queues
     from pipelines.queues.dump.dump_queues import DumpRequest
 

@@ -32,7 +32,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, context: JobContext) -> JobResult:
     """Reads the arguments, wires the ports and runs the use case."""
-    from jobs.cli.config import load_config
+    from jobs.cli.config.configuration import load_config
     from jobs.queues.wiring import run_plan_migration
 
     return run_plan_migration(context, args.snapshot, load_config(args.config, context).settings(), args.lake)

@@ -47,7 +47,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, context: JobContext) -> JobResult:
     """Reads the arguments, wires the ports and runs the use case."""
-    from jobs.cli.config import load_config
+    from jobs.cli.config.configuration import load_config
     from jobs.reconcile.wiring import OutputPlaces, run_reconcile
     from pipelines.common.errors import UsageError
     from pipelines.decide.rule.settings import Acceptances

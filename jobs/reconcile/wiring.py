@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from getpass import getuser
 
-from jobs.cli.config import Config
+from jobs.cli.config.configuration import Config
 from jobs.cli.context import JobContext
 from jobs.reconcile.reporting import ReconcileReports
 from pipelines.common.job_result import JobResult

@@ -15,6 +15,6 @@ def add_run_options(parser: ArgumentParser) -> None:
 
 def acknowledged_findings(args: Namespace, context: JobContext) -> tuple[Acknowledgement, ...]:
     """Returns the acknowledged findings of the configuration."""
-    from jobs.cli.config import load_config
+    from jobs.cli.config.configuration import load_config
 
     return load_config(args.config, context).settings().acknowledged

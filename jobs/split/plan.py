@@ -54,7 +54,7 @@ def run(args: Namespace, context: JobContext) -> JobResult:
 def _size(text: str) -> int:
     from pydantic import TypeAdapter, ValidationError
 
-    from jobs.cli.config_types import SizeBytes
+    from jobs.cli.config.config_types import SizeBytes
 
     try:
         found = TypeAdapter(SizeBytes).validate_python(text)

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 from pydantic import TypeAdapter
 from requests import Response
 
-from jobs.cli.config import parse_config
+from jobs.cli.config.configuration import parse_config
 from pipelines.capture.sources.export_parts import ExportDirectory
 from pipelines.capture.sources.exported_cells import ExportedQueues, parse_cell, parse_version, scanned_cells
 from pipelines.capture.sources.exported_state import ExportedState

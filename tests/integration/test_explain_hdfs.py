@@ -22,7 +22,7 @@ pytestmark = pytest.mark.realhbase
 
 NIGHT = int(datetime(2026, 11, 21, 2, tzinfo=timezone.utc).timestamp()) * 1000
 KEY = RunKey.of("prod-a", "night-1", NIGHT)
-LAUNCH = "import sys; from jobs.cli.launch import main; sys.exit(main(sys.argv[1:]))"
+LAUNCH = "import sys; from jobs.cli.launch.launcher import main; sys.exit(main(sys.argv[1:]))"
 QUESTION = "h1%2C16020%2C5.7"
 
 

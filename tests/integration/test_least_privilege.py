@@ -12,7 +12,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from jobs.capture import capture_cluster
-from jobs.cli.config import parse_config
+from jobs.cli.config.configuration import parse_config
 from jobs.cli.context import JobContext
 from jobs.reconcile.wiring import OutputPlaces, run_reconcile
 from tests.labs.cluster.hbase import HBaseCluster

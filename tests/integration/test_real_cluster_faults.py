@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.cli.config import Config
+from jobs.cli.config.configuration import Config
 from jobs.cli.context import JobContext
 from jobs.reconcile.wiring import OutputPlaces, run_reconcile
 from pipelines.common.errors import UnavailableError

@@ -14,7 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.capture import capture_cluster
-from jobs.cli.config import parse_config
+from jobs.cli.config.configuration import parse_config
 from jobs.cli.context import JobContext
 from jobs.reconcile.wiring import OutputPlaces, run_reconcile
 from pipelines.snapshot.model import Snapshot

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 from jobs.capture import capture_cluster
-from jobs.cli.config import Config, parse_config
+from jobs.cli.config.configuration import Config, parse_config
 from jobs.cli.context import JobContext
 from pipelines.snapshot.model import Snapshot
 from pipelines.snapshot.snapshot_json import parse_snapshot

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from jobs.cli.config import parse_config
+from jobs.cli.config.configuration import parse_config
 from jobs.demo.cluster.model import GeneratedCapture
 from pipelines.common.instants import DAY_MS, HOUR_MS
 from pipelines.common.job_result import JobResult

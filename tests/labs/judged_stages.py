@@ -6,7 +6,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from jobs.cli.config import parse_config
+from jobs.cli.config.configuration import parse_config
 from jobs.cli.context import JobContext
 from jobs.reconcile.wiring import OutputPlaces, run_reconcile
 from pipelines.common.job_result import JobResult

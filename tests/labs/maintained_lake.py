@@ -9,7 +9,7 @@ from typing import Any
 from deltalake import DeltaTable as DeltaRs
 from pyspark.sql import DataFrame, SparkSession
 
-from jobs.cli.config import parse_config
+from jobs.cli.config.configuration import parse_config
 from jobs.cli.context import JobContext
 from jobs.maintain.wiring import run_maintain
 from pipelines.common.instants import DAY_MS

@@ -8,9 +8,9 @@ from typing import Any
 from prometheus_client.parser import text_string_to_metric_families
 
 from jobs.cli.context import JobContext
-from jobs.cli.metric_names import PREFIX
-from jobs.cli.metrics import MeasuredRun, samples_of
-from jobs.cli.publish_metrics import publish_metrics
+from jobs.cli.monitoring.metric_names import PREFIX
+from jobs.cli.monitoring.metrics import MeasuredRun, samples_of
+from jobs.cli.monitoring.publish_metrics import publish_metrics
 from pipelines.common.job_result import JobResult
 from pipelines.lake.run_summary import FindingRow, PinnedRow, RunSummary, VerdictTotal
 from pipelines.reconcile.text import reconcile_result

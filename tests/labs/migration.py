@@ -10,7 +10,7 @@ from kazoo.client import KazooClient
 from pyspark.sql import SparkSession
 
 from jobs.capture import capture_cluster
-from jobs.cli.config import parse_config
+from jobs.cli.config.configuration import parse_config
 from jobs.cli.context import JobContext
 from jobs.cli.entry import main
 from tests.labs.cluster.conf import write_site

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 from jobs.capture import capture_cluster
-from jobs.cli.config import parse_config
+from jobs.cli.config.configuration import parse_config
 from jobs.cli.context import JobContext
 from pipelines.snapshot.capture_order import order_fault
 from pipelines.snapshot.model import Snapshot

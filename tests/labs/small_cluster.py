@@ -22,7 +22,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from jobs.cli.config import Config, parse_config
+from jobs.cli.config.configuration import Config, parse_config
 from jobs.cli.context import JobContext
 from jobs.demo.cluster.model import MINUTE_MS, SECOND_MS, GeneratedCapture
 from jobs.demo.cluster.snapshots import healthy_snapshot, steps_at

@@ -16,7 +16,7 @@ from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
 
 from jobs.cli import entry
-from jobs.cli.config import parse_config
+from jobs.cli.config.configuration import parse_config
 from jobs.cli.context import JobContext
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError

@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs import demo
-from jobs.cli.config import Config
+from jobs.cli.config.configuration import Config
 from jobs.cli.context import JobContext
 from jobs.cli.entry import main, parse
 from jobs.demo.cluster.capture import capture_at

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.cli.config import parse_config
+from jobs.cli.config.configuration import parse_config
 from pipelines.common.instants import DAY_MS, HOUR_MS
 from pipelines.common.job_result import JobResult
 from pipelines.decide.rule.verdict import ArchivedFile

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.cli.config import parse_config
+from jobs.cli.config.configuration import parse_config
 from tests.labs.small_cluster import Desk, clusters_of, small
 
 

@@ -10,7 +10,7 @@ from benchmarks.bench import NOW, At
 from benchmarks.generate import write
 from benchmarks.polars_yardstick import PolarsDecision
 from benchmarks.yardsticks import DuckDbDecision, rows_of, warm_seconds
-from jobs.cli.config import Config
+from jobs.cli.config.configuration import Config
 from pipelines.decide.spark import tables
 from pipelines.decide.spark.decision_frames import decision_frames
 from pipelines.decide.spark.verdicts import looked_up, with_answers

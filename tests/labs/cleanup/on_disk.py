@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from jobs.capture import capture_cluster
 from jobs.cleanup.wiring import open_cleanup
-from jobs.cli.config import load_config
+from jobs.cli.config.configuration import load_config
 from jobs.cli.context import JobContext
 from jobs.demo.cluster.model import GeneratedCapture
 from jobs.demo.cluster.on_disk import ROOT, write_answers, write_cluster_files

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from jobs.capture import capture_cluster
 from jobs.cleanup.wiring import open_cleanup
-from jobs.cli.config import load_config
+from jobs.cli.config.configuration import load_config
 from jobs.cli.context import JobContext, SystemClock
 from jobs.cli.entry import main
 from jobs.reconcile.wiring import OutputPlaces, run_reconcile

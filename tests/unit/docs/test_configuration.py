@@ -6,7 +6,7 @@ from types import ModuleType
 
 import pytest
 
-from jobs.cli.config import parse_config
+from jobs.cli.config.configuration import parse_config
 from pipelines.decide.rule.settings import ReconcileSettings
 from tests.labs.places import DOCS, PROJECT
 

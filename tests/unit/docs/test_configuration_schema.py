@@ -11,7 +11,7 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from jobs.cli.config import Config
+from jobs.cli.config.configuration import Config
 from scripts.generate_configuration import SCHEMA, every_key, schema_text
 from tests.labs.places import DOCS, PROJECT
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from jobs.cli.config import parse_config
+from jobs.cli.config.configuration import parse_config
 from jobs.cli.entry import parse
-from jobs.cli.metric_names import METRICS
+from jobs.cli.monitoring.metric_names import METRICS
 from jobs.cli.registry import JOBS
 from pipelines.decide.gate.expectations import ACCEPTABLE, expectations
 from pipelines.decide.reason_texts import REASON_TEXTS

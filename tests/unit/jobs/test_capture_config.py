@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs.cli.capture_config import (
+from jobs.cli.config.capture_section import (
     FsimageFilesSection,
     HadoopFilesSection,
     HFilesQueuesSection,
@@ -10,7 +10,7 @@ from jobs.cli.capture_config import (
     ThriftQueuesSection,
     ZooKeeperQueuesSection,
 )
-from jobs.cli.config import Config, parse_config
+from jobs.cli.config.configuration import Config, parse_config
 from pipelines.common.errors import UsageError
 
 GOOD = """\

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from jobs.cli.class_archive import archive_of, reading_options
-from jobs.cli.class_archive_writer import keep_archive, writing_options
+from jobs.cli.launch.class_archive import archive_of, reading_options
+from jobs.cli.launch.class_archive_writer import keep_archive, writing_options
 from jobs.cli.registry import JOBS
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from jobs.cleanup.wiring import checked_configuration
-from jobs.cli.config import parse_config
+from jobs.cli.config.configuration import parse_config
 from pipelines.common.errors import UsageError
 
 HBASE = {"source": "hbase"}

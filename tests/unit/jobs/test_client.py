@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from jobs.cli.client import ClientContext, client_context
 from jobs.cli.entry import Invocation
+from jobs.cli.launch.client import ClientContext, client_context
+from jobs.cli.launch.submit import SubmitSettings, read_user_arguments
 from jobs.cli.registry import JOBS
-from jobs.cli.submit import SubmitSettings, read_user_arguments
 from pipelines.common.errors import SparkNeededError
 from pipelines.lake.lake_queries import DeltaRs
 

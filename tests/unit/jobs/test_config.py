@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.cli.config import Config, load_config, parse_config
+from jobs.cli.config.configuration import Config, load_config, parse_config
 from jobs.cli.context import JobContext
 from pipelines.common.errors import UsageError
 from pipelines.decide.rule.settings import ReconcileSettings, Release

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from jobs.cli import entry
-from jobs.cli.configured_options import FROM_ENVIRONMENT, FROM_FILE, complete_options
+from jobs.cli.config.configured_options import FROM_ENVIRONMENT, FROM_FILE, complete_options
 
 KNOWN = {"--config", "--cluster", "--lake", "--lists", "--help"}
 TEXT = "cluster: prod-a\nlake: hdfs://ns1/lake\nlists: hdfs://ns1/lists\nreports: file:///pages\n"

@@ -16,10 +16,10 @@ PATIENCE_SECONDS = 600
 LAUNCH = """
 import os, sys
 from pathlib import Path
-from jobs.cli.launch import _run
+from jobs.cli.launch.child import run_child
 stop = Path(sys.argv[1])
 job = "trap 'exit 9' INT; touch $0.began; until [ -e $0 ]; do sleep 0.05; done; [ -z \\"$1\\" ] || sleep 3600"
-sys.exit(_run(["bash", "-c", job, str(stop), *sys.argv[2:]], dict(os.environ), stop))
+sys.exit(run_child(["bash", "-c", job, str(stop), *sys.argv[2:]], dict(os.environ), stop))
 """
 
 

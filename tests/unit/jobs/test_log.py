@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from jobs.cli import launch, log
-from jobs.cli.configured_options import FROM_FILE, complete_options
-from jobs.cli.launch import copy_without_noise
+from jobs.cli import log
+from jobs.cli.config.configured_options import FROM_FILE, complete_options
+from jobs.cli.launch import launcher
+from jobs.cli.launch.child import copy_without_noise
 from pipelines.common import logged_run
 from pipelines.common.progress import TERMINAL_ENV
 
@@ -94,8 +95,8 @@ def test_the_configuration_may_choose_it(tmp_path: Path) -> None:
 def test_a_log_of_objects_has_no_bars(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, form: str, width: str) -> None:
     monkeypatch.setenv(TERMINAL_ENV, "80")
     told: dict[str, str] = {}
-    monkeypatch.setattr(launch, "_run", lambda _command, environment, _stop: told.update(environment) or 0)
+    monkeypatch.setattr(launcher, "run_child", lambda _command, environment, _stop: told.update(environment) or 0)
     answer = tmp_path / "answer"
     answer.write_text("")
-    assert launch._in_client(["spark-submit"], {log.LOG_FORMAT_ENV: form}, answer, None) == 0
+    assert launcher._in_client(["spark-submit"], {log.LOG_FORMAT_ENV: form}, answer, None) == 0
     assert told[TERMINAL_ENV] == width

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from jobs.cli import entry
-from jobs.cli.config import parse_config
+from jobs.cli.config.configuration import parse_config
 from jobs.cli.context import JobContext
 from jobs.cli.entry import Invocation
-from jobs.cli.metric_names import MEASURED, METRICS, PREFIX
+from jobs.cli.monitoring.metric_names import MEASURED, METRICS, PREFIX
 from jobs.cli.registry import JOBS
 from pipelines.common.errors import UnavailableError, UsageError
 from pipelines.common.job_result import JobResult

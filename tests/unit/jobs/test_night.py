@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from jobs.cli import entry
-from jobs.cli.config import parse_config
+from jobs.cli.config.configuration import parse_config
 from jobs.cli.entry import _failed
 from jobs.night.night import Night, run_night
 from jobs.night.plan import Command, NightPlan, NightRequest, night_plan

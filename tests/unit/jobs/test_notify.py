@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from jobs.cli import entry
-from jobs.cli.alerts import alerts_of
-from jobs.cli.config import parse_config
+from jobs.cli.config.configuration import parse_config
+from jobs.cli.config.notify_section import NotifySection
 from jobs.cli.context import SystemClock
-from jobs.cli.notify import send
-from jobs.cli.notify_config import NotifySection
+from jobs.cli.monitoring.alerts import alerts_of
+from jobs.cli.monitoring.notify import send
 from jobs.cli.registry import JOBS
 from pipelines.common.errors import UsageError
 from pipelines.common.job_result import JobResult

@@ -10,7 +10,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-from jobs.cli.places import PROJECT
+from jobs.cli.launch.places import PROJECT
 from pipelines.common.version import VERSION
 
 if sys.version_info >= (3, 11):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.cli.config import parse_config
+from jobs.cli.config.configuration import parse_config
 from jobs.cli.entry import main
 from pipelines.common.errors import UsageError
 

@@ -79,7 +79,7 @@ def test_split_help_shows_the_jobs_of_pegasus_and_these_alone() -> None:
 @pytest.mark.parametrize("words", [["--help"], ["split"], ["split", "--help"], ["split", "-h"], ["split", "help"]])
 def test_helps_need_the_standard_library_only(words: list[str]) -> None:
     """As spark-submit.sh asks the machine's own Python, before anything is installed."""
-    code = "import sys; sys.path.insert(0, sys.argv[1]); from jobs.cli.launch import main; main(sys.argv[2:])"
+    code = "import sys; sys.path.insert(0, sys.argv[1]); from jobs.cli.launch.launcher import main; main(sys.argv[2:])"
     command = [sys.executable, "-I", "-S", "-B", "-c", code, str(PROJECT), *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from jobs.cli.archive import build_archive
-from jobs.cli.launch import FEW_FILES, child_environment, copy_without_noise, lists_few
-from jobs.cli.submit import (
+from jobs.cli.launch.child import child_environment, copy_without_noise
+from jobs.cli.launch.launcher import FEW_FILES, lists_few
+from jobs.cli.launch.project_archive import build_archive
+from jobs.cli.launch.submit import (
     SubmitSettings,
     UserArguments,
     long_run,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.cli.config import Config, parse_config
+from jobs.cli.config.configuration import Config, parse_config
 from jobs.maintain.wiring import retention_policy
 from pipelines.common.errors import UsageError
 from pipelines.common.instants import DAY_MS, HOUR_MS

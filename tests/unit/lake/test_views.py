@@ -87,7 +87,7 @@ def test_the_page_tells_of_every_view() -> None:
 
 def test_the_job_starts_no_jvm_and_loads_no_spark() -> None:
     code = (
-        "import sys; from jobs.cli.launch import main\n"
+        "import sys; from jobs.cli.launch.launcher import main\n"
         "code = main(sys.argv[1:]); assert 'pyspark' not in sys.modules; sys.exit(code)"
     )
     command = [sys.executable, "-c", code, "views", "--lake", "file:/walsafe/lake", "--dialect", "duckdb"]

@@ -2,7 +2,7 @@
 
 from pydantic import Field, field_validator
 
-from jobs.cli.config_types import DurationMs, Section, Text
+from jobs.cli.config.config_types import DurationMs, Section, Text
 from pipelines.common.instants import DAY_MS
 from pipelines.lake.retention import MAX_GRACE_MS, MIN_GRACE_MS
 

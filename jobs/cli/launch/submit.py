@@ -1,6 +1,6 @@
 """Builds the spark-submit command of a job: precedence of settings, shipped files, deploy mode.
 
-It reads the settings files and builds a command; `jobs.cli.launch` runs it.
+It reads the settings files and builds a command; `jobs.cli.launch.launcher` runs it.
 """
 
 import re
@@ -153,7 +153,7 @@ def submit_command(
     Args:
         spark_submit: the program.
         project: the root of the project.
-        archive: from `jobs.cli.archive`.
+        archive: from `jobs.cli.launch.project_archive`.
         user: the user's own arguments, which take precedence.
         settings: the merged settings.
         job: the job and its arguments.

@@ -12,8 +12,8 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from jobs.cli.config_types import UNKNOWN_KEYS
-from jobs.cli.yaml_lines import YamlDocument
+from jobs.cli.config.config_types import UNKNOWN_KEYS
+from jobs.cli.config.yaml_lines import YamlDocument
 from pipelines.common.errors import UsageError
 from pipelines.common.forms import problem_of
 from pipelines.common.text import closest, did_you_mean

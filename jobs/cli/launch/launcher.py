@@ -6,31 +6,25 @@ It answers usage errors and `--help` without a JVM.
 import json
 import logging
 import os
-import re
-import signal
 import subprocess
 import sys
 import tempfile
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from io import BufferedReader
 from pathlib import Path
-from types import FrameType
-from typing import IO, cast
 
-from jobs.cli import class_archive, class_archive_writer, log
-from jobs.cli.archive import build_archive
-from jobs.cli.client import client_context
+from jobs.cli import log
 from jobs.cli.context import JobContext
 from jobs.cli.entry import OUTPUT_FILE_ENV, Invocation, parse, run
 from jobs.cli.entry import main as run_here
-from jobs.cli.jars import StepError, fetch_jars, one_at_a_time
-from jobs.cli.places import PROJECT, cache_folder, is_clone, jars_folder
-from jobs.cli.registry import JOBS, JobEntry
-from jobs.cli.result_file import local_path
-from jobs.cli.stop_file import STOP_FILE_ENV
-from jobs.cli.submit import (
+from jobs.cli.launch import class_archive, class_archive_writer
+from jobs.cli.launch.child import child_environment, run_child
+from jobs.cli.launch.client import client_context
+from jobs.cli.launch.jars import StepError, fetch_jars, one_at_a_time
+from jobs.cli.launch.places import PROJECT, cache_folder, is_clone, jars_folder
+from jobs.cli.launch.project_archive import build_archive
+from jobs.cli.launch.submit import (
     SPARK_VERSION,
     SUBMIT_ARGS_ENV,
     SubmitSettings,
@@ -39,6 +33,9 @@ from jobs.cli.submit import (
     result_location,
     submit_command,
 )
+from jobs.cli.registry import JOBS, JobEntry
+from jobs.cli.result_file import local_path
+from jobs.cli.stop_file import STOP_FILE_ENV
 from pipelines.common.errors import (
     EXIT_DONE,
     EXIT_PARTIAL,
@@ -52,20 +49,6 @@ from pipelines.common.errors import (
 _DECIDED = (EXIT_DONE, EXIT_PARTIAL)
 FEW_FILES = 50_000
 """`FEW` of `pipelines.common.spark.few_rows`, which imports Spark."""
-
-# What the JVM and Spark print at every start, before any logging configuration applies.
-_NOISE = re.compile(
-    rb"WARNING: (?:Using incubator modules: jdk\.incubator\.vector"
-    rb"|package sun\.security\.action not in java\.base"
-    rb"|(?:A|Use|Please|sun\.misc\.Unsafe|A terminally).*(?:sun\.misc\.Unsafe|restricted method|native access).*)\s*$"
-    rb"|1 compiler directives added\s*$"
-    rb"|Picked up (?:JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|JDK_JAVA_OPTIONS):"
-)
-
-
-# a bar of `pipelines.common.progress` is a line that begins with a carriage return
-_LINE_ENDS = re.compile(rb"(?<=\n)|(?=\r)")
-_CHUNK = 65_536
 
 
 def main(argv: Sequence[str]) -> int:
@@ -89,7 +72,7 @@ def main(argv: Sequence[str]) -> int:
 
 def _configuration_is_right(invocation: Invocation) -> bool:
     """Whether the job would accept its `--config`; if not, the job can say what is wrong without a JVM."""
-    from jobs.cli.config import load_config
+    from jobs.cli.config.configuration import load_config
 
     config, result = getattr(invocation.args, "config", None), invocation.args.result
     if config is None or (result is not None and "://" in result):  # a result on HDFS needs the JVM
@@ -194,32 +177,13 @@ def _classes(settings: SubmitSettings, entry: JobEntry, java: Path, spark_home: 
     return class_archive_writer.writing_options(archive)
 
 
-def child_environment(
-    environ: Mapping[str, str], settings: SubmitSettings, spark_home: Path, java: Path
-) -> dict[str, str]:
-    """Returns the environment of spark-submit; variables that the user has set are kept."""
-    environment = dict(environ)
-    environment["SPARK_HOME"] = str(spark_home)
-    environment.setdefault("JAVA_HOME", str(java.resolve().parent.parent))
-    environment.setdefault("LOG4J_CONFIGURATION_FILE", str(PROJECT / "conf" / "log4j2.properties"))
-    environment.setdefault("PYTHONUTF8", "1")
-    if not any(environment.get(name) for name in ("LC_ALL", "LC_CTYPE", "LANG")):
-        environment["LC_ALL"] = "C.UTF-8"  # under cron, Java 17 cannot name a file with an umlaut without it
-    if not settings.cluster_mode:
-        environment["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    if settings.local:
-        environment["PYSPARK_PYTHON"] = sys.executable
-        environment.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    return environment
-
-
 def _in_client(command: Sequence[str], environment: Mapping[str, str], answer: Path, stop: Path | None) -> int:
     """Runs the driver here. Its result comes through a file, because spark-submit merges the driver's two streams."""
     from pipelines.common.progress import TERMINAL_ENV, terminal_width
 
     bars = 0 if environment.get(log.LOG_FORMAT_ENV) == log.JSON else terminal_width()
     told = {OUTPUT_FILE_ENV: str(answer), STOP_FILE_ENV: str(stop or ""), TERMINAL_ENV: str(bars)}
-    code = _run(command, {**environment, **told}, stop)
+    code = run_child(command, {**environment, **told}, stop)
     if answer.exists():
         sys.stdout.write(answer.read_text(encoding="utf-8"))
         sys.stdout.flush()
@@ -234,7 +198,7 @@ def _in_cluster(
     command: Sequence[str], environment: Mapping[str, str], spark_home: Path, result: str, invocation: Invocation
 ) -> int:
     """Runs the driver on the cluster and reads its result file; spark-submit only reports success or failure."""
-    submitted = _run(command, environment)
+    submitted = run_child(command, environment)
     try:
         document = json.loads(_read(result, spark_home, environment))
         code = int(document["exit_code"])
@@ -267,72 +231,6 @@ def _read(uri: str, spark_home: Path, environment: Mapping[str, str]) -> str:
 def _shell(spark_home: Path, environment: Mapping[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [str(spark_home / "bin" / "spark-class"), "org.apache.hadoop.fs.FsShell", *arguments]
     return subprocess.run(command, env=dict(environment), capture_output=True, text=True, check=False)
-
-
-def _run(command: Sequence[str], environment: Mapping[str, str], stop: Path | None = None) -> int:
-    """Runs spark-submit, copies its output without noise to standard error, and forwards signals to it.
-
-    Args:
-        command: the spark-submit command.
-        environment: its whole environment.
-        stop: a file that the first Ctrl-C creates instead of a signal, for a job that ends after its current batch. A
-            second Ctrl-C is passed on.
-
-    The child runs in a session of its own: a terminal would else signal the JVM in the middle of a batch, and a signal
-    to spark-submit alone would leave the Python driver running.
-
-    Returns:
-        The exit code; 128 + the number of the signal that killed it.
-    """
-    child: subprocess.Popen[bytes] | None = None
-    early: list[int] = []
-
-    def forward(number: int, _frame: FrameType | None) -> None:
-        if child is None:
-            early.append(number)
-        elif stop is not None and number == signal.SIGINT and not stop.exists():
-            stop.touch()
-            log.say("walsafe: stopping after this batch or job; Ctrl-C again ends at once")
-        else:
-            with suppress(ProcessLookupError):  # it has just ended
-                os.killpg(child.pid, number)
-
-    previous = {number: signal.signal(number, forward) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-    try:
-        child = subprocess.Popen(
-            command,
-            env=dict(environment),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-        for number in early:
-            forward(number, None)
-        if child.stdout is not None:
-            as_json = environment.get(log.LOG_FORMAT_ENV) == log.JSON
-            written_as = log.JsonLines() if as_json else None
-            copy_without_noise(cast("BufferedReader", child.stdout), sys.stderr.buffer, written_as)
-        code = child.wait()
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
-    return code if code >= 0 else 128 - code
-
-
-def copy_without_noise(
-    source: BufferedReader, target: IO[bytes], written_as: Callable[[bytes], bytes] | None = None
-) -> None:
-    """Copies lines, without the known noise of the JVM and Spark; bars at once. `written_as` changes each line."""
-    rest = b""
-    while chunk := source.read1(_CHUNK):
-        *lines, rest = _LINE_ENDS.split(rest + chunk)
-        if rest.startswith(b"\r"):
-            lines, rest = [*lines, rest], b""
-        for line in lines:
-            if not _NOISE.match(line):
-                target.write(written_as(line) if written_as else line)
-        target.flush()
-    target.write(written_as(rest) if written_as and rest else rest)
 
 
 def _java(environ: Mapping[str, str]) -> Path:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pipelines.common.version import VERSION
 
-PROJECT = Path(__file__).resolve().parents[2]
+PROJECT = Path(__file__).resolve().parents[3]
 PROGRAM = os.environ.get("WALSAFE_PROGRAM", "./spark-submit.sh")
 """What a person types before the name of a job; the console script sets the variable."""
 CACHE_ENV = "WALSAFE_CACHE"

@@ -9,17 +9,17 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, field_validator, model_validator
 
-from jobs.cli.capture_config import CaptureSection, ClusterName, WalRoot
-from jobs.cli.cleanup_config import CleanSection
-from jobs.cli.config_errors import validate_model
-from jobs.cli.config_types import DurationMs, Section, SizeBytes, Text, UntilMs
+from jobs.cli.config.capture_section import CaptureSection, ClusterName, WalRoot
+from jobs.cli.config.clean_section import CleanSection
+from jobs.cli.config.config_errors import validate_model
+from jobs.cli.config.config_types import DurationMs, Section, SizeBytes, Text, UntilMs
+from jobs.cli.config.maintain_section import MaintainSection
+from jobs.cli.config.night_section import NightSection
+from jobs.cli.config.notify_section import NotifySection
+from jobs.cli.config.simulated import simulated_fault
+from jobs.cli.config.yaml_lines import parse_yaml
 from jobs.cli.context import JobContext
-from jobs.cli.maintain_config import MaintainSection
-from jobs.cli.metrics_place import check_place
-from jobs.cli.night_config import NightSection
-from jobs.cli.notify_config import NotifySection
-from jobs.cli.simulated_config import simulated_fault
-from jobs.cli.yaml_lines import parse_yaml
+from jobs.cli.monitoring.metrics_place import check_place
 from pipelines.common.errors import UsageError
 from pipelines.common.instants import DAY_MS
 from pipelines.decide.rule.settings import LONGEST_VALID_MS, ReconcileSettings, Release

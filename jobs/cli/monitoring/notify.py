@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from jobs.cli.alerts import Alert
-from jobs.cli.notify_config import NotifySection
+from jobs.cli.config.notify_section import NotifySection
+from jobs.cli.monitoring.alerts import Alert
 from pipelines.common.clock import Clock
 
 logger = logging.getLogger(__name__)

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from jobs.cli.config_types import DurationMs, Section
+from jobs.cli.config.config_types import DurationMs, Section
 
 Positive = Annotated[int, Field(ge=1)]
 

@@ -64,7 +64,7 @@ def given_option(option: str, options: Sequence[str]) -> str | None:
 def config_mistakes(file: str) -> str | None:
     """Returns what is wrong in a configuration file; None if nothing is, or if it cannot be read."""
     try:
-        from jobs.cli.config import parse_config
+        from jobs.cli.config.configuration import parse_config
     except ImportError:  # the packages are not installed yet
         return None
     from pipelines.common.errors import UsageError
@@ -85,7 +85,7 @@ def options_of(usage: str) -> set[str]:
 
 def read_values(file: Path) -> Mapping[str, object]:
     """Returns the keys and values of a configuration file; none if it cannot be read."""
-    from jobs.cli.yaml_lines import parse_yaml
+    from jobs.cli.config.yaml_lines import parse_yaml
     from pipelines.common.errors import UsageError
 
     try:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 def main() -> int:
     """Runs a job with the command line of this process; returns its exit code."""
-    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+    sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
     os.environ["WALSAFE_PROGRAM"] = "walsafe"
-    from jobs.cli.launch import main as launch
+    from jobs.cli.launch.launcher import main as launch
 
     return launch(sys.argv[1:])

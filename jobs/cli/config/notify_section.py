@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, SecretStr, StringConstraints, field_validator
 
-from jobs.cli.config_types import DurationMs, Section
+from jobs.cli.config.config_types import DurationMs, Section
 
 Variable = Annotated[str, StringConstraints(pattern=r"^\$[A-Za-z_]\w*$")]
 

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BeforeValidator, Field, SecretStr, StringConstraints, model_validator
 
-from jobs.cli.config_types import DurationMs, Section, Text, WrittenInstant
+from jobs.cli.config.config_types import DurationMs, Section, Text, WrittenInstant
 from pipelines.common.errors import MalformedError
 from pipelines.common.instants import parse_instant
 from pipelines.common.names import NAME

@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.metrics_core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from jobs.cli.metric_names import METRICS, PREFIX
+from jobs.cli.monitoring.metric_names import METRICS, PREFIX
 from pipelines.common.errors import EXIT_DONE, EXIT_PARTIAL
 from pipelines.common.instants import parse_instant
 from pipelines.common.version import VERSION

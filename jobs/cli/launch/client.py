@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from jobs.cli.context import JobContext
 from jobs.cli.entry import Invocation
+from jobs.cli.launch.submit import SubmitSettings, UserArguments, default_file_system
 from jobs.cli.registry import JOBS
 from jobs.cli.result_file import local_path
-from jobs.cli.submit import SubmitSettings, UserArguments, default_file_system
 from pipelines.common.errors import SparkNeededError
 
 if TYPE_CHECKING:

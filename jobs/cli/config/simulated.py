@@ -1,6 +1,6 @@
 """Restricts the source `simulated`: simulated state must never decide about files of a real cluster."""
 
-from jobs.cli.capture_config import CaptureSection
+from jobs.cli.config.capture_section import CaptureSection
 
 _PARTS = ("queues", "state")
 

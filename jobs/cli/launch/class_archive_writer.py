@@ -7,7 +7,7 @@ import os
 import time
 from pathlib import Path
 
-from jobs.cli.class_archive import QUIET
+from jobs.cli.launch.class_archive import QUIET
 
 _DEAD_S = 3600
 

@@ -8,11 +8,11 @@ from functools import partial
 from http.client import HTTPException
 from urllib.parse import unquote, urlsplit
 
-from jobs.cli.configured_options import read_values
+from jobs.cli.config.configured_options import read_values
 from jobs.cli.context import JobContext
-from jobs.cli.metric_names import MEASURED
-from jobs.cli.metrics import MeasuredRun, Samples, samples_of
-from jobs.cli.metrics_place import is_gateway
+from jobs.cli.monitoring.metric_names import MEASURED
+from jobs.cli.monitoring.metrics import MeasuredRun, Samples, samples_of
+from jobs.cli.monitoring.metrics_place import is_gateway
 from jobs.cli.result_file import write_result
 from pipelines.common.errors import UsageError, WalsafeError
 from pipelines.common.job_result import JobResult

@@ -1,0 +1,116 @@
+"""Runs spark-submit as a child: its environment, its output without the known noise, and signals passed on."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from io import BufferedReader
+from pathlib import Path
+from types import FrameType
+from typing import IO, cast
+
+from jobs.cli import log
+from jobs.cli.launch.places import PROJECT
+from jobs.cli.launch.submit import SubmitSettings
+
+# What the JVM and Spark print at every start, before any logging configuration applies.
+_NOISE = re.compile(
+    rb"WARNING: (?:Using incubator modules: jdk\.incubator\.vector"
+    rb"|package sun\.security\.action not in java\.base"
+    rb"|(?:A|Use|Please|sun\.misc\.Unsafe|A terminally).*(?:sun\.misc\.Unsafe|restricted method|native access).*)\s*$"
+    rb"|1 compiler directives added\s*$"
+    rb"|Picked up (?:JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|JDK_JAVA_OPTIONS):"
+)
+
+
+# a bar of `pipelines.common.progress` is a line that begins with a carriage return
+_LINE_ENDS = re.compile(rb"(?<=\n)|(?=\r)")
+_CHUNK = 65_536
+
+
+def child_environment(
+    environ: Mapping[str, str], settings: SubmitSettings, spark_home: Path, java: Path
+) -> dict[str, str]:
+    """Returns the environment of spark-submit; variables that the user has set are kept."""
+    environment = dict(environ)
+    environment["SPARK_HOME"] = str(spark_home)
+    environment.setdefault("JAVA_HOME", str(java.resolve().parent.parent))
+    environment.setdefault("LOG4J_CONFIGURATION_FILE", str(PROJECT / "conf" / "log4j2.properties"))
+    environment.setdefault("PYTHONUTF8", "1")
+    if not any(environment.get(name) for name in ("LC_ALL", "LC_CTYPE", "LANG")):
+        environment["LC_ALL"] = "C.UTF-8"  # under cron, Java 17 cannot name a file with an umlaut without it
+    if not settings.cluster_mode:
+        environment["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    if settings.local:
+        environment["PYSPARK_PYTHON"] = sys.executable
+        environment.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    return environment
+
+
+def run_child(command: Sequence[str], environment: Mapping[str, str], stop: Path | None = None) -> int:
+    """Runs spark-submit, copies its output without noise to standard error, and forwards signals to it.
+
+    Args:
+        command: the spark-submit command.
+        environment: its whole environment.
+        stop: a file that the first Ctrl-C creates instead of a signal, for a job that ends after its current batch. A
+            second Ctrl-C is passed on.
+
+    The child runs in a session of its own: a terminal would else signal the JVM in the middle of a batch, and a signal
+    to spark-submit alone would leave the Python driver running.
+
+    Returns:
+        The exit code; 128 + the number of the signal that killed it.
+    """
+    child: subprocess.Popen[bytes] | None = None
+    early: list[int] = []
+
+    def forward(number: int, _frame: FrameType | None) -> None:
+        if child is None:
+            early.append(number)
+        elif stop is not None and number == signal.SIGINT and not stop.exists():
+            stop.touch()
+            log.say("walsafe: stopping after this batch or job; Ctrl-C again ends at once")
+        else:
+            with suppress(ProcessLookupError):  # it has just ended
+                os.killpg(child.pid, number)
+
+    previous = {number: signal.signal(number, forward) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    try:
+        child = subprocess.Popen(
+            command,
+            env=dict(environment),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        for number in early:
+            forward(number, None)
+        if child.stdout is not None:
+            as_json = environment.get(log.LOG_FORMAT_ENV) == log.JSON
+            written_as = log.JsonLines() if as_json else None
+            copy_without_noise(cast("BufferedReader", child.stdout), sys.stderr.buffer, written_as)
+        code = child.wait()
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+    return code if code >= 0 else 128 - code
+
+
+def copy_without_noise(
+    source: BufferedReader, target: IO[bytes], written_as: Callable[[bytes], bytes] | None = None
+) -> None:
+    """Copies lines, without the known noise of the JVM and Spark; bars at once. `written_as` changes each line."""
+    rest = b""
+    while chunk := source.read1(_CHUNK):
+        *lines, rest = _LINE_ENDS.split(rest + chunk)
+        if rest.startswith(b"\r"):
+            lines, rest = [*lines, rest], b""
+        for line in lines:
+            if not _NOISE.match(line):
+                target.write(written_as(line) if written_as else line)
+        target.flush()
+    target.write(written_as(rest) if written_as and rest else rest)

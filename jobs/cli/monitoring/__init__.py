@@ -1,0 +1,1 @@
+"""What a job tells other systems when it ends: metrics, and messages to people."""
