@@ -68,7 +68,8 @@ def capture_cluster(cluster: str, wal_root: str, section: CaptureSection, out: s
     """
     # pyspark and pyarrow are slow to import: import them only after the arguments have been validated
     from jobs.capture.wiring import capture_sources
-    from pipelines.capture.capture import CaptureTarget, RetryPolicy
+    from pipelines.capture.capture import CaptureTarget
+    from pipelines.capture.timeline import RetryPolicy
     from pipelines.files.hadoop_jvm import HadoopJvm
     from pipelines.snapshot.target import snapshot_target
     from pipelines.snapshot.writer import SnapshotWriter

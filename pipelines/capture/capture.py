@@ -4,13 +4,12 @@ The order of reading IS the safety argument (docs/safety.md).
 """
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TypeVar
 
 from pipelines.capture.neighbours import Neighbours, read_neighbours, with_neighbours, with_space
 from pipelines.capture.ports import (
-    CaptureSource,
     ClusterSettings,
     FileSource,
     PeerSource,
@@ -22,14 +21,14 @@ from pipelines.capture.ports import (
 )
 from pipelines.capture.secrets import without_secrets
 from pipelines.capture.sources.offline_state import OfflineCluster
+from pipelines.capture.timeline import RetryPolicy, Timeline, with_retries
 from pipelines.common.clock import Clock
 from pipelines.common.conditions import Condition
-from pipelines.common.errors import MalformedError, RefusedError, UnavailableError
+from pipelines.common.errors import MalformedError, RefusedError
 from pipelines.hbase.peers import Peer, ambiguous_peer
 from pipelines.hbase.replication_queues import QUEUE_FAMILY, Cell, read_passes, readable_queues
 from pipelines.hbase.server_names import ServerName
-from pipelines.snapshot.capture_clocks import StepStamp, clock_fault
-from pipelines.snapshot.capture_order import CAPTURE_ORDER, mixed_clusters_reason, not_quiet_reason, order_fault
+from pipelines.snapshot.capture_order import CAPTURE_ORDER, mixed_clusters_reason, not_quiet_reason
 from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, CaptureStep, MasterFlags, Membership, Snapshot, WalDirectory
 
 logger = logging.getLogger(__name__)
@@ -50,23 +49,6 @@ class CaptureTarget:
     cluster: str
     wal_root: str
     clock_host: str
-
-
-@dataclass(frozen=True, slots=True)
-class RetryPolicy:
-    """How often a read is tried, and how long to wait between two attempts.
-
-    Attributes:
-        step_attempts: how often a step is tried if its source does not answer.
-        quiet_attempts: how often everything after the listing is read while servers or queues move.
-        pause_ms: the pause before another attempt.
-        sleep_ms: a function that waits for a number of ms.
-    """
-
-    step_attempts: int
-    quiet_attempts: int
-    pause_ms: int
-    sleep_ms: Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,82 +85,6 @@ class CaptureSources:
     ) -> CaptureResult:
         """See `pipelines.capture.capture.capture`."""
         return capture(subject, self, sink, clock=clock, patience=patience)
-
-
-@dataclass(slots=True)
-class Timeline:
-    """Stamps each step by one clock, and repeats a step whose source did not answer.
-
-    Attributes:
-        clock: the clock of this host.
-        patience: how often to repeat a step.
-        host: the name of this host.
-        stamps: the stamps of the steps taken so far.
-    """
-
-    clock: Clock
-    patience: RetryPolicy
-    host: str
-    stamps: list[StepStamp] = field(default_factory=list)
-
-    @property
-    def steps(self) -> tuple[CaptureStep, ...]:
-        """Returns the steps in the form in which the snapshot stores them."""
-        return tuple(stamp.step for stamp in self.stamps)
-
-    @property
-    def clock_host(self) -> str:
-        """Returns the host whose clock stamped the steps after the listing.
-
-        `refuse_disorder` ensures that there is only one.
-        """
-        return self.stamps[-1].host or self.host
-
-    def take(self, name: str, source: CaptureSource, read: Callable[[], ValueT]) -> ValueT:
-        """Runs one step and returns what it read.
-
-        The times of the step are those of the attempt that succeeded, or those that a saved source carries.
-        """
-        saved = source.stamp(name)
-
-        def timed() -> tuple[ValueT, StepStamp]:
-            started_at = self.clock.now_ms()
-            value = read()
-            return value, saved or StepStamp(CaptureStep(name, started_at, self.clock.now_ms()), self.host, saved=False)
-
-        value, stamp = with_retries(f"Step {name}", timed, self.patience)
-        self.stamps.append(stamp)
-        return value
-
-    def refuse_disorder(self, needed: Sequence[str], way_out: str) -> None:
-        """Refuses steps in any order but the one that loses nothing, and an order that rests on several clocks.
-
-        Args:
-            needed: the steps that must not be missing.
-            way_out: what the operator can do about it, for the message.
-
-        Raises:
-            RefusedError: the order is wrong; the message names the step.
-        """
-        disorder = order_fault(self.steps, needed) or clock_fault(self.stamps)
-        if disorder is not None:
-            raise RefusedError(Condition.SNAPSHOT_OUT_OF_ORDER, f"not the capture order: {disorder}. {way_out}")
-
-
-def with_retries(what: str, read: Callable[[], ValueT], patience: RetryPolicy) -> ValueT:
-    """Runs a read, and repeats it while its source does not answer.
-
-    Raises:
-        UnavailableError: the last attempt failed too.
-    """
-    logger.info("%s", what)
-    for attempt in range(1, patience.step_attempts):
-        try:
-            return read()
-        except UnavailableError as error:  # noqa: PERF203 - trying again is what the loop is for
-            logger.warning("%s, attempt %d of %d: %s", what, attempt, patience.step_attempts, error)
-            patience.sleep_ms(patience.pause_ms)
-    return read()
 
 
 @dataclass(frozen=True, slots=True)

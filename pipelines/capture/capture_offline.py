@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from pipelines.capture.capture import CaptureResult, CaptureTarget, RetryPolicy, Timeline, known_peers, with_retries
+from pipelines.capture.capture import CaptureResult, CaptureTarget, known_peers
 from pipelines.capture.ports import ClusterSettings, FileSource, QueueSource, SnapshotSink, WalDirectorySource
 from pipelines.capture.secrets import without_secrets
 from pipelines.capture.sources.hfile_table import HFileTable
 from pipelines.capture.sources.offline_state import OfflineCluster
+from pipelines.capture.timeline import RetryPolicy, Timeline, with_retries
 from pipelines.common.clock import Clock
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError

@@ -12,14 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
-from pipelines.capture.capture import (
-    CaptureResult,
-    CaptureTarget,
-    RetryPolicy,
-    Timeline,
-    known_peers,
-    with_retries,
-)
+from pipelines.capture.capture import CaptureResult, CaptureTarget, known_peers
 from pipelines.capture.neighbours import Neighbours, read_neighbours, with_neighbours, with_space
 from pipelines.capture.ports import (
     ClusterSettings,
@@ -31,6 +24,7 @@ from pipelines.capture.ports import (
     ZnodeSource,
 )
 from pipelines.capture.secrets import without_secrets
+from pipelines.capture.timeline import RetryPolicy, Timeline, with_retries
 from pipelines.common.clock import Clock
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import MalformedError, RefusedError, UsageError

@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession
 
-from pipelines.capture.capture import CaptureSources, RetryPolicy
+from pipelines.capture.capture import CaptureSources
 from pipelines.capture.capture import CaptureTarget as Cluster
 from pipelines.capture.capture_zookeeper import ZooKeeperSources
 from pipelines.capture.ports import FileSource
+from pipelines.capture.timeline import RetryPolicy
 from pipelines.cleanup.audit import LakeAudit
 from pipelines.cleanup.audit_ports import PlannedFile, SecondLookResult
 from pipelines.cleanup.clean_plan import ARCHIVE, clean_plan, in_pieces, lines_not_deletable, listed_paths, purge_plan

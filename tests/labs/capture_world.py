@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from pipelines.capture.capture import CaptureResult, CaptureSources, CaptureTarget, RetryPolicy, capture
+from pipelines.capture.capture import CaptureResult, CaptureSources, CaptureTarget, capture
 from pipelines.capture.ports import ClusterSettings
+from pipelines.capture.timeline import RetryPolicy
 from pipelines.common.errors import UnavailableError
 from pipelines.files.file_batch import FileBatch
 from pipelines.hbase.known_servers import KnownServers

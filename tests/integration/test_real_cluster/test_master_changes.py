@@ -9,8 +9,9 @@ import pytest
 
 from jobs.capture.wiring import capture_sources
 from jobs.cli.context import JobContext
-from pipelines.capture.capture import CaptureSources, CaptureTarget, RetryPolicy, capture
+from pipelines.capture.capture import CaptureSources, CaptureTarget, capture
 from pipelines.capture.ports import QueueSource
+from pipelines.capture.timeline import RetryPolicy
 from pipelines.common.errors import RefusedError, UnavailableError
 from pipelines.hbase.replication_queues import Cell
 from pipelines.snapshot.target import LocalTarget

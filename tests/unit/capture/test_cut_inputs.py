@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from pipelines.capture.capture import CaptureSources, CaptureTarget, RetryPolicy, capture
+from pipelines.capture.capture import CaptureSources, CaptureTarget, capture
 from pipelines.capture.capture_zookeeper import ZooKeeperSources, capture_zookeeper
 from pipelines.capture.ports import ClusterSettings
 from pipelines.capture.sources.export_parts import ExportDirectory
@@ -17,6 +17,7 @@ from pipelines.capture.sources.exported_cells import ExportedQueues, SavedCells
 from pipelines.capture.sources.exported_state import ExportedState
 from pipelines.capture.sources.ls_text_files import LsFiles, LsText
 from pipelines.capture.sources.watched_listing import WatchedListing
+from pipelines.capture.timeline import RetryPolicy
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, WalsafeError
 from pipelines.decide.rule.cluster_view import ClusterView

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from pipelines.capture.capture import CaptureResult, CaptureTarget, RetryPolicy
+from pipelines.capture.capture import CaptureResult, CaptureTarget
 from pipelines.capture.capture_offline import OfflineSources
 from pipelines.capture.capture_zookeeper import ZooKeeperSources
 from pipelines.capture.ports import ClusterSettings
+from pipelines.capture.timeline import RetryPolicy
 from pipelines.common.errors import RefusedError
 from pipelines.files.file_batch import FileBatch
 from pipelines.hbase.peers import Peer

@@ -16,8 +16,9 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from pipelines.capture.capture import CaptureSources, CaptureTarget, RetryPolicy, capture
+from pipelines.capture.capture import CaptureSources, CaptureTarget, capture
 from pipelines.capture.ports import ClusterSettings
+from pipelines.capture.timeline import RetryPolicy
 from pipelines.common.instants import DAY_MS
 from pipelines.decide.rule.cleaner_rule import HBaseVerdict, hbase_verdict
 from pipelines.decide.rule.decision_table import decision_table
