@@ -4,8 +4,9 @@ import logging
 import time
 from collections.abc import Callable
 
+from jobs.cli.command_line import parse
 from jobs.cli.context import JobContext
-from jobs.cli.entry import parse, run_job
+from jobs.cli.entry import run_job
 from jobs.cli.monitoring.publish_metrics import publish_metrics
 from jobs.cli.stop_file import stop_asked
 from jobs.night.plan import Command

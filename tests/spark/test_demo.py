@@ -13,9 +13,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs import demo
+from jobs.cli.command_line import parse
 from jobs.cli.config.configuration import Config
 from jobs.cli.context import JobContext
-from jobs.cli.entry import main, parse
+from jobs.cli.entry import main
 from jobs.demo.cluster.capture import capture_at
 from jobs.demo.cluster.parts import DISABLED_PEER
 from jobs.demo.dump import DUMP_TITLE

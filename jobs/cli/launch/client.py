@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from jobs.cli.command_line import Invocation
 from jobs.cli.context import JobContext
-from jobs.cli.entry import Invocation
 from jobs.cli.launch.submit import SubmitSettings, UserArguments, default_file_system
 from jobs.cli.registry import JOBS
 from jobs.cli.result_file import local_path

@@ -15,8 +15,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from jobs.cli import log
+from jobs.cli.command_line import Invocation, parse
 from jobs.cli.context import JobContext
-from jobs.cli.entry import OUTPUT_FILE_ENV, Invocation, parse, run
+from jobs.cli.entry import OUTPUT_FILE_ENV, run
 from jobs.cli.entry import main as run_here
 from jobs.cli.launch import class_archive, class_archive_writer
 from jobs.cli.launch.child import child_environment, run_child

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from jobs.cli.command_line import Invocation, invocation_of
 from jobs.cli.context import JobContext
-from jobs.cli.entry import Invocation, invocation_of, run
+from jobs.cli.entry import run
 from jobs.cli.registry import JobEntry
 from jobs.cli.session import local_session
 from pipelines.common.errors import EXIT_DONE, EXIT_USAGE

@@ -14,8 +14,8 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from docs.generate import CATALOG
+from jobs.cli.command_line import parse
 from jobs.cli.context import JobContext
-from jobs.cli.entry import parse
 from jobs.cli.registry import JOBS
 from pipelines.common.job_result import JobResult
 from pipelines.reconcile.published_tables import RULES

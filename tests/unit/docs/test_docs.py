@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from jobs.cli.command_line import parse
 from jobs.cli.config.configuration import parse_config
-from jobs.cli.entry import parse
 from jobs.cli.monitoring.metric_names import METRICS
 from jobs.cli.registry import JOBS
 from pipelines.decide.gate.expectations import ACCEPTABLE, expectations

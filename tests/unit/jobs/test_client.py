@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.cli.entry import Invocation
+from jobs.cli.command_line import Invocation
 from jobs.cli.launch.client import ClientContext, client_context
 from jobs.cli.launch.submit import SubmitSettings, read_user_arguments
 from jobs.cli.registry import JOBS

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.cli import entry
+from jobs.cli import command_line
 from jobs.cli.config.configured_options import FROM_ENVIRONMENT, FROM_FILE, complete_options
 
 KNOWN = {"--config", "--cluster", "--lake", "--lists", "--help"}
@@ -51,11 +51,11 @@ def test_a_broken_file_adds_nothing_and_the_job_reports_it(tmp_path: Path, text:
 
 def test_a_job_gets_them(config: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WALSAFE_CONFIG", config)
-    args = entry.parse(["explain", "--peer", "2"]).args
+    args = command_line.parse(["explain", "--peer", "2"]).args
     assert (args.lake, args.cluster, args.peer) == ("hdfs://ns1/lake", "prod-a", "2")
     with pytest.raises(SystemExit):  # the file's cluster need not be the snapshot's
-        entry.parse(["reconcile", "--snapshot", "x"])
-    args = entry.parse(["reconcile", "--snapshot", "x", "--lake", "other", "--config", config]).args
+        command_line.parse(["reconcile", "--snapshot", "x"])
+    args = command_line.parse(["reconcile", "--snapshot", "x", "--lake", "other", "--config", config]).args
     assert (args.lake, args.lists, args.reports) == ("other", "hdfs://ns1/lists", "file:///pages")
 
 
@@ -73,6 +73,6 @@ def test_a_mistake_of_the_file_is_told_before_what_is_missing_because_of_it(
     file = tmp_path / "c.yaml"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(SystemExit) as ended:
-        entry.parse(["maintain", "--config", str(file)])
+        command_line.parse(["maintain", "--config", str(file)])
     assert ended.value.code == 2
     assert words.format(file) in capsys.readouterr().err.splitlines()[-1]

@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from jobs.cli import entry
+from jobs.cli import command_line, entry
 from jobs.cli.context import JobContext, project_file
 from jobs.cli.registry import JOBS, JobEntry
 from pipelines.common.conditions import Condition
@@ -132,7 +132,7 @@ def test_no_job_is_wrong_usage_and_prints_the_help(capsys: pytest.CaptureFixture
     with pytest.raises(SystemExit) as left:
         entry.main([])
     assert left.value.code == 2
-    assert capsys.readouterr().out == entry.overview()
+    assert capsys.readouterr().out == command_line.overview()
 
 
 def test_help_lists_every_job(capsys: pytest.CaptureFixture[str]) -> None:

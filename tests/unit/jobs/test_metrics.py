@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from jobs.cli import entry
+from jobs.cli import command_line, entry
+from jobs.cli.command_line import Invocation
 from jobs.cli.config.configuration import parse_config
 from jobs.cli.context import JobContext
-from jobs.cli.entry import Invocation
 from jobs.cli.monitoring.metric_names import MEASURED, METRICS, PREFIX
 from jobs.cli.registry import JOBS
 from pipelines.common.errors import UnavailableError, UsageError
@@ -180,14 +180,14 @@ def test_the_place_is_a_folder_or_a_url(capsys: pytest.CaptureFixture[str]) -> N
         with pytest.raises(UsageError, match=rf"a\.yaml, line 1: .*{words}"):
             parse_config(f"metrics: {place}", "a.yaml")
         with pytest.raises(SystemExit):
-            entry.parse(["audit-queues", "--snapshot", "x", "--metrics", place])
+            command_line.parse(["audit-queues", "--snapshot", "x", "--metrics", place])
         assert words in capsys.readouterr().err
 
 
 def test_the_key_stands_for_the_option_in_every_job_that_takes_a_configuration(tmp_path: Path) -> None:
     config = tmp_path / "a.yaml"
     config.write_text("cluster: prod-a\nlake: /lake\nmetrics: /folder\n")
-    args = entry.parse(["audit-queues", "--snapshot", "x", "--config", str(config)]).args
+    args = command_line.parse(["audit-queues", "--snapshot", "x", "--config", str(config)]).args
     assert (args.metrics, args.lake) == ("/folder", None)
 
 

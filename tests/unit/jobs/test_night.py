@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from jobs.cli import entry
+from jobs.cli import command_line, entry
 from jobs.cli.config.configuration import parse_config
 from jobs.cli.entry import _failed
 from jobs.night.night import Night, run_night
@@ -141,7 +141,7 @@ def test_who_asks_it_to_stop_is_told_how_to_go_on() -> None:
 def test_every_command_is_one_that_its_job_takes() -> None:
     plan = planned()
     for command in plan.commands():
-        entry.parse(command)
+        command_line.parse(command)
     assert plan.capture[-1] == f"hdfs://ns1/walsafe/snapshots/prod-a/{RUN}"
     assert planned(run_id=None).run_id == RUN
     assert not any("--before-grace" in command for command in plan.commands())
@@ -175,7 +175,7 @@ def test_a_part_cleans_only_the_list_whose_digest_it_is_given() -> None:
     assert [one[0] for one in rejected.commands()] == ["purge", "maintain"]
     approved = planned(part="finish", approved=DIGEST)
     assert [one[0] for one in approved.commands()] == ["clean", "purge", "maintain"]
-    clean = entry.parse(approved.commands()[0]).args
+    clean = command_line.parse(approved.commands()[0]).args
     assert (clean.execute, clean.list_sha256, clean.run_id) == (True, DIGEST, RUN)
     assert [one[0] for one in planned(part="decide").commands()] == UNTIL_CLEAN
 
@@ -195,7 +195,7 @@ def test_parts_that_do_not_fit_are_refused(run_id: str | None, wanted: dict[str,
 
 def test_an_acceptance_goes_to_reconcile() -> None:
     plan = planned(accept=("listed_share=we know", "x=y"))
-    assert entry.parse(plan.reconcile).args.accept == [("listed_share", "we know"), ("x", "y")]
+    assert command_line.parse(plan.reconcile).args.accept == [("listed_share", "we know"), ("x", "y")]
     assert "--accept" not in [word for one in plan.commands() if one[0] != "reconcile" for word in one]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.cli.entry import overview, parse, split_overview
+from jobs.cli.command_line import overview, parse, split_overview
 from jobs.cli.registry import GROUPS, JOBS, PEGASUS
 from tests.labs.places import PROJECT
 
@@ -29,7 +29,7 @@ def test_a_job_says_what_the_overview_says(name: str) -> None:
 @pytest.mark.parametrize("name", JOBS)
 def test_help_waits_for_no_slow_library(name: str) -> None:
     code = (
-        "import sys; from jobs.cli.entry import parse\n"
+        "import sys; from jobs.cli.command_line import parse\n"
         "try: parse([sys.argv[1], '--help'])\n"
         "except SystemExit: print(','.join(m for m in sys.argv[2:] if m in sys.modules))"
     )

@@ -1,0 +1,204 @@
+"""Validates a command line before anything starts, and writes the texts of `--help` for all jobs."""
+
+import os
+import sys
+from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+from jobs.cli import log
+from jobs.cli.config.configured_options import (
+    CONFIG_ENV,
+    CONFIGURED,
+    complete_options,
+    config_mistakes,
+    given_option,
+    option_of,
+    options_of,
+)
+from jobs.cli.launch.places import PROGRAM
+from jobs.cli.monitoring.metric_names import MEASURED
+from jobs.cli.monitoring.metrics_place import check_place
+from jobs.cli.registry import GROUPS, JOBS, PEGASUS, Job, JobEntry
+from pipelines.common.errors import EXIT_DONE, EXIT_USAGE
+from pipelines.common.text import did_you_mean, text_table
+from pipelines.common.version import VERSION
+
+SPLIT = "split"
+"""No job: `split --help` lists the jobs of the group Pegasus."""
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """A validated command line.
+
+    Attributes:
+        name: the name of the job.
+        job: its module.
+        args: its arguments, including `output`, `result` and `log_level`.
+        options: the words that `args` was parsed from, with those that the configuration adds.
+    """
+
+    name: str
+    job: Job
+    args: Namespace
+    options: tuple[str, ...]
+
+
+def parse(argv: Sequence[str]) -> Invocation:
+    """Validates a command line and imports only the chosen job.
+
+    Raises:
+        SystemExit: 0 after `--help` or `--version`, 2 after wrong usage; the message is already written. Without any
+            argument, 2 after the text of `--help`.
+    """
+    if not argv:
+        sys.stdout.write(overview())
+        raise SystemExit(EXIT_USAGE)
+    name = argv[0]
+    if name in {"-h", "--help", "help"}:
+        sys.stdout.write(overview())
+        raise SystemExit(EXIT_DONE)
+    if name == "--version":
+        sys.stdout.write(f"walsafe {VERSION}\n")
+        raise SystemExit(EXIT_DONE)
+    if name == SPLIT and (not argv[1:] or argv[1] in {"-h", "--help", "help"}):
+        sys.stdout.write(split_overview())
+        raise SystemExit(EXIT_DONE)
+    if name not in JOBS:
+        raise _no_such_job(name)
+    return invocation_of(PROGRAM, name, JOBS[name].load(), argv[1:])
+
+
+def invocation_of(program: str, name: str, job: Job, options: Sequence[str]) -> Invocation:
+    """Validates the options of a job that is started as `program` and its name.
+
+    Raises:
+        SystemExit: 0 after `--help`, 2 after wrong usage; the message is already written.
+    """
+    parser = _Parser(
+        prog=f"{program} {name}",
+        description=job.DESCRIPTION.replace("./spark-submit.sh", PROGRAM),
+        formatter_class=RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    job.add_arguments(parser)
+    _add_common_arguments(parser, measured=name in MEASURED)
+    known = options_of(parser.format_usage())
+    unknown = _unknown_option(options, known)
+    if unknown:  # argparse would report first what is missing because of it
+        parser.error(unknown)
+    entry = JOBS.get(name)
+    completed = complete_options(options, known, entry.configured if entry else "", os.environ)
+    if entry and entry.configured:
+        parser.has_keys = True
+        parser.config_file = given_option("--config", completed)
+    return Invocation(name, job, parser.parse_args(completed), tuple(completed))
+
+
+class _Parser(ArgumentParser):
+    """Tells the mistakes of the configuration file before the options that are missing because of them."""
+
+    config_file: str | None = None
+    has_keys = False
+    """Whether keys of the configuration stand for options."""
+
+    def error(self, message: str) -> NoReturn:
+        """See `ArgumentParser.error`."""
+        mistakes = config_mistakes(self.config_file) if self.config_file else None
+        super().error(mistakes or message + (_keys_for(message) if self.has_keys else ""))
+
+
+def _unknown_option(given: Sequence[str], known: Collection[str]) -> str | None:
+    options = [word.partition("=")[0] for word in given if word.startswith("--") and word != "--"]
+    for option in options:
+        if option not in known:
+            return f"no such option: {option}{did_you_mean(option, known)}"
+    return None
+
+
+def _keys_for(message: str) -> str:
+    """Returns which keys would have stood for the options that argparse reports as missing."""
+    missing = message.partition("are required: ")[2].split(", ")
+    keys = [key for key in CONFIGURED if option_of(key) in missing]
+    return f" (or as a key in the file of --config: {_in_words(keys)})" if keys else ""
+
+
+def _in_words(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def overview() -> str:
+    """Returns the text of `--help` without a job."""
+    shown = {group: jobs for group, jobs in GROUPS.items() if group != PEGASUS}
+    width = max(len(name) for jobs in shown.values() for name in jobs)
+    parts = [f"{group}:\n{_lines(jobs, width)}" for group, jobs in shown.items()]
+    pegasus = (
+        f"  {f'{SPLIT} --help':<{width}}  partition splits of Apache Pegasus: the {len(GROUPS[PEGASUS])} jobs for them"
+    )
+    jobs = "\n\n".join([*parts, f"{PEGASUS}:\n{pegasus}"])
+    return (
+        f"usage: {PROGRAM} JOB [options]\n\n"
+        "walsafe tells which HBase write-ahead logs in oldWALs are safe to delete, why every other one is held,\n"
+        "and by whom. Only purge ever deletes one, after clean has moved it away; both rehearse without --execute.\n\n"
+        f"{jobs}\n\n"
+        f"Each one explains itself: {PROGRAM} JOB --help. New here? {PROGRAM} demo\n"
+        f"In {_in_words([name for name, job in JOBS.items() if job.configured])},\n"
+        f"keys of --config stand for {_in_words([option_of(key) for key in CONFIGURED])};\n"
+        f"in all of them but reconcile, --config falls back to ${CONFIG_ENV}.\n\n"
+        "exit codes: 0 done · 2 wrong usage or configuration · 3 refused for safety · 4 unavailable, try again ·\n"
+        "            5 done, but a cluster was refused or an error finding is new\n"
+    )
+
+
+def split_overview() -> str:
+    """Returns the text of `split --help`."""
+    jobs = GROUPS[PEGASUS]
+    return (
+        f"usage: {PROGRAM} JOB [options]\n\n"
+        "The partition split of Apache Pegasus: is a table fit for it, did it keep to its rules, was anything lost,\n"
+        "which private logs may go; and an offline split that needs no server. Nobody is asked over the network: you\n"
+        "bring states, logs and rows.\n\n"
+        f"jobs:\n{_lines(jobs, max(map(len, jobs)))}\n\n"
+        f"Each one explains itself: {PROGRAM} JOB --help. New here? {PROGRAM} split-demo\n\n"
+        "exit codes: those of every job (--help); 3 is also a blocker or a broken rule\n"
+    )
+
+
+def _lines(jobs: Mapping[str, JobEntry], width: int) -> str:
+    return "\n".join(text_table(f"  {{:<{width}}}  {{:<}}", [(name, entry.help) for name, entry in jobs.items()]))
+
+
+def _add_common_arguments(parser: ArgumentParser, *, measured: bool) -> None:
+    group = parser.add_argument_group("output")
+    group.add_argument(
+        "--output", choices=("text", "json"), default="text", help="json: one object on standard output (default: text)"
+    )
+    group.add_argument("--result", metavar="FILE", help="write the same JSON object to this Hadoop URI, by rename")
+    if measured:
+        group.add_argument(
+            "--metrics",
+            type=_metrics_place,
+            metavar="PLACE",
+            help="write Prometheus metrics to this folder, or push them to this URL or to that of $NAME",
+        )
+    group.add_argument(
+        "--log-level", choices=log.LEVELS, default="info", help="how much goes to standard error (default: info)"
+    )
+    group.add_argument(
+        "--log-format", choices=log.FORMATS, default=log.TEXT, help="json: each line of the log is an object"
+    )
+
+
+def _metrics_place(text: str) -> str:
+    try:
+        return check_place(text)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from None
+
+
+def _no_such_job(name: str) -> SystemExit:
+    hint = (f"; did you mean {SPLIT} --help?" if name == SPLIT else did_you_mean(name, JOBS)) or "."
+    sys.stderr.write(f"walsafe: no such job: {name!r}{hint} Jobs: {', '.join(JOBS)}. {PROGRAM} --help explains them.\n")
+    return SystemExit(EXIT_USAGE)
