@@ -1,6 +1,5 @@
 """The demo: captures and reconciles three nights of a generated cluster with the production code."""
 
-import json
 import logging
 import sys
 import time
@@ -8,23 +7,23 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
 from pathlib import Path
 
-from jobs.cli.context import JobContext, project_file
+from jobs.cli.context import JobContext
 from jobs.demo.cluster.capture import capture_at
 from jobs.demo.cluster.model import ClusterPlan, GeneratedCapture
-from jobs.demo.cluster.on_disk import ROOT, write_cluster_files
+from jobs.demo.cluster.on_disk import write_cluster_files
 from jobs.demo.cluster.parts import DISABLED_PEER
 from jobs.demo.cluster.plans import demo_plan
 from jobs.demo.cluster.zookeeper import before_upgrade
 from jobs.demo.dump import DUMP_TITLE, queue_lines
 from jobs.demo.generated_snapshot import write_snapshot
 from jobs.demo.migration import MIGRATION_TITLE, migration_lines, write_zookeeper_snapshot
+from jobs.demo.places import DemoPlaces, local_uri, new_directory
 from jobs.demo.queues import AUDIT_TITLE, audit_lines
-from jobs.demo.text import DemoCommand, DemoOutput, demo_text, night_line
+from jobs.demo.text import DemoCommand, demo_text, night_line
 from pipelines.common.conditions import Condition
-from pipelines.common.errors import EXIT_DONE, RefusedError, UnavailableError, UsageError
+from pipelines.common.errors import EXIT_DONE, RefusedError
 from pipelines.common.instants import DAY_MS, utc_day
 from pipelines.common.job_result import JobResult
 from pipelines.lake.run_summary import DELETABLE, DONE, HELD, RunKey, RunSummary
@@ -56,7 +55,7 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     """Captures and reconciles three nights and reports the results; exit code 0 whatever the findings."""
     started = time.monotonic()
     now = context.clock.now_ms()
-    places = _Places(_new_directory(args.out, now))
+    places = DemoPlaces(new_directory(args.out, now))
     first_night = now - _CAPTURE_TAKES_MS - (NIGHTS - 1) * DAY_MS
     plan = replace(demo_plan(first_night), wal_root=places.wal_root)
     places.write_config(plan.cluster)
@@ -90,7 +89,7 @@ def _capture(plan: ClusterPlan, at: int, snapshot: Path) -> GeneratedCapture:
     return made
 
 
-def _without_spark(plan: ClusterPlan, made: GeneratedCapture, places: "_Places") -> list[tuple[str, list[str]]]:
+def _without_spark(plan: ClusterPlan, made: GeneratedCapture, places: DemoPlaces) -> list[tuple[str, list[str]]]:
     """Writes the simulated cluster of the last night, and its queues before an upgrade; returns what needs no Spark."""
     write_cluster_files(made, places.cluster)
     old = before_upgrade(plan, made)
@@ -122,106 +121,14 @@ class _Keeping:
         """Does nothing: the error itself ends the demo."""
 
 
-@dataclass(frozen=True)
-class _Places:
-    """The paths of the demo, all below one directory."""
-
-    root: Path
-
-    @property
-    def lake(self) -> Path:
-        return self.root / "lake"
-
-    @property
-    def lists(self) -> Path:
-        return self.root / "lists"
-
-    @property
-    def reports(self) -> Path:
-        return self.root / "reports"
-
-    @property
-    def plan(self) -> Path:
-        return self.root / "plan"
-
-    @property
-    def config(self) -> Path:
-        return self.root / "demo.yaml"
-
-    @property
-    def cluster(self) -> Path:
-        """The directory that simulates the live cluster of the last night."""
-        return self.root / "cluster"
-
-    @property
-    def wal_root(self) -> str:
-        return f"file://{self.cluster / ROOT}"
-
-    def write_config(self, cluster: str) -> None:
-        """Writes the demo's configuration: its simulated cluster and its places, so that commands need no more."""
-        live = {"source": "simulated", "path": str(self.cluster)}
-        sections = {
-            "cluster": cluster,
-            "lake": _uri(self.lake),
-            "lists": _uri(self.lists),
-            "snapshots": _uri(self.root / "snapshots"),
-            "reports": _uri(self.reports),
-            "wal_root": self.wal_root,
-            "capture": {"files": {"source": "hadoop"}, "queues": live, "state": live},
-            "clean": {"quarantine": f"file://{self.root / 'quarantine'}"},
-        }
-        try:
-            with self.config.open("a", encoding="utf-8") as out:
-                out.write("\n# the demo's own places, and its cluster: a directory that plays a live one\n")
-                out.writelines(f"{key}: {json.dumps(value)}\n" for key, value in sections.items())
-        except OSError as error:
-            raise UnavailableError(f"{self.config} cannot be written: {error}; give another --out") from error
-
-    def snapshot(self, number: int) -> Path:
-        return self.root / "snapshots" / f"night-{number}"
-
-    @property
-    def old_snapshot(self) -> Path:
-        """The snapshot of the last night with its queues in ZooKeeper."""
-        return self.root / "snapshots" / "before-upgrade"
-
-    def shown(self, last: RunSummary, page: Path) -> list[DemoOutput]:
-        return [
-            DemoOutput("report, for a browser", page.as_uri()),
-            DemoOutput("delete-safe list", str(self.lists / last.cluster / last.run_id)),
-            DemoOutput("Delta tables", str(self.lake)),
-            DemoOutput("snapshots", str(self.root / "snapshots")),
-            DemoOutput("the cluster's files", str(self.cluster)),
-            DemoOutput("configuration", str(self.config)),
-        ]
-
-
-def _new_directory(given: str | None, now: int) -> Path:
-    stamp = f"{datetime.fromtimestamp(now // 1000, timezone.utc):%Y%m%dT%H%M%SZ}"
-    out = Path(given or f"walsafe-out/demo-{stamp}")
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise UsageError(f"--out {out} exists already; give a directory that does not exist yet, or an empty one")
-    try:
-        (out / "snapshots").mkdir(parents=True)
-        (out / "demo.yaml").write_text(project_file("conf/demo.yaml"), encoding="utf-8")
-    except OSError as error:
-        raise UnavailableError(f"--out {out} cannot be written: {error}; give another directory") from error
-    return out.resolve()
-
-
-def _uri(path: Path) -> str:
-    """Returns a local path as Hadoop spells it: not percent-encoded, and local whatever `fs.defaultFS` is."""
-    return f"file:{path}"
-
-
-def _reconcile(snapshot: Path, places: _Places, context: JobContext) -> RunSummary:
+def _reconcile(snapshot: Path, places: DemoPlaces, context: JobContext) -> RunSummary:
     """Runs reconcile for one night, with the clock of that night."""
     from jobs.cli.config.configuration import load_config
     from jobs.reconcile.wiring import OutputPlaces, run_reconcile
 
     told = _Keeping()
-    where = OutputPlaces(_uri(places.lake), _uri(places.lists))
-    run_reconcile(context, load_config(str(places.config), context), where, [_uri(snapshot)], reporter=told)
+    where = OutputPlaces(local_uri(places.lake), local_uri(places.lists))
+    run_reconcile(context, load_config(str(places.config), context), where, [local_uri(snapshot)], reporter=told)
     (summary,) = told.summaries
     if summary.status != DONE:
         raise RefusedError(
@@ -230,23 +137,23 @@ def _reconcile(snapshot: Path, places: _Places, context: JobContext) -> RunSumma
     return summary
 
 
-def _page(last: RunSummary, places: _Places, context: JobContext) -> Path:
+def _page(last: RunSummary, places: DemoPlaces, context: JobContext) -> Path:
     """Writes the HTML page of the last night, with the curves of all nights."""
     from jobs.reconcile.reporting import ReconcileReports
 
-    reports = ReconcileReports(context, _uri(places.lake), _uri(places.reports))
+    reports = ReconcileReports(context, local_uri(places.lake), local_uri(places.reports))
     (page,) = reports.publish([last]).values()
     return Path(page.removeprefix("file:"))
 
 
-def _held_example(last: RunSummary, places: _Places, context: JobContext) -> str:
+def _held_example(last: RunSummary, places: DemoPlaces, context: JobContext) -> str:
     """Returns the path of a file that the disabled peer still needs, for the example commands."""
     run = RunKey.of(last.cluster, last.run_id, last.files_started_ms)
-    (file,) = context.lake(_uri(places.lake)).waiting(run, DISABLED_PEER, 1)
+    (file,) = context.lake(local_uri(places.lake)).waiting(run, DISABLED_PEER, 1)
     return file.path
 
 
-def _commands(places: _Places, nights: Sequence[RunSummary], held: str) -> list[DemoCommand]:
+def _commands(places: DemoPlaces, nights: Sequence[RunSummary], held: str) -> list[DemoCommand]:
     from jobs.cli.session import DELTA_CATALOG, DELTA_EXTENSION
 
     project, last = _project(), nights[-1]
@@ -282,7 +189,7 @@ def _project() -> str:
     return "./" if root == Path.cwd() or not (root / "spark-submit.sh").is_file() else f"{root}/"
 
 
-def _result(nights: Sequence[RunSummary], places: _Places, page: Path) -> dict[str, object]:
+def _result(nights: Sequence[RunSummary], places: DemoPlaces, page: Path) -> dict[str, object]:
     return {
         "lake": str(places.lake),
         "lists": str(places.lists),
