@@ -186,8 +186,15 @@ def duckdb_rows(lake: DeltaTables, table: Table, query: str) -> list[tuple[objec
     return duckdb.sql(query).fetchall()
 
 
-def test_paths_are_written_as_differences_for_every_reader(lake: DeltaTables, spark: SparkSession) -> None:
-    """Parquet's version 2, of which Delta has to be told by a name of its own (docs/adr/0024)."""
+@pytest.mark.promise("parquet-version-1")
+@pytest.mark.parametrize("version", ["v2", "v1"])
+def test_every_reader_reads_both_versions_of_parquet(
+    version: str, lake: DeltaTables, spark: SparkSession, request: pytest.FixtureRequest
+) -> None:
+    """Delta has to be told the version by a name of its own (docs/adr/0024); version 2 writes paths as differences."""
+    assert spark.conf.get("parquet.writer.version") == "v2"
+    request.addfinalizer(lambda: spark.conf.set("parquet.writer.version", "v2"))
+    spark.conf.set("parquet.writer.version", version)
     lake.ensure((WAL_VERDICTS,))
     names = [f"oldWALs/rs1%2C16020%2C1.{n}" for n in range(1000)]
     known = {"cluster": A.cluster, "run_id": A.run_id, "run_date": A.run_date}
@@ -198,8 +205,11 @@ def test_paths_are_written_as_differences_for_every_reader(lake: DeltaTables, sp
     group = pq.ParquetFile(written).metadata.row_group(0)
     columns = (group.column(number) for number in range(group.num_columns))
     (path,) = (column for column in columns if column.path_in_schema == "path")
-    assert path.encodings == ("DELTA_BYTE_ARRAY",)
-    assert path.total_uncompressed_size < sum(map(len, names)) / 2
+    if version == "v2":
+        assert path.encodings == ("DELTA_BYTE_ARRAY",)
+        assert path.total_uncompressed_size < sum(map(len, names)) / 2
+    else:
+        assert not any("DELTA" in encoding for encoding in path.encodings)
     assert sorted(DeltaRs(lake.location(WAL_VERDICTS)).to_pyarrow_table()["path"].to_pylist()) == sorted(names)
     assert duckdb_rows(lake, WAL_VERDICTS, "select count(distinct path) from t") == [(1000,)]
     (read,) = spark.read.format("delta").load(lake.location(WAL_VERDICTS)).agg(F.min("path")).collect()
