@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from jobs.capture import capture_cluster
@@ -270,16 +271,29 @@ def test_files_of_a_real_cluster(answer: Answer) -> None:
     assert (local["global_entries"], local["entries"] > 0) == (0, True)
 
 
+def copied(hdfs: HdfsCluster, root: str, path: str, local: Path) -> str:
+    """Copies a WAL and returns the place where it was found: a live server may have archived it in the meantime."""
+    place, archived = f"{root}/{path}", f"{root}/oldWALs/{path.rpartition('/')[2]}"
+    files, target = hdfs.file_system(), hdfs.path(f"file:{local}")
+    try:
+        files.copyToLocalFile(False, hdfs.path(place), target, True)
+    except Py4JJavaError as error:
+        if "FileNotFoundException" not in str(error):
+            raise
+        place = archived
+        files.copyToLocalFile(False, hdfs.path(place), target, True)
+    return place
+
+
 @pytest.mark.promise("inspect-wals-looks-inside")
 def test_every_entry_is_what_wal_pretty_printer_shows(
     answer: Answer, hdfs_cluster: HdfsCluster, tmp_path: Path
 ) -> None:
     """Of every WAL that the cluster wrote; what its servers have written since the job has read is left out."""
-    files, local = hdfs_cluster.file_system(), tmp_path / "copy"
+    local = tmp_path / "copy"
     tables = set()
     for one in answer.result["wals"]:
-        place = f"{answer.root}/{one['path']}"
-        files.copyToLocalFile(False, hdfs_cluster.path(place), hdfs_cluster.path(f"file:{local}"), True)
+        place = copied(hdfs_cluster, answer.root, one["path"], local)
         printed = [entry for entry in answer.wals.printed(place) if entry.end <= one["good_end"]]
         assert [entry for entry in as_printed(local.read_bytes()) if entry.end <= one["good_end"]] == printed
         assert (one["entries"], one["cells"]) == (len(printed), sum(len(entry.cells) for entry in printed))
