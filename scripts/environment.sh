@@ -6,20 +6,20 @@ die() { # exit code, message
     exit "$1"
 }
 
-# Sets SYSTEM_PYTHON: any Python >= 3.10.
+# Sets SYSTEM_PYTHON: any Python >= 3.11.
 find_python() {
     local candidate
-    for candidate in ${WALSAFE_PYTHON:+"$WALSAFE_PYTHON"} python3 python3.14 python3.13 python3.12 python3.11 python3.10 python; do
+    for candidate in ${WALSAFE_PYTHON:+"$WALSAFE_PYTHON"} python3 python3.14 python3.13 python3.12 python3.11 python; do
         if command -v "$candidate" >/dev/null 2>&1 &&
-            "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 10))' >/dev/null 2>&1; then
+            "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then
             SYSTEM_PYTHON=$candidate
             return
         fi
     done
     if command -v python3 >/dev/null 2>&1; then
-        die 2 "$(python3 --version 2>&1 | head -n 1) is too old: install Python 3.10 or newer and put it on PATH (or name it in WALSAFE_PYTHON)."
+        die 2 "$(python3 --version 2>&1 | head -n 1) is too old: install Python 3.11 or newer and put it on PATH (or name it in WALSAFE_PYTHON)."
     fi
-    die 2 "Python is missing: install Python 3.10 or newer and put it on PATH (or name it in WALSAFE_PYTHON)."
+    die 2 "Python is missing: install Python 3.11 or newer and put it on PATH (or name it in WALSAFE_PYTHON)."
 }
 
 # Sets JAVA: a java command of version 17 or 21.

@@ -4,7 +4,7 @@ import json
 import logging
 import sys
 import time
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import TextIO
 
 from pipelines.common.logged_run import logged_run
@@ -34,7 +34,7 @@ class JsonFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """See `logging.Formatter.format`."""
         line = {
-            "time": datetime.fromtimestamp(record.created, timezone.utc).strftime(_TIME),
+            "time": datetime.fromtimestamp(record.created, UTC).strftime(_TIME),
             "level": record.levelname,
             "logger": record.name,
             "message": record.getMessage(),
@@ -65,7 +65,7 @@ class JsonLines:
         except ValueError:
             known = None
         if not isinstance(known, dict) or "message" not in known:
-            now = datetime.now(timezone.utc).strftime(_TIME)  # noqa: TID251 - the clock of a log
+            now = datetime.now(UTC).strftime(_TIME)  # noqa: TID251 - the clock of a log
             known = {"time": now, "level": "INFO", "logger": "stderr", "message": text}
         self._run_id = known.get("run_id") or self._run_id
         return json.dumps({**known, "run_id": self._run_id}, ensure_ascii=False).encode() + b"\n"

@@ -4,7 +4,7 @@ Every part is started by `spark-submit.sh`; the DAG imports neither walsafe nor 
 """
 
 import os
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -116,7 +116,7 @@ def night(cluster: str) -> None:
 @dag(
     dag_id="walsafe_nightly",
     schedule=NIGHTLY.schedule,
-    start_date=datetime(2026, 1, 1, tzinfo=timezone.utc),
+    start_date=datetime(2026, 1, 1, tzinfo=UTC),
     catchup=False,
     max_active_runs=1,
     dagrun_timeout=NIGHTLY.run_timeout,

@@ -5,7 +5,7 @@ It uses only the standard library: the file is beside the DAG in Airflow's envir
 
 import re
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import Any
 
 APPROVE, REJECT = "Approve", "Reject"
@@ -27,7 +27,7 @@ def refuse_unfit(version: str) -> None:
 
 def night_id(at: datetime) -> str:
     """Returns the run_id of a logical date: the same date gives the same lists, snapshots and quarantine."""
-    return at.astimezone(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
+    return at.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
 
 
 def reason(result: Mapping[str, Any], log: Sequence[str]) -> str:

@@ -1,7 +1,7 @@
 """The paths of the demo, and its configuration file."""
 
 import json
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 
 from jobs.cli.context import project_file
@@ -82,7 +82,7 @@ def new_directory(given: str | None, now: int) -> Path:
         UsageError: the directory exists and is not empty.
         UnavailableError: it cannot be written.
     """
-    stamp = f"{datetime.fromtimestamp(now // 1000, timezone.utc):%Y%m%dT%H%M%SZ}"
+    stamp = f"{datetime.fromtimestamp(now // 1000, UTC):%Y%m%dT%H%M%SZ}"
     out = Path(given or f"walsafe-out/demo-{stamp}")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UsageError(f"--out {out} exists already; give a directory that does not exist yet, or an empty one")

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 from jobs.cli.config.configuration import Config
 from jobs.cli.launch.places import PROGRAM
@@ -97,7 +97,7 @@ def night_plan(config_file: str, config: Config, wanted: NightRequest, clock: Cl
     if run_id == LATEST:
         raise UsageError("--run-id latest: the id of a night names its snapshot and its list; give the id to resume")
     night = config.night
-    run_id = run_id or datetime.fromtimestamp(clock.now_ms() / 1000, timezone.utc).strftime("%Y%m%dT%H%M%SZ")
+    run_id = run_id or datetime.fromtimestamp(clock.now_ms() / 1000, UTC).strftime("%Y%m%dT%H%M%SZ")
     cluster, snapshots = str(config.cluster), str(config.snapshots).rstrip("/")
     snapshot = f"{snapshots}/{cluster}/{run_id}"
     common = ("--config", config_file)

@@ -1,7 +1,7 @@
 """The job split-demo: simulates a split, removes one row, and checks that split-verify finds it."""
 
 from argparse import ArgumentParser, Namespace
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 
 from jobs.cli.context import JobContext
@@ -42,7 +42,7 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     from pipelines.pegasus.use_cases.split_verify import ComparedSide, VerifyRequest
 
     now = context.clock.now_ms()
-    out = Path(args.out or f"walsafe-out/split-demo-{datetime.fromtimestamp(now // 1000, timezone.utc):%Y%m%dT%H%M%SZ}")
+    out = Path(args.out or f"walsafe-out/split-demo-{datetime.fromtimestamp(now // 1000, UTC):%Y%m%dT%H%M%SZ}")
     if out.exists():
         raise UsageError(f"{out}: is there already; give a new directory")
     emitted = write_table(str(out), whole_histories(GROUPS, args.seed, Design()))

@@ -29,7 +29,7 @@ def instant_ms(text: str | None, now_ms: int) -> int:
     if text is None:
         return now_ms
     try:
-        read = datetime.fromisoformat(text.replace("Z", "+00:00"))
+        read = datetime.fromisoformat(text)
     except ValueError:
         raise UsageError(f"--at {text}: give an instant such as 2026-11-21T02:00:00Z") from None
     if read.tzinfo is None:

@@ -105,7 +105,7 @@ def with_retries(what: str, read: Callable[[], ValueT], patience: RetryPolicy) -
     for attempt in range(1, patience.step_attempts):
         try:
             return read()
-        except UnavailableError as error:  # noqa: PERF203 - trying again is what the loop is for
+        except UnavailableError as error:
             logger.warning("%s, attempt %d of %d: %s", what, attempt, patience.step_attempts, error)
             patience.sleep_ms(patience.pause_ms)
     return read()

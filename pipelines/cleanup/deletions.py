@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 
 
-class CleanupAction(str, Enum):
+class CleanupAction(StrEnum):
     """What a job does to files."""
 
     CLEAN = "CLEAN"
@@ -13,7 +13,7 @@ class CleanupAction(str, Enum):
     PURGE = "PURGE"
 
 
-class FileOutcome(str, Enum):
+class FileOutcome(StrEnum):
     """The outcome of one file."""
 
     MOVED = "MOVED"

@@ -1,14 +1,14 @@
 """Converts instants between ms since the epoch (UTC) and text, for the years 1970 to 2999."""
 
 import re
-from datetime import date, datetime, timezone
+from datetime import UTC, date, datetime
 
 from pipelines.common.errors import MalformedError
 
 _INSTANT = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,3})\d*)?Z", re.ASCII)
 # outside these years, dates overflow as soon as a duration is added
 _FIRST_YEAR, _LAST_YEAR = 1970, 2999
-_NO_INSTANT = int(datetime(_LAST_YEAR + 1, 1, 1, tzinfo=timezone.utc).timestamp()) * 1000
+_NO_INSTANT = int(datetime(_LAST_YEAR + 1, 1, 1, tzinfo=UTC).timestamp()) * 1000
 
 
 def parse_instant(text: str) -> int:
@@ -21,7 +21,7 @@ def parse_instant(text: str) -> int:
     if match is None:
         raise MalformedError(f"not an instant like 2026-11-21T02:00:00.000Z: {text!r}")
     try:
-        seconds = datetime.strptime(match.group(1), "%Y-%m-%dT%H:%M:%S").replace(tzinfo=timezone.utc)
+        seconds = datetime.strptime(match.group(1), "%Y-%m-%dT%H:%M:%S").replace(tzinfo=UTC)
     except ValueError as error:
         raise MalformedError(f"not an instant: {text!r} ({error})") from None
     ms = int(seconds.timestamp()) * 1000 + int((match.group(2) or "0").ljust(3, "0"))
@@ -44,12 +44,12 @@ def format_instant(ms: int) -> str:
     if not is_instant(ms):
         return f"{ms} ms"
     seconds, rest = divmod(ms, 1000)
-    return f"{datetime.fromtimestamp(seconds, timezone.utc):%Y-%m-%dT%H:%M:%S}.{rest:03d}Z"
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest:03d}Z"
 
 
 def utc_day(ms: int) -> date:
     """Returns the day of an instant in UTC; `run_date` of every table is such a day."""
-    return datetime.fromtimestamp(ms // 1000, timezone.utc).date()
+    return datetime.fromtimestamp(ms // 1000, UTC).date()
 
 
 HOUR_MS = 3_600_000

@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 
 from pipelines.common.errors import MalformedError
 from pipelines.hbase.server_names import ServerName, parse_java_long
@@ -23,7 +23,7 @@ infinity."""
 _SEED_OWNER = re.compile(r"([^,/]+,[0-9]+,[0-9]+)(?:-(.+))?", re.DOTALL)
 
 
-class RowLayout(str, Enum):
+class RowLayout(StrEnum):
     """How the row key of a recovered queue names the source server."""
 
     SHIPPED = "shipped"

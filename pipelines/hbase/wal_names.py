@@ -5,7 +5,7 @@
 
 import re
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from urllib.parse import quote_plus, unquote_to_bytes
 
 from pipelines.common.errors import MalformedError
@@ -23,7 +23,7 @@ _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _SYNC_PEER = re.compile(rf"{_NO_LINE_END}*-[0-9]+-({_NO_LINE_END}+)")
 
 
-class FileKind(str, Enum):
+class FileKind(StrEnum):
     """The kind of a file for HBase's cleaner chain, by its name alone."""
 
     WAL = "WAL"

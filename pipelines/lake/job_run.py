@@ -6,7 +6,7 @@ returns. docs/architecture.md says how to add a job.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
@@ -72,7 +72,7 @@ def _frame(tables: DeltaTables, table: Table, rows: Rows, key: RunKey) -> DataFr
 
 def default_run_id(at_ms: int, digest: str) -> str:
     """Returns `<UTC yyyymmddThhmmssZ>-<8 hex of the digest of the input>`."""
-    return f"{datetime.fromtimestamp(at_ms // 1000, timezone.utc):%Y%m%dT%H%M%SZ}-{digest[:8]}"
+    return f"{datetime.fromtimestamp(at_ms // 1000, UTC):%Y%m%dT%H%M%SZ}-{digest[:8]}"
 
 
 @dataclass(frozen=True, slots=True)

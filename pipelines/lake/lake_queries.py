@@ -14,7 +14,7 @@ import logging
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -34,7 +34,7 @@ from schemas.wal_verdicts import WAL_VERDICTS
 _LOG = logging.getLogger(__name__)
 _HADOOP = "spark.hadoop."
 _PRINCIPAL = "spark.kerberos.principal"
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _COLOUR = re.compile(r"\x1b\[\d*m")
 _PLAIN_HDFS = re.compile(r"hdfs://[\w.:-]*/[\w./=-]+", re.ASCII)
 

@@ -61,7 +61,7 @@ def nothing_was_installed(project: Path) -> bool:
 def test_python_is_missing(fresh: Path, programs: Path) -> None:
     done = start(fresh, programs, "demo")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("walsafe: Python is missing: install Python 3.10 or newer")
+    assert done.stderr.startswith("walsafe: Python is missing: install Python 3.11 or newer")
     assert done.stderr.count("\n") == 1
     assert nothing_was_installed(fresh)
 
@@ -71,7 +71,7 @@ def test_python_is_too_old(fresh: Path, programs: Path) -> None:
     script(programs / "python3", '[ "$1" = --version ] && echo Python 3.8.10; exit 1')
     done = start(fresh, programs, "demo")
     assert done.returncode == 2
-    assert done.stderr.startswith("walsafe: Python 3.8.10 is too old: install Python 3.10 or newer")
+    assert done.stderr.startswith("walsafe: Python 3.8.10 is too old: install Python 3.11 or newer")
     assert done.stderr.count("\n") == 1
     assert nothing_was_installed(fresh)
 

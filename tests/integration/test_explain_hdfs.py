@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -20,7 +20,7 @@ from tests.labs.places import PROJECT
 
 pytestmark = pytest.mark.realhbase
 
-NIGHT = int(datetime(2026, 11, 21, 2, tzinfo=timezone.utc).timestamp()) * 1000
+NIGHT = int(datetime(2026, 11, 21, 2, tzinfo=UTC).timestamp()) * 1000
 KEY = RunKey.of("prod-a", "night-1", NIGHT)
 LAUNCH = "import sys; from jobs.cli.launch.launcher import main; sys.exit(main(sys.argv[1:]))"
 QUESTION = "h1%2C16020%2C5.7"

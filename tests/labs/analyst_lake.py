@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -112,7 +112,7 @@ def plain(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _plain(value: object) -> object:
     if isinstance(value, datetime):
-        return value.astimezone(timezone.utc)
+        return value.astimezone(UTC)
     if isinstance(value, Decimal):  # DuckDB's sum of integers has 128 bits
         return int(value)
     if isinstance(value, float):

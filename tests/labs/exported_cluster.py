@@ -4,7 +4,7 @@ import json
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,7 @@ def ls_lines(wal_root: str, files: Iterable[ArchivedFile], membership: Membershi
     """
 
     def line(kind: str, length: int, time: int, path: str) -> str:
-        minute = datetime.fromtimestamp(time // 1000, timezone.utc).strftime("%Y-%m-%d %H:%M")
+        minute = datetime.fromtimestamp(time // 1000, UTC).strftime("%Y-%m-%d %H:%M")
         return f"{kind}rw-r--r--   3 hbase hbase {length:>10} {minute} {wal_root}/{path}"
 
     live = {f"WALs/{one.server}": one.modification_time for one in membership.wal_directories}

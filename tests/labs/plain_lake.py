@@ -1,7 +1,7 @@
 """A lake that deltalake alone writes and reads: tests of what is asked of it need no JVM."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -31,4 +31,4 @@ def reader(lake: Path) -> LakeReader:
 
 
 def _instant(ms: object) -> datetime | None:
-    return datetime.fromtimestamp(ms / 1000, timezone.utc) if isinstance(ms, int) else None
+    return datetime.fromtimestamp(ms / 1000, UTC) if isinstance(ms, int) else None

@@ -1,6 +1,6 @@
 """What is planned with each file, from tables of a few rows."""
 
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -13,7 +13,7 @@ ROOT = "hdfs://ns1/hbase"
 FILE = "path STRING, length LONG, modification_time TIMESTAMP"
 LOOKED = f"{FILE}, verdict STRING, reason STRING"
 OUTCOMES = f"path STRING, outcome STRING, {FILE.partition(', ')[2]}"
-THEN = datetime(2026, 11, 21, 1, 2, 3, 4000, timezone.utc)
+THEN = datetime(2026, 11, 21, 1, 2, 3, 4000, UTC)
 THEN_MS = int(THEN.timestamp()) * 1_000 + 4
 LATER = THEN + timedelta(milliseconds=1)
 

@@ -1,7 +1,7 @@
 """purge deletes the very file that was moved, and what is odd beside it stops no other run."""
 
 import os
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -69,7 +69,7 @@ def test_a_file_that_is_not_the_one_that_was_moved_is_left_and_the_rest_goes(lab
 @pytest.mark.promise("null-is-held")
 def test_what_is_not_known_of_a_file_is_no_proof_that_it_is_the_same(spark: SparkSession) -> None:
     columns = "path STRING, length LONG, modification_time TIMESTAMP"
-    now = datetime(2026, 11, 21, tzinfo=timezone.utc)
+    now = datetime(2026, 11, 21, tzinfo=UTC)
     names = ("whole", "no length", "no time", "no verdict")
     looked = spark.createDataFrame(
         [(name, 1, now, None if name == "no verdict" else "DELETABLE", "PROVEN") for name in names],
@@ -87,7 +87,7 @@ def test_what_is_not_known_of_a_file_is_no_proof_that_it_is_the_same(spark: Spar
 def test_only_a_file_whose_last_outcome_is_that_it_was_moved_is_walsafes_to_delete(spark: SparkSession) -> None:
     """What was put back, purged or gone since is not what lies there now, even if it looks the same."""
     columns = "path STRING, length LONG, modification_time TIMESTAMP"
-    now = datetime(2026, 11, 21, tzinfo=timezone.utc)
+    now = datetime(2026, 11, 21, tzinfo=UTC)
     outcomes = [one.value for one in FileOutcome]
     looked = spark.createDataFrame(
         [(one, 1, now, "DELETABLE", "PROVEN") for one in outcomes], f"{columns}, verdict STRING, reason STRING"

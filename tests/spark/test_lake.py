@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ from tests.labs.small_cluster import At
 pytestmark = pytest.mark.long
 
 DAY = 86_400_000
-LAST = int(datetime(2026, 11, 21, 2, tzinfo=timezone.utc).timestamp()) * 1000
+LAST = int(datetime(2026, 11, 21, 2, tzinfo=UTC).timestamp()) * 1000
 H1, H2 = "h1,16020,1795000000001", "h2,16020,1795000000002"
 G1 = "h1%2C16020%2C1795000000001"
 STUCK = LAST - 3 * DAY

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
@@ -64,7 +64,7 @@ def eligible_at(file: ArchivedFile, view: ClusterView) -> datetime | None:
     first = file.modification_time + time_to_live(view, file_kind(file.name)) + 1
     assert decide(file, replace(view, files_started=first - 1)).reason is Reason.TOO_YOUNG
     free = decide(file, replace(view, files_started=first)).verdict is Verdict.DELETABLE
-    return datetime.fromtimestamp(first / 1000, timezone.utc) if free else None
+    return datetime.fromtimestamp(first / 1000, UTC) if free else None
 
 
 def agree(spark: SparkSession, clusters: list[ClusterCase]) -> None:
@@ -78,7 +78,7 @@ def agree(spark: SparkSession, clusters: list[ClusterCase]) -> None:
         tables.append((views[cluster], decision_table(views[cluster], bucket)))
         bucket = tables[-1][1].next_bucket
     rows = [
-        (cluster, file.path, file.length, datetime.fromtimestamp(file.modification_time / 1000, timezone.utc))
+        (cluster, file.path, file.length, datetime.fromtimestamp(file.modification_time / 1000, UTC))
         for cluster, case in cases.items()
         for file in case.files
     ]
@@ -102,7 +102,7 @@ def agree(spark: SparkSession, clusters: list[ClusterCase]) -> None:
 
 
 def _utc(instant: datetime | None) -> datetime | None:
-    return None if instant is None else instant.astimezone(timezone.utc)
+    return None if instant is None else instant.astimezone(UTC)
 
 
 def drawn(
@@ -264,7 +264,7 @@ def test_spark_says_what_the_rule_says_of_queues_in_zookeeper(either: SparkSessi
         pairs.append((view, view.storage.decision_table(view, bucket)))
     files = [(cluster, file) for cases in (named, others) for cluster, case in cases.items() for file in case.files]
     rows = [
-        (cluster, file.path, file.length, datetime.fromtimestamp(file.modification_time / 1000, timezone.utc))
+        (cluster, file.path, file.length, datetime.fromtimestamp(file.modification_time / 1000, UTC))
         for cluster, file in files
     ]
     frames = decision_frames(either, pairs)

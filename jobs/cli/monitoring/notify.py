@@ -3,7 +3,7 @@
 import logging
 import os
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from jobs.cli.config.notify_section import NotifySection
@@ -37,7 +37,7 @@ def send(
 
     if not alerts:
         return True
-    now = datetime.fromtimestamp(clock.now_ms() / 1000, timezone.utc)
+    now = datetime.fromtimestamp(clock.now_ms() / 1000, UTC)
     body: Any = slack_message(alerts) if section.form == "slack" else alertmanager_alerts(alerts, now)
     try:
         url = _value(section.webhook.get_secret_value(), environ)

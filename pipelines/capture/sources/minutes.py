@@ -1,6 +1,6 @@
 """Parses times that a tool printed to the minute in some time zone."""
 
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
@@ -27,7 +27,7 @@ def end_of_minute(text: str, zone: ZoneInfo) -> int:
     """
     try:
         local = datetime.strptime(text, "%Y-%m-%d %H:%M").replace(tzinfo=zone)
-        moments = [local.replace(fold=fold).astimezone(timezone.utc).timestamp() for fold in (0, 1)]
+        moments = [local.replace(fold=fold).astimezone(UTC).timestamp() for fold in (0, 1)]
     except (ValueError, OverflowError):
         raise MalformedError(f"not a time like 2026-11-21 02:00: {text!r}") from None
     return int(max(moments)) * 1000 + _LAST_MS_OF_MINUTE

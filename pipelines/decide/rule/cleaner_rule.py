@@ -5,14 +5,14 @@ two independent answers. Its "not fully dead" servers are HBase's: those online 
 without the directories that close the gap which docs/safety.md describes.
 """
 
-from enum import Enum
+from enum import StrEnum
 
 from pipelines.decide.rule.cluster_view import ClusterView, MergedQueueRow
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.wal_names import parse_wal_name
 
 
-class HBaseVerdict(str, Enum):
+class HBaseVerdict(StrEnum):
     """The cleaner's answer for one file. THROWS leaves the whole directory uncleaned in that round."""
 
     DELETE = "DELETE"

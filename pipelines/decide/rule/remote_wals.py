@@ -6,14 +6,14 @@ is done, and then keeps the directory as `<peer>-snapshot`. Nothing here is ever
 """
 
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 
 REMOTE_WALS = "remoteWALs"
 UNFINISHED_SUFFIX = ".syncrep.ren"
 """Suffix of a copy of which HBase does not know yet whether all of it arrived."""
 
 
-class RemoteKind(str, Enum):
+class RemoteKind(StrEnum):
     """The use that HBase makes of a directory."""
 
     REMOTE = "REMOTE"

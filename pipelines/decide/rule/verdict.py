@@ -7,21 +7,21 @@ checks that the two are equal.
 """
 
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 
 from pipelines.decide.rule.cluster_view import ClusterView
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.wal_names import FileKind, WalName, file_kind, parse_wal_name
 
 
-class Verdict(str, Enum):
+class Verdict(StrEnum):
     """Whether a file can be deleted."""
 
     DELETABLE = "DELETABLE"
     HELD = "HELD"
 
 
-class Reason(str, Enum):
+class Reason(StrEnum):
     """Why a file has its verdict; in the order in which the rule checks."""
 
     SNAPSHOT_UNTRUSTED = "SNAPSHOT_UNTRUSTED"

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 
 from pipelines.common.errors import MalformedError
 from pipelines.hbase.protobuf_wire import CutOffError
@@ -18,7 +18,7 @@ _EMPTY_TRAILER = b"\0\0\0\0" + TRAILER_MAGIC
 _LARGEST_TRAILER = 1 << 20
 
 
-class WalEnd(str, Enum):
+class WalEnd(StrEnum):
     """How a file ends, from the view of replication (`ProtobufWALTailingReader`, `WALEntryStream`)."""
 
     CLOSED = "CLOSED"

@@ -1,9 +1,9 @@
 """Classes of queues and states of their owners."""
 
-from enum import Enum
+from enum import StrEnum
 
 
-class QueueClass(str, Enum):
+class QueueClass(StrEnum):
     """The class of a queue. If several apply, the first in this order is the class and `also` lists the others."""
 
     UNDELETED_PEER = "UNDELETED_PEER"
@@ -42,7 +42,7 @@ AS_IT_SHOULD_BE = (QueueClass.NORMAL, QueueClass.RECOVERED, QueueClass.FINISHED,
 """Classes that need no attention."""
 
 
-class OwnerState(str, Enum):
+class OwnerState(StrEnum):
     """The state of a server in a snapshot."""
 
     ONLINE = "ONLINE"

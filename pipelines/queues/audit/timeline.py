@@ -5,7 +5,7 @@ A snapshot shows who owns a queue, not since when: every instant is an interval 
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from itertools import pairwise
 
 from pipelines.queues.audit.classes import NO_QUEUE, OwnerState, QueueClass
@@ -17,7 +17,7 @@ Key = tuple[str, str]
 """Peer id, and the server that wrote the WALs."""
 
 
-class QueueEvent(str, Enum):
+class QueueEvent(StrEnum):
     """An event of a queue."""
 
     CLAIMED = "CLAIMED"

@@ -4,7 +4,7 @@ Field names equal the column names of the tables in `schemas/`; a test compares 
 """
 
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 
 PLAN_SUFFIX, VERIFY_SUFFIX = "-plan-migration", "-verify-migration"
 """Suffixes of run ids, which separate their rows in shared tables from those of reconcile."""
@@ -13,7 +13,7 @@ LEGACY_ENDPOINT = "org.apache.hadoop.hbase.replication.regionserver.RegionReplic
 """The peer of asynchronous region replicas before HBase 3. HBase 3 neither loads nor migrates it (HBASE-26233)."""
 
 
-class Family(str, Enum):
+class Family(StrEnum):
     """Column families of `hbase:replication`."""
 
     QUEUE = "queue"
@@ -21,7 +21,7 @@ class Family(str, Enum):
     HFILE_REF = "hfileref"
 
 
-class MigrationAction(str, Enum):
+class MigrationAction(StrEnum):
     """What the migration does with an item in ZooKeeper."""
 
     WRITE = "WRITE"
@@ -30,7 +30,7 @@ class MigrationAction(str, Enum):
     """HBase throws on it and retries forever."""
 
 
-class MigrationReason(str, Enum):
+class MigrationReason(StrEnum):
     """Why an item is dropped or blocks, or why another value may be written."""
 
     UNKNOWN_PEER = "UNKNOWN_PEER"
@@ -72,7 +72,7 @@ class MigrationRow:
     wal_listed: bool | None = None
 
 
-class MigrationRule(str, Enum):
+class MigrationRule(StrEnum):
     """Rules that must be true after the migration (docs/migration.md)."""
 
     MIGRATION_ENDED = "MIGRATION_ENDED"
@@ -88,7 +88,7 @@ class MigrationRule(str, Enum):
     PEER_ID_PLAIN = "PEER_ID_PLAIN"
 
 
-class CheckAnswer(str, Enum):
+class CheckAnswer(StrEnum):
     """The result of checking a rule."""
 
     SAME = "SAME"

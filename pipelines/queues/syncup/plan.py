@@ -6,7 +6,7 @@ without a row for a server that has a directory gets a placeholder, which needs 
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 
 from pipelines.decide.rule.cluster_view import MergedQueueRow
 from pipelines.hbase.peers import Peer
@@ -75,7 +75,7 @@ class QueuePlan:
         return tuple(wal for wal in self.wals if wal.content is SyncUpContent.EDITS)
 
 
-class UnreadReason(str, Enum):
+class UnreadReason(StrEnum):
     """Why a needed WAL is not read."""
 
     SPLITTING = "SPLITTING"

@@ -4,13 +4,13 @@ Field names equal the column names of the tables in `schemas/`; a test compares 
 """
 
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 
 PLAN_SUFFIX = "-syncup"
 """Suffix of the run ids of plans, which separates their rows in shared tables from those of reconcile."""
 
 
-class SyncUpAction(str, Enum):
+class SyncUpAction(StrEnum):
     """What ReplicationSyncUp does with one queue."""
 
     SHIP = "SHIP"
@@ -23,7 +23,7 @@ class SyncUpAction(str, Enum):
     """It drops the queue: the peer of synchronous replication is STANDBY."""
 
 
-class SyncUpContent(str, Enum):
+class SyncUpContent(StrEnum):
     """How ReplicationSyncUp treats a WAL of a queue."""
 
     EDITS = "EDITS"

@@ -40,7 +40,7 @@ def inspect_wal(task: WalTask, hadoop_conf: str) -> WalAnswer:
         try:
             with open_file(uri, hadoop_conf) as read:
                 return WalAnswer(tally_wal(read, task.cuts))
-        except NotThereError:  # noqa: PERF203 - it is archived, or gone
+        except NotThereError:
             continue
         except NotReadError as error:
             return WalAnswer(None, UNREADABLE, str(error))

@@ -1,12 +1,12 @@
 """Checks a stored offset against the content of its WAL."""
 
-from enum import Enum
+from enum import StrEnum
 
 from pipelines.hbase.wal_format.reader import WalEnd
 from pipelines.queues.wals.tally import WalContents
 
 
-class OffsetStatus(str, Enum):
+class OffsetStatus(StrEnum):
     """What replication finds at an offset."""
 
     OK = "OK"

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 from pipelines.common.errors import UsageError
 from pipelines.common.instants import DAY_MS, format_instant, utc_day
@@ -45,7 +45,7 @@ def since_of(text: str) -> Since:
 
 
 def _millis(instant: datetime) -> int:
-    there = instant if instant.tzinfo else instant.replace(tzinfo=timezone.utc)
+    there = instant if instant.tzinfo else instant.replace(tzinfo=UTC)
     return int(there.timestamp() * 1000)
 
 

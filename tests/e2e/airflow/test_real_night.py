@@ -4,7 +4,7 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -140,7 +140,7 @@ def test_a_failed_night_tries_again_and_stops(world: World) -> None:
 
 
 def tonight() -> datetime:
-    return datetime.now(timezone.utc).replace(microsecond=0)  # noqa: TID251
+    return datetime.now(UTC).replace(microsecond=0)  # noqa: TID251
 
 
 def names_on_list(folder: Path) -> set[str]:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from datetime import date, datetime, timezone
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,7 @@ HEALTHY = {"cluster": "healthy"}
 ANSWERS: dict[str, dict[str, Any]] = {
     "Who holds the most?": {"cluster": "growth", "peer_id": "2", "peer_state": "DISABLED", "held_bytes": 3 * GIB + 46},
     "Since when is a peer disabled?": {
-        **HEALTHY, "peer_id": "2", "state_since": datetime.fromtimestamp(NOW / 1000, timezone.utc),
+        **HEALTHY, "peer_id": "2", "state_since": datetime.fromtimestamp(NOW / 1000, UTC),
         "nights_in_state": NIGHTS, "held_bytes": 46,
     },
     "How have the held bytes developed?": {
@@ -47,16 +47,16 @@ ANSWERS: dict[str, dict[str, Any]] = {
     },
     "Which files does a peer still need?": {
         **HEALTHY, "path": f"oldWALs/{wal(H1, 2)}", "length": 3,
-        "wal_at": datetime.fromtimestamp(timestamp(2) / 1000, timezone.utc),
+        "wal_at": datetime.fromtimestamp(timestamp(2) / 1000, UTC),
     },
     "Whose WALs take the most space?": {"cluster": "growth", "host": "h1.example.org", "files": 5},
     "What becomes deletable, and when?": {
         "cluster": "nothing", "files": 4, "bytes": 1 + 16 + 64 + 512,
-        "first_at": datetime.fromtimestamp((timestamp(2) + 365 * DAY_MS + 1) / 1000, timezone.utc),
+        "first_at": datetime.fromtimestamp((timestamp(2) + 365 * DAY_MS + 1) / 1000, UTC),
     },
     "How old is the oldest WAL that a peer waits for?": {
         **HEALTHY, "peer_id": "1", "run_date": LAST,
-        "oldest_wal_at": datetime.fromtimestamp(timestamp(2) / 1000, timezone.utc),
+        "oldest_wal_at": datetime.fromtimestamp(timestamp(2) / 1000, UTC),
     },
     "Where is each queue that holds files?": {
         **HEALTHY, "peer_id": "1", "source": str(D1), "offset_wal": wal(D1, 2), "offset_bytes": 10, "held_bytes": 384,
@@ -194,6 +194,4 @@ def test_a_question_has_its_answer(database: duckdb.DuckDBPyConnection, session:
 
 
 def utc(row: dict[str, Any]) -> dict[str, Any]:
-    return {
-        name: value.astimezone(timezone.utc) if isinstance(value, datetime) else value for name, value in row.items()
-    }
+    return {name: value.astimezone(UTC) if isinstance(value, datetime) else value for name, value in row.items()}

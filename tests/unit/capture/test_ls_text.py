@@ -1,6 +1,6 @@
 """The text of `hdfs dfs -ls`: right answers, and never an exception that is not our own."""
 
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -16,7 +16,7 @@ VIENNA = ZoneInfo("Europe/Vienna")
 
 
 def instant(text: str) -> int:
-    return int(datetime.fromisoformat(text).replace(tzinfo=timezone.utc).timestamp() * 1000)
+    return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp() * 1000)
 
 
 class TestMinutes:

@@ -6,7 +6,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +105,7 @@ def test_exit_codes_are_those_of_the_jobs() -> None:
 def test_a_logical_date_has_one_run_id_in_utc() -> None:
     east = timezone(timedelta(hours=2))
     assert logic.night_id(datetime(2026, 11, 21, 4, tzinfo=east)) == RUN
-    assert logic.night_id(datetime(2026, 11, 21, 2, tzinfo=timezone.utc)) == RUN
+    assert logic.night_id(datetime(2026, 11, 21, 2, tzinfo=UTC)) == RUN
 
 
 FINDING = {"code": "C", "key": "k", "severity": "error", "is_new": True, "acknowledged": False}

@@ -3,6 +3,7 @@
 import ast
 import re
 import sys
+import tomllib
 from collections.abc import Iterator
 from importlib.metadata import packages_distributions
 
@@ -12,11 +13,6 @@ from packaging.version import Version
 
 from jobs.cli.launch.places import PROJECT
 from pipelines.common.version import VERSION
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib  # pytest brings it
 
 DOCUMENT = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))
 DECLARED = [Requirement(text) for text in DOCUMENT["project"]["dependencies"]]
@@ -29,7 +25,6 @@ NOT_INSTALLED = {
     "airflow": "of Airflow's own environment",
     "fastapi": "of Airflow's own environment",
     "sqlalchemy": "of Airflow's own environment",
-    "tomli": "of Python 3.10 alone",
 }
 LOCKED = re.compile(
     r"^([A-Za-z0-9_.-]+)==([^ ;]+)(?: ; ([^\\\n]+))? \\\n((?: +--hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)", re.MULTILINE

@@ -1,6 +1,6 @@
 """Queries answered by deltalake alone, on small tables that it wrote itself."""
 
-from datetime import date, datetime, timezone
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -23,7 +23,7 @@ ODD = 'it\'s a \\ {path}: ü\n"%2C"'
 def lake(tmp_path: Path) -> LakeQueries:
     """A lake whose tables have fewer columns than today's."""
     identity = {"cluster": ["a", "a"], "run_id": ["one", "two"], "run_date": [NIGHT, NIGHT]}
-    at = [datetime(2026, 11, 21, 2, 0, 0, 1999, timezone.utc), None]
+    at = [datetime(2026, 11, 21, 2, 0, 0, 1999, UTC), None]
     runs = pa.table({**identity, "status": ["DONE", ODD], "at": pa.array(at, pa.timestamp("us", "UTC"))})
     write_deltalake(tmp_path / "runs", runs, partition_by=["run_date"])
     holders = [[{"peer_id": "1", "offset": 5}, {"peer_id": "2", "offset": -1}], []]
@@ -34,7 +34,7 @@ def lake(tmp_path: Path) -> LakeQueries:
 
 def test_columns_of_later_versions_are_null_and_instants_are_ms(lake: LakeQueries) -> None:
     rows = lake.rows(Query(RUNS, "t.at, t.peer_ids, t.accepted, t.files, t.quiet", "status = 'DONE'"))
-    at = int(datetime(2026, 11, 21, 2, tzinfo=timezone.utc).timestamp()) * 1000 + 1
+    at = int(datetime(2026, 11, 21, 2, tzinfo=UTC).timestamp()) * 1000 + 1
     assert rows == [{"at": at, "peer_ids": None, "accepted": None, "files": None, "quiet": None}]
 
 

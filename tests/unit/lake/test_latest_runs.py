@@ -1,7 +1,7 @@
 """What `--run-id latest` takes, and when it refuses: with real tables, without a JVM."""
 
 from dataclasses import replace
-from datetime import date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,7 +17,7 @@ from pipelines.lake.latest_runs import latest_cleaned, latest_list
 from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_summary import RunKey
 
-AT = datetime(2026, 11, 21, 2, tzinfo=timezone.utc)
+AT = datetime(2026, 11, 21, 2, tzinfo=UTC)
 DAY = AT.date()
 DONE = RunRecord("prod", "n2", DAY, "DONE", "NIGHTLY", 2, None, 2, "s", 0, "file:/lists/prod/n2")
 OLDER = replace(DONE, run_id="n1", at=1, list_uri="file:/lists/prod/n1")

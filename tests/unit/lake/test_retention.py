@@ -1,6 +1,6 @@
 """What maintain may remove: nothing young, nothing needed, nothing in doubt."""
 
-from datetime import date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -35,7 +35,7 @@ from pipelines.lake.retention import (
 from schemas.registry import TABLES
 
 NOW = 1_790_000_000_000
-TODAY = datetime.fromtimestamp(NOW // 1000, timezone.utc).date()
+TODAY = datetime.fromtimestamp(NOW // 1000, UTC).date()
 POLICY = RetentionPolicy({}, 30 * DAY_MS, 20 * DAY_MS, 90 * DAY_MS, 4, None, 4)
 
 days = st.integers(0, 400).map(lambda ago: TODAY - timedelta(days=ago))
@@ -65,7 +65,7 @@ needs = st.builds(NeededRuns, st.lists(runs, max_size=4).map(tuple), st.dictiona
 
 
 def end_of(day: date) -> int:
-    return int(datetime.combine(day + timedelta(days=1), datetime.min.time(), timezone.utc).timestamp()) * 1000
+    return int(datetime.combine(day + timedelta(days=1), datetime.min.time(), UTC).timestamp()) * 1000
 
 
 @given(tables, keeps, needs, st.dictionaries(days, instants, max_size=4))

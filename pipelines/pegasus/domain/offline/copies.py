@@ -1,13 +1,13 @@
 """Judges rows that lie in a partition that does not own them: whether they may be left out."""
 
-from enum import Enum
+from enum import StrEnum
 
 from pipelines.common.errors import MalformedError
 from pipelines.pegasus.domain.rows import Placement, RowKind, kind_of
 from pipelines.pegasus.domain.values import decode_value, is_expired
 
 
-class CopyProblem(str, Enum):
+class CopyProblem(StrEnum):
     """Why a row that its partition does not own may not be left out."""
 
     FOREIGN = "FOREIGN"

@@ -7,7 +7,7 @@ header. So each block can be checked with the previous header alone, and one bad
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from typing import TypeAlias
 
 from pipelines.pegasus.domain.encryption import is_encrypted
@@ -22,7 +22,7 @@ ENCRYPTED = "it is encrypted (encrypt_data_at_rest)"
 """The problem of the first block of an encrypted log."""
 
 
-class LogEnd(str, Enum):
+class LogEnd(StrEnum):
     """How a private log ends."""
 
     WHOLE = "WHOLE"

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from typing import Any
 
 from pipelines.common.errors import MalformedError
@@ -15,7 +15,7 @@ _CHECK_AND_MUTATE_REMOVE = 4
 """`update_type.UT_CHECK_AND_MUTATE_REMOVE`: the put of an idempotent table that stands for a remove."""
 
 
-class Replay(str, Enum):
+class Replay(StrEnum):
     """Whether a request can be replayed from the log alone."""
 
     ROWS = "ROWS"

@@ -1,7 +1,7 @@
 """Writes the states of the cluster as meta and the servers report them, one for each change (docs/split-state.md)."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from itertools import pairwise
 
 from pipelines.pegasus.domain.state.model import SPLITTING_REPLICA, VALIDATE_ENV
@@ -83,7 +83,7 @@ def _of_meta(found: Json) -> tuple[object, object]:
 
 
 def _dated(found: Json, at_ms: int) -> Json:
-    at = datetime.fromtimestamp(at_ms // 1000, timezone.utc)
+    at = datetime.fromtimestamp(at_ms // 1000, UTC)
     return {"format": 1, "cluster": CLUSTER, "observed_at": f"{at:%Y-%m-%dT%H:%M:%S}.{at_ms % 1000:03}Z", **found}
 
 
