@@ -2,9 +2,10 @@
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from jobs.cli.failures import EXIT_INTERRUPTED
+from jobs.cli.monitoring.alerts import NIGHT, alerts_of
 from jobs.cli.stop_file import stop_asked
 from jobs.night.plan import Command, NightPlan, command_line
 from jobs.night.start import wait
@@ -58,8 +59,8 @@ def run_night(night: Night) -> JobResult:
     """Runs the jobs of a night until one stops it.
 
     Returns:
-        The answers of all jobs. The exit code is that of the job that stopped the night; 3 if a finding pauses the
-        clean-up; 5 if all jobs ended and an error finding is new; else 0.
+        The answers of all jobs, and what a person should know of them (`alerts`). The exit code is that of the job that
+        stopped the night; 3 if a finding pauses the clean-up; 5 if all jobs ended and an error finding is new; else 0.
     """
     plan, answers = night.plan, _Answers()
     log_of_run(plan.run_id)
@@ -72,8 +73,9 @@ def run_night(night: Night) -> JobResult:
     except _Ended as end:
         code, why = end.exit_code, end.why
     last = f"The night of {plan.cluster} ({plan.run_id}) ended with exit code {code}{why and f': {why}'}"
-    result = {"cluster": plan.cluster, "run_id": plan.run_id, "approved": plan.approved, "why": why or None}
-    result["jobs"] = answers.jobs
+    result: dict[str, object] = {"cluster": plan.cluster, "run_id": plan.run_id, "approved": plan.approved}
+    result |= {"why": why or None, "jobs": answers.jobs}
+    result["alerts"] = [asdict(alert) for alert in alerts_of(NIGHT, code, result)]
     return JobResult(code, result, "\n\n".join([*answers.texts, last]))
 
 

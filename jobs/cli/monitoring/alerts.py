@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import EXIT_DONE, EXIT_PARTIAL, EXIT_REFUSED
 
 NIGHT = "night"
@@ -43,10 +44,11 @@ def alerts_of(job: str, exit_code: int, result: Mapping[str, object]) -> list[Al
     """
     if job == NIGHT:
         alerts = [alert for one in _maps(result.get("jobs")) for alert in _of_job(one, result)]
-        silent = all(alert.name == "NEW_ERROR" for alert in alerts)
+        silent = all(alert.name in ("NEW_ERROR", "APPROVAL_WAITS") for alert in alerts)
         if exit_code not in (EXIT_DONE, EXIT_PARTIAL) and silent:
-            name = "REFUSED" if exit_code == EXIT_REFUSED else "FAILED"
-            alerts.append(_alert(name, result, f"the night ended with exit code {exit_code}: {result.get('why')}"))
+            name, error = "REFUSED" if exit_code == EXIT_REFUSED else "FAILED", result.get("error")
+            why = error.get("message") if isinstance(error, Mapping) else result.get("why")
+            alerts.append(_alert(name, result, f"the night ended with exit code {exit_code}: {why}"))
         return alerts
     return list(_of_job({"job": job, "exit_code": exit_code, **result}, result))
 
@@ -63,7 +65,10 @@ def _of_job(one: Mapping[str, object], around: Mapping[str, object]) -> Iterator
             yield _alert("FAILED", around, f"{job}: {error.get('message')}", str(error.get("condition") or ""))
     elif code == EXIT_REFUSED and not _maps(one.get("clusters")) and "jobs" not in around:
         yield _alert("REFUSED", around, f"{job} ended with exit code 3: {one.get('reason') or 'see its answer'}")
-    if "jobs" in around and one.get("status") == "REHEARSAL" and one.get("done_files") and not around.get("approved"):
+    paused = one.get("paused")
+    if "jobs" in around and isinstance(paused, Mapping):  # clean and purge would refuse, whoever approves
+        yield _alert("REFUSED", around, str(paused.get("text")), Condition.CLEANUP_PAUSED.name)
+    elif "jobs" in around and one.get("status") == "REHEARSAL" and one.get("done_files") and not around.get("approved"):
         files = one["done_files"]
         yield _alert(
             "APPROVAL_WAITS", around, f"clean would move {files} files; a person has to start it with --execute"

@@ -89,6 +89,15 @@ def test_a_new_error_finding_is_the_nights_exit_code_unless_a_later_job_stops_it
     assert (outcome.exit_code, outcome.result["why"]) == (3, "purge stopped it")
 
 
+def test_the_result_says_what_a_person_should_know() -> None:
+    refused = JobResult(3, {"clusters": [{"cluster": "prod-a", "status": "REFUSED", "reason": "the master moved"}]}, "")
+    alerts = night({"reconcile": [refused]})[0].result["alerts"]
+    assert isinstance(alerts, list)
+    (alert,) = alerts
+    assert (alert["name"], alert["cluster"], alert["summary"]) == ("REFUSED", "prod-a", "reconcile: the master moved")
+    assert night()[0].result["alerts"] == []
+
+
 @pytest.mark.parametrize("job", ["capture", "clean", "purge --execute", "maintain --execute"])
 @pytest.mark.parametrize("code", [1, 2, 3, 5, 130])
 def test_any_other_failure_ends_the_night(job: str, code: int) -> None:

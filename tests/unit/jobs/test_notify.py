@@ -105,6 +105,17 @@ def test_a_night_that_fails_is_told_whatever_failed() -> None:
     assert told(night(exists), 0, "night") == []
     assert told(night(why="a finding pauses the clean-up"), 3, "night") == [("REFUSED", "prod-a", "")]
     assert told(night(why="purge stopped it"), 1, "night") == [("FAILED", "prod-a", "")]
+    waits = {"job": "clean", "exit_code": 0, "status": "REHEARSAL", "done_files": 7}
+    assert told(night(waits, why="stopped before purge"), 130, "night")[-1] == ("FAILED", "prod-a", "")
+    (wrong,) = alerts_of("night", 2, {"error": {"message": "key 'lake' is missing"}})
+    assert wrong.summary == "the night ended with exit code 2: key 'lake' is missing"
+
+
+def test_a_night_whose_clean_up_is_paused_says_so_and_asks_for_no_approval() -> None:
+    pause = {"text": "Clean-up is paused: QUEUE_TABLE_REWOUND"}
+    rehearsed = {"job": "clean", "exit_code": 0, "status": "REHEARSAL", "done_files": 7, "paused": pause}
+    (alert,) = alerts_of("night", 3, night(rehearsed, why="nothing is cleaned"))
+    assert (alert.name, alert.code, alert.summary) == ("REFUSED", "CLEANUP_PAUSED", pause["text"])
 
 
 def test_slack_gets_one_message() -> None:
