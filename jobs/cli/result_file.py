@@ -32,7 +32,7 @@ def write_result(uri: str, text: str, context: JobContext, option: str = "--resu
     """
     path = local_path(uri) if "://" in uri or uri.startswith("file:") else Path(uri)
     if path is None:
-        from pipelines.files.hadoop_text import write_text
+        from pipelines.files.text_files import write_text
 
         write_text(context.spark, uri, text)
         return

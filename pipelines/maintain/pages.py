@@ -15,7 +15,7 @@ from pipelines.lake.retention import LEFTOVER, PAGE, FileTotals, StoredDirectory
 from pipelines.maintain.found_directories import FoundDirectories, UntouchedEntry
 
 _TEMPORARY = re.compile(r"\..+\.html\.[0-9a-f]{32}")
-"""How pipelines/files/hadoop_text.py names a page that it is writing."""
+"""How pipelines/files/text_files.py names a page that it is writing."""
 _WALSAFE = b'<meta name="generator" content="walsafe '
 _RUN = re.compile(r'<meta name="walsafe:run" content="(\S+) (\S+) (\d+)">')
 _HEAD_ENDS = b"<title>"

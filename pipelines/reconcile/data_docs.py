@@ -13,7 +13,7 @@ from jinja2 import Environment, StrictUndefined, Template
 from pyspark.sql import SparkSession
 
 from pipelines.common.version import VERSION
-from pipelines.files.hadoop_text import write_text
+from pipelines.files.text_files import write_text
 from pipelines.lake.run_summary import RunSummary
 
 

@@ -1,16 +1,18 @@
 """Writes delete-safe lists: `<lists>/<cluster>/<run_id>/part-00000.txt …`, manifest.json last.
 
-The lines of all clusters of a run are first written into hidden folders beside the lists, few lines by the driver, many
-by one Spark job. Then one rename makes the folder of each cluster appear, and another its manifest. This module deletes
-nothing: it moves a half-made folder of a dead run aside under a hidden name, and leaves a fleet's emptied staging
-folder.
+The lines of all clusters of a run are first written into hidden folders beside the lists: short lists by the driver,
+which gets the text of each from Spark, long ones by one Spark job. Then one rename makes the folder of each cluster
+appear, and another its manifest. This module deletes nothing: it moves a half-made folder of a dead run aside under a
+hidden name, and leaves a fleet's emptied staging folder.
 """
 
 import logging
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from hashlib import sha256
+from itertools import islice
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
@@ -21,14 +23,17 @@ from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UnavailableError
 from pipelines.common.spark.few_rows import few
 from pipelines.common.spark.local_frames import local_frame
+from pipelines.common.spark.local_rows import local_rows
+from pipelines.files.file_reader import HadoopFileReader
 from pipelines.files.hadoop_jvm import java_cause
-from pipelines.files.hadoop_text import write_text
+from pipelines.files.text_files import text_files_for
 from pipelines.reconcile.delete_list import MANIFEST, ListPart, Manifest, manifest_json, parse_manifest, part_name
-from pipelines.reconcile.list_parts import ListSize, part_plan, sampled_lines
-from pipelines.reconcile.ports import ListRequest, StagedLists
+from pipelines.reconcile.list_parts import LINES_PER_PART, ListSize, part_plan, sampled_lines
+from pipelines.reconcile.ports import ListRequest, StagedLines, StagedLists
 
 _LOG = logging.getLogger(__name__)
-_RENAMERS = 8
+_WRITERS = 8
+_TEXTS_AT_ONCE = 16
 _ROOTS = StructType([StructField("cluster", StringType()), StructField("root", StringType())])
 
 
@@ -38,10 +43,8 @@ class DeleteListWriter:
     def __init__(self, spark: SparkSession, lists_uri: str) -> None:
         self._spark = spark
         self._root = lists_uri.rstrip("/")
-        context: Any = spark.sparkContext  # py4j has no types
-        self._gateway: Any = context._gateway  # noqa: SLF001
-        self._jvm: Any = context._jvm  # noqa: SLF001
-        self._configuration: Any = context._jsc.hadoopConfiguration()  # noqa: SLF001
+        self._files = text_files_for(spark, self._root)
+        self._reader = HadoopFileReader(spark)
 
     def uri(self, cluster: str, run_id: str) -> str:
         """Returns the folder of one list."""
@@ -56,18 +59,10 @@ class DeleteListWriter:
         """
         uri = f"{self.uri(cluster, run_id)}/{MANIFEST}"
         try:
-            path = self._path(uri)
-            files = path.getFileSystem(self._configuration)
-            if not files.exists(path):
-                return None
-            stream = files.open(path)
-            try:
-                text = str(self._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
-            finally:
-                stream.close()
-        except Py4JJavaError as error:
+            text = self._files.read(uri)
+        except UnavailableError as error:
             raise _unavailable(uri, error) from error
-        return parse_manifest(text, uri)
+        return None if text is None else parse_manifest(text, uri)
 
     def stage(self, deletable: DataFrame, requests: Sequence[ListRequest]) -> StagedLists:
         """Writes the lines of these clusters' lists to hidden folders, where nothing can mistake them for lists.
@@ -81,10 +76,10 @@ class DeleteListWriter:
         """
         listed = [one for one in requests if one.files]
         try:
-            if few(sum(one.files for one in listed)):
-                return StagedLists(tuple(requests), *self._write_few(deletable, listed))
-            folders = self._write_lines(deletable, listed)
-            return StagedLists(tuple(requests), folders, self._line_counts(folders.values()))
+            lines = self._short(deletable, [one for one in listed if few(one.files)])
+            return StagedLists(
+                tuple(requests), lines | self._long(deletable, [one for one in listed if not few(one.files)])
+            )
         except (Py4JJavaError, UnavailableError) as error:
             raise _unavailable(self._root, error) from error
 
@@ -97,46 +92,68 @@ class DeleteListWriter:
         Raises:
             UnavailableError: the file system failed, or the number of lines differs from what the gate passed.
         """
-        try:
-            with ThreadPoolExecutor(_RENAMERS) as pool:
-                manifests = pool.map(
-                    lambda one: self._publish(one, staged.folders.get(one.cluster), staged.counts), staged.requests
-                )
-                return {manifest.cluster: manifest for manifest in manifests}
-        except Py4JJavaError as error:
-            raise _unavailable(self._root, error) from error
+        with ThreadPoolExecutor(_WRITERS) as pool:
+            manifests = pool.map(lambda one: self._publish(one, staged.lines.get(one.cluster)), staged.requests)
+            return {manifest.cluster: manifest for manifest in manifests}
 
-    def _write_few(
-        self, deletable: DataFrame, requests: Sequence[ListRequest]
-    ) -> tuple[Mapping[str, str], Mapping[str, int]]:
-        """Writes each cluster's lines as one file; returns its folder, and line counts as `_line_counts` does."""
-        lines: dict[str, list[str]] = {one.cluster: [] for one in requests}
+    def _short(self, deletable: DataFrame, requests: Sequence[ListRequest]) -> dict[str, StagedLines]:
+        """Writes each list as one file, a few lists at a time, whatever the size of the fleet."""
         roots = {one.cluster: one.wal_root for one in requests}
-        for row in deletable.filter(F.col("cluster").isin(list(lines))).collect() if lines else ():
-            lines[row["cluster"]].append(f"{roots[row['cluster']]}/{row['path']}\n")
-        names = {cluster: f".staging-{uuid.uuid4().hex}" for cluster in lines}
-        folders = {cluster: f"{self._root}/{cluster}/{name}" for cluster, name in names.items()}
+        texts = iter(self._texts(deletable, roots, sum(one.files for one in requests)) if roots else ())
+        written: dict[str, StagedLines] = {}
+        with ThreadPoolExecutor(_WRITERS) as pool:
+            while batch := list(islice(texts, _TEXTS_AT_ONCE)):
+                written |= pool.map(self._write, batch)
+        return written
 
-        def write(cluster: str) -> None:
-            text = "".join(sorted(lines[cluster], key=str.encode))
-            write_text(self._spark, f"{folders[cluster]}/part-00000", text)
+    def _texts(self, deletable: DataFrame, roots: Mapping[str, str], files: int) -> Iterator[tuple[str, str]]:
+        """Yields the text of each cluster's list; of few lines without a Spark job."""
+        if few(files):
+            lines: dict[str, list[str]] = defaultdict(list)
+            for row in deletable.filter(F.col("cluster").isin(list(roots))).collect():
+                lines[row["cluster"]].append(f"{roots[row['cluster']]}/{row['path']}\n")
+            yield from ((cluster, "".join(sorted(own, key=str.encode))) for cluster, own in lines.items())
+            return
+        sorted_lines = F.array_sort(F.collect_list(F.concat("root", F.lit("/"), "path", F.lit("\n"))))
+        texts = (
+            self._with_root(deletable, roots)
+            .repartition(1 + files // LINES_PER_PART, "cluster")
+            .groupBy("cluster")
+            .agg(F.array_join(sorted_lines, "").alias("text"))
+        )
+        for row in local_rows(texts):
+            yield row["cluster"], row["text"]
 
-        with ThreadPoolExecutor(_RENAMERS) as pool:
-            list(pool.map(write, lines))
-        return folders, {f"{names[cluster]}/part-00000": len(own) for cluster, own in lines.items()}
+    def _write(self, own: tuple[str, str]) -> tuple[str, StagedLines]:
+        cluster, text = own
+        folder, name = f"{self._root}/{cluster}/.staging-{uuid.uuid4().hex}", part_name(0)
+        self._files.write(f"{folder}/{name}", text)
+        part = ListPart(name, text.count("\n"), sha256(text.encode()).hexdigest())
+        return cluster, StagedLines(folder, (part,))
+
+    def _with_root(self, deletable: DataFrame, roots: Mapping[str, str]) -> DataFrame:
+        """Adds the column `root`."""
+        # a join, because a CASE expression for thousands of clusters is too deep for Spark
+        return deletable.join(F.broadcast(local_frame(self._spark, roots.items(), _ROOTS)), "cluster")
+
+    def _long(self, deletable: DataFrame, requests: Sequence[ListRequest]) -> dict[str, StagedLines]:
+        """Writes the lines of long lists in one Spark job."""
+        if not requests:
+            return {}
+        folders = self._write_lines(deletable, requests)
+        counts = self._line_counts(folders.values())
+        return {cluster: StagedLines(folder, self._numbered(folder, counts)) for cluster, folder in folders.items()}
 
     def _write_lines(self, deletable: DataFrame, requests: Sequence[ListRequest]) -> Mapping[str, str]:
-        """Writes all lines in one Spark job, and returns the folder of each cluster's lines."""
+        """Writes the lines, and returns the folder of each cluster's lines."""
         sizes = [ListSize(one.cluster, one.files) for one in requests]
         samples: dict[str, list[str]] = {}
         if any(size.parts > 1 for size in sizes):
             for row in sampled_lines(deletable, sizes).toLocalIterator():
                 samples.setdefault(row["cluster"], []).append(row["path"])
         plan = part_plan(sizes, samples)
-        # a join, because a CASE expression for thousands of clusters is too deep for Spark
-        roots = local_frame(self._spark, [(one.cluster, one.wal_root) for one in requests], _ROOTS)
         lines = (
-            deletable.join(F.broadcast(roots), "cluster")
+            self._with_root(deletable, {one.cluster: one.wal_root for one in requests})
             .select("cluster", F.concat("root", F.lit("/"), "path").alias("value"), plan.partition().alias("to"))
             .repartitionById(plan.partitions, F.col("to"))
             .sortWithinPartitions("cluster", "value")
@@ -160,16 +177,25 @@ class DeleteListWriter:
         place = F.substring_index("_metadata.file_path", "/", -2)
         return {row["place"]: row["count"] for row in lines.groupBy(place.alias("place")).count().collect()}
 
-    def _publish(self, request: ListRequest, folder: str | None, counts: Mapping[str, int]) -> Manifest:
+    def _numbered(self, folder: str, counts: Mapping[str, int]) -> tuple[ListPart, ...]:
+        """Renames Spark's files to part names in the order of their partitions; an empty file gets a hidden name."""
+        parts: list[ListPart] = []
+        for name in [one.name for one in self._reader.entries(folder) or () if one.name.startswith("part-")]:
+            lines = counts.get(f"{folder.rpartition('/')[2]}/{name}", 0)
+            if lines == 0:
+                self._files.rename(f"{folder}/{name}", f"{folder}/.empty-{name}")
+                continue
+            target = part_name(len(parts))
+            self._files.rename(f"{folder}/{name}", f"{folder}/{target}")
+            parts.append(ListPart(target, lines, self._reader.sha256(f"{folder}/{target}")))
+        return tuple(parts)
+
+    def _publish(self, request: ListRequest, staged: StagedLines | None) -> Manifest:
         final = self.uri(request.cluster, request.run_id)
         standing = self.existing(request.cluster, request.run_id)
         if standing is not None:
             return _same_list(standing, request, final)
-        self._move_aside(final)
-        staged = folder or f"{self._root}/{request.cluster}/.staging-{uuid.uuid4().hex}"
-        self._filesystem(staged).mkdirs(self._path(staged))
-        parts = self._numbered(staged, counts)
-        lines = sum(part.lines for part in parts)
+        lines = sum(part.lines for part in staged.parts) if staged else 0
         if lines != request.files:
             raise UnavailableError(
                 f"{final}: {lines} lines written, but the gate passed {request.files}; no manifest was written. "
@@ -184,63 +210,28 @@ class DeleteListWriter:
             not_after=request.not_after,
             files=request.files,
             bytes=request.bytes,
-            parts=parts,
+            parts=staged.parts if staged else (),
         )
+        folder = staged.folder if staged else f"{self._root}/{request.cluster}/.staging-{uuid.uuid4().hex}"
         # the manifest is written hidden into the staged folder: another run that moves the folder aside takes the
         # manifest along, and the last rename fails instead of leaving a manifest without parts
         hidden = f".manifest-{uuid.uuid4().hex}"
-        write_text(self._spark, f"{staged}/{hidden}", manifest_json(manifest))
-        self._filesystem(final).mkdirs(self._path(final).getParent())
-        self._rename(staged, final)
-        self._rename(f"{final}/{hidden}", f"{final}/{MANIFEST}")
+        try:
+            self._move_aside(final)
+            self._files.write(f"{folder}/{hidden}", manifest_json(manifest))
+            self._files.make_directories(final.rpartition("/")[0])
+            self._files.rename(folder, final)
+            self._files.rename(f"{final}/{hidden}", f"{final}/{MANIFEST}")
+        except UnavailableError as error:
+            raise _unavailable(self._root, error) from error
         return manifest
 
-    def _numbered(self, folder: str, counts: Mapping[str, int]) -> tuple[ListPart, ...]:
-        """Renames Spark's files to part names in the order of their partitions; an empty file gets a hidden name."""
-        names = sorted(
-            status.getPath().getName()
-            for status in self._filesystem(folder).listStatus(self._path(folder))
-            if status.getPath().getName().startswith("part-")
-        )
-        parts: list[ListPart] = []
-        for name in names:
-            lines = counts.get(f"{folder.rpartition('/')[2]}/{name}", 0)
-            if lines == 0:
-                self._rename(f"{folder}/{name}", f"{folder}/.empty-{name}")
-                continue
-            target = part_name(len(parts))
-            self._rename(f"{folder}/{name}", f"{folder}/{target}")
-            parts.append(ListPart(target, lines, self._sha256(f"{folder}/{target}")))
-        return tuple(parts)
-
-    def _sha256(self, uri: str) -> str:
-        """Returns the SHA-256 of a part, streamed through the JVM."""
-        stream = self._filesystem(uri).open(self._path(uri))
-        try:
-            return str(self._jvm.org.apache.commons.codec.digest.DigestUtils.sha256Hex(stream))
-        finally:
-            stream.close()
-
     def _move_aside(self, final: str) -> None:
-        path = self._path(final)
-        if self._filesystem(final).exists(path):
-            aside = f"{path.getParent().toString()}/.unfinished-{path.getName()}-{uuid.uuid4().hex}"
+        if self._files.exists(final):
+            parent, _, name = final.rpartition("/")
+            aside = f"{parent}/.unfinished-{name}-{uuid.uuid4().hex}"
             _LOG.warning("%s was left without a manifest by a run that died; moved to %s", final, aside)
-            self._rename(final, aside)
-
-    def _rename(self, source: str, target: str) -> None:
-        """Renames with `FileContext.rename` without OVERWRITE, which fails if the target exists."""
-        options = self._gateway.new_array(self._jvm.org.apache.hadoop.fs.Options.Rename, 0)
-        path = self._path(source)
-        files = path.getFileSystem(self._configuration)
-        context = self._jvm.org.apache.hadoop.fs.FileContext.getFileContext(files.getUri(), self._configuration)
-        context.rename(files.makeQualified(path), files.makeQualified(self._path(target)), options)
-
-    def _path(self, uri: str) -> Any:  # noqa: ANN401 - a Java object
-        return self._jvm.org.apache.hadoop.fs.Path(uri)
-
-    def _filesystem(self, uri: str) -> Any:  # noqa: ANN401 - a Java object
-        return self._path(uri).getFileSystem(self._configuration)
+            self._files.rename(final, aside)
 
 
 def _same_list(standing: Manifest, request: ListRequest, final: str) -> Manifest:

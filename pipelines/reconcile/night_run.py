@@ -316,7 +316,7 @@ def _stage_lists(night: NightRun, counted: Mapping[str, ClusterTotals], verdicts
                 )
             )
     if not requests:
-        return StagedLists((), {}, {})
+        return StagedLists((), {})
     _LOG.info("writing %d delete-safe list(s)", len(requests))
     return ports.lists.stage(verdicts.filter(verdicts["verdict"] == DELETABLE).select("cluster", "path"), requests)
 

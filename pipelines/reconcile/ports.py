@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from pipelines.lake.run_summary import FindingRow, PinnedRow, RunSummary, VerdictTotal
+from pipelines.reconcile.delete_list import ListPart
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,18 +24,19 @@ class ListRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class StagedLists:
-    """Lines of lists in hidden folders, where nothing can mistake them for lists.
+class StagedLines:
+    """The lines of one list in a hidden folder, where nothing can mistake them for a list."""
 
-    Attributes:
-        requests: the requests of these lists; a request without `files` has no lines.
-        folders: the hidden folder of each cluster's lines.
-        counts: line count of each file, by the last two names of its path.
-    """
+    folder: str
+    parts: tuple[ListPart, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StagedLists:
+    """The staged lines by cluster; a request without `files` has none."""
 
     requests: tuple[ListRequest, ...]
-    folders: Mapping[str, str]
-    counts: Mapping[str, int]
+    lines: Mapping[str, StagedLines]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pyspark.sql import SparkSession
 
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
-from pipelines.files.hadoop_text import write_text
+from pipelines.files.text_files import write_text
 from pipelines.lake.forecast import Forecast
 from pipelines.lake.lake_records import RunRecord
 from pipelines.lake.run_summary import FindingRow, RunSummary

@@ -24,7 +24,7 @@ ENTRIES = ("pipelines.reconcile.reconcile", "jobs.reconcile.wiring", "pipelines.
 REMOVING = {"delete", "deleteOnExit", "rmtree", "unlink", "remove", "rmdir", "moveToTrash", "truncate"}
 RENAMING = {"rename", "move", "moveFromLocalFile"}
 # where files are given their names: below the lake, the lists, or the snapshot in the making
-RENAMERS = {"pipelines.reconcile.list_writer", "pipelines.files.hadoop_text"}
+RENAMERS = {"pipelines.reconcile.list_writer", "pipelines.files.text_files"}
 
 
 def reachable(entry: str) -> set[str]:

@@ -270,7 +270,7 @@ VICTIM = """
 import os, signal, sys
 from pathlib import Path
 from jobs.cli.session import local_session
-from pipelines.reconcile import list_writer
+from pipelines.files.text_files import LocalTextFiles
 from pipelines.lake.delta_tables import DeltaTables
 from pipelines.reconcile import night_run
 from tests.labs.small_cluster import Desk
@@ -285,7 +285,7 @@ def die_half_way(self, writes, runs, **more):
     whole(self, dict(list(writes.items())[:3]), runs, **more)
     die()
 
-rename = list_writer.DeleteListWriter._rename
+rename = LocalTextFiles.rename
 
 def die_before_the_manifest(self, source, target):
     if target.endswith("manifest.json"):
@@ -297,7 +297,7 @@ if point == "after-started":
 elif point == "between-tables":
     DeltaTables.replace = die_half_way
 elif point == "before-manifest":
-    list_writer.DeleteListWriter._rename = die_before_the_manifest
+    LocalTextFiles.rename = die_before_the_manifest
 spark = local_session(root / f"spark-{point}", memory="700m")
 Desk(spark, root).reconcile(root / "snapshots" / point, run_id="night")
 """

@@ -14,7 +14,7 @@ from pipelines.reconcile import list_parts
 from pipelines.reconcile.delete_list import MANIFEST, ListPart, Manifest, manifest_json, part_name
 from pipelines.reconcile.list_reader import DeleteListReader
 from pipelines.reconcile.list_writer import DeleteListWriter
-from pipelines.reconcile.ports import ListRequest, StagedLists
+from pipelines.reconcile.ports import ListRequest, StagedLines, StagedLists
 
 RUN, ROOT = "n1", "hdfs://ns1/hbase"
 SNAPSHOT = "5" * 64
@@ -107,6 +107,14 @@ def test_the_list_of_one_cluster_is_written_beside_it(lab: Lab) -> None:
     assert [file.name for file in lab.folder.iterdir()] == ["a"]
     assert [file.name for file in (lab.folder / "a").iterdir()] == [RUN]
     assert lab.text(manifest) == lines_of(4)
+
+
+def test_short_lists_of_many_lines_together_have_the_same_text(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then Spark sorts and joins the lines of each."""
+    monkeypatch.setattr(few_rows, "FEW", 20)
+    written = lab.write(request("a", 20), request("b", 19), request("c", 0))
+    assert [lab.text(written[cluster]) for cluster in "abc"] == [lines_of(20), lines_of(19), ""]
+    assert all(lab.reader.manifest(cluster, RUN) == written[cluster] for cluster in "abc")
 
 
 def test_long_lists_are_cut_into_parts_in_the_same_places(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,7 +210,8 @@ def test_a_file_of_spark_without_lines_is_no_part(lab: Lab) -> None:
     staging.mkdir(parents=True)
     for name, text in (("part-00000-x", ""), ("part-00001-x", lines_of(2)), ("_SUCCESS", "")):
         (staging / name).write_text(text)
-    staged = StagedLists((request("a", 2),), {"a": f"file:{staging}"}, {".staging-x/part-00001-x": 2})
+    parts = lab.lists._numbered(f"file:{staging}", {".staging-x/part-00001-x": 2})
+    staged = StagedLists((request("a", 2),), {"a": StagedLines(f"file:{staging}", parts)})
     manifest = lab.lists.publish(staged)["a"]
     assert [(part.name, part.lines) for part in manifest.parts] == [(part_name(0), 2)]
     assert lab.text(manifest) == lines_of(2)

@@ -2,7 +2,7 @@
 
 from pyspark.sql import SparkSession
 
-from pipelines.files.hadoop_text import write_text
+from pipelines.files.text_files import write_text
 
 
 class PlanFiles:
