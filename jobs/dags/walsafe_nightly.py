@@ -13,13 +13,11 @@ import airflow
 import yaml
 
 if TYPE_CHECKING:
-    from jobs.dags import walsafe_nightly_logic as logic
-    from jobs.dags.walsafe_nightly_config import ConfigurationError, Nightly, parse_nightly
+    from jobs.dags.walsafe_nightly_config import ConfigurationError, Nightly, parse_nightly, refuse_unfit
 else:  # in Airflow's environment, the modules beside this file are on the path
-    import walsafe_nightly_logic as logic
-    from walsafe_nightly_config import ConfigurationError, parse_nightly
+    from walsafe_nightly_config import ConfigurationError, parse_nightly, refuse_unfit
 
-logic.refuse_unfit(airflow.__version__)  # before anything is imported that another Airflow does not have
+refuse_unfit(airflow.__version__)  # before anything is imported that another Airflow does not have
 
 from airflow.sdk import Asset, Param, TriggerRule, dag, get_current_context, task, task_group  # noqa: E402
 from airflow.sdk.exceptions import AirflowFailException  # noqa: E402
@@ -30,7 +28,6 @@ else:
     from walsafe_nightly_operator import DECIDE, FINISH, Approval, NightOperator, pulled
 
 CONFIG_ENV = "WALSAFE_NIGHTLY_CONFIG"
-TOLD = "{{ (ti.xcom_pull(task_ids='night.decide', map_indexes=ti.map_index) or {}).get('%s') }}"
 BY_CLUSTER = "{{ task.cluster }}"
 TABLES = {
     DECIDE: ("wal_verdicts", "queue_offsets", "pinned_bytes", "findings", "runs", "verdict_totals"),
@@ -54,12 +51,12 @@ def _configuration() -> "Nightly":
 
 def _notifiers(nightly: "Nightly") -> list[Any]:
     made = []
-    for name, arguments in nightly.notifiers:
-        module, _, cls = name.rpartition(".")
+    for one in nightly.notifiers:
+        module, _, cls = one.name.rpartition(".")
         try:
-            made.append(getattr(import_module(module), cls)(**arguments))
+            made.append(getattr(import_module(module), cls)(**one.arguments))
         except (ImportError, AttributeError, TypeError) as error:
-            raise ConfigurationError(f"key 'notifiers': {name} cannot be made: {error}") from error
+            raise ConfigurationError(f"key 'notifiers': {one.name} cannot be made: {error}") from error
     return made
 
 
@@ -100,11 +97,8 @@ def night(cluster: str) -> None:
     decided = _part(DECIDE, cluster)
     approval = Approval(
         task_id="approval",
-        map_index_template="{{ task.subject }}",
-        subject=TOLD % "subject",
-        body=TOLD % "body",
-        options=[logic.APPROVE, logic.REJECT],
-        defaults=logic.REJECT,  # without an answer, nothing is moved and no task fails
+        cluster=cluster,
+        map_index_template=BY_CLUSTER,
         assigned_users=[{"id": name, "name": name} for name in NIGHTLY.approvers] or None,
         notifiers=NOTIFIERS,
         response_timeout=NIGHTLY.approval_timeout,

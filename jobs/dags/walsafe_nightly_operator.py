@@ -14,12 +14,10 @@ from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 if TYPE_CHECKING:
-    from jobs.dags import walsafe_nightly_logic as logic
-    from jobs.dags import walsafe_nightly_process as process
+    from jobs.dags import walsafe_nightly_job as job
     from jobs.dags.walsafe_nightly_config import Nightly
 else:  # in Airflow's environment, the modules beside this file are on the path
-    import walsafe_nightly_logic as logic
-    import walsafe_nightly_process as process
+    import walsafe_nightly_job as job
 
 DECIDE, FINISH = "decide", "finish"
 APPROVED_LIST = "approved_list"
@@ -32,6 +30,10 @@ def pulled(context: Mapping[str, Any], task: str, key: str = "return_value") -> 
     """Returns what a task of the same cluster has told; None if it was skipped."""
     ti = context["ti"]
     return ti.xcom_pull(task_ids=f"night.{task}", map_indexes=ti.map_index, key=key)
+
+
+def _run_id(context: Mapping[str, Any]) -> str:
+    return job.night_id(context.get("logical_date") or context["dag_run"].run_after)
 
 
 class JobTrigger(BaseTrigger):
@@ -51,12 +53,12 @@ class JobTrigger(BaseTrigger):
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Yields one event: how the job ended."""
         folder, seen, since, pause = Path(self.folder), "", time.monotonic(), 0.1
-        while (end := process.ended(folder)) is None:
-            now = process.pulse(folder)
+        while (end := job.ended(folder)) is None:
+            now = job.pulse(folder)
             if now != seen:
                 seen, since = now, time.monotonic()
             elif time.monotonic() - since > _LOST_S:
-                end = {"exit_code": None, "why": process.LOST}
+                end = {"exit_code": None, "why": job.LOST}
                 break
             await asyncio.sleep(pause)
             pause = min(2 * pause, _LOOK_S)
@@ -64,7 +66,7 @@ class JobTrigger(BaseTrigger):
 
     async def on_kill(self) -> None:
         """Asks the job to end."""
-        process.ask_to_stop(Path(self.folder))
+        job.ask_to_stop(Path(self.folder))
 
 
 async def _event(trigger: JobTrigger) -> Mapping[str, Any]:
@@ -108,16 +110,16 @@ class NightOperator(BaseOperator):
 
     def _start(self, context: Any) -> Any:  # noqa: ANN401 - Airflow's
         folder, options = self._folder(context), self._options(context)
-        if process.is_running(folder):
-            self.log.info("ending the job of an earlier attempt; its log is %s", folder / process.LOG)
-            process.ask_to_stop(folder)
+        if job.is_running(folder):
+            self.log.info("ending the job of an earlier attempt; its log is %s", folder / job.LOG)
+            job.ask_to_stop(folder)
         else:
             command = [str(Path(self.nightly.walsafe, "spark-submit.sh")), *options]
-            self.log.info("running: %s\nits log is %s", " ".join(command), folder / process.LOG)
+            self.log.info("running: %s\nits log is %s", " ".join(command), folder / job.LOG)
             patience = _PATIENCE_S if self.part == FINISH else 0.0
             timeout = self.nightly.job_timeout.total_seconds()
             environment = self.nightly.environment
-            process.start(folder, command, environment, timeout_s=timeout, patience_s=patience)
+            job.start(folder, command, environment, timeout_s=timeout, patience_s=patience)
         trigger = JobTrigger(str(folder))
         if self.nightly.deferrable:
             self.defer(trigger=trigger, method_name="ended", timeout=self.execution_timeout)
@@ -131,64 +133,74 @@ class NightOperator(BaseOperator):
             AirflowFailException: it failed otherwise, or took too long.
         """
         folder = self._folder(context)
-        lines, found = process.log_lines(folder), process.result(folder)
+        lines, found = job.log_lines(folder), job.result(folder)
         for line in lines:
             self.log.info("%s", line)
         code, why = event["exit_code"], event["why"]
-        if why == process.LOST:
-            (folder / process.PULSE).unlink(missing_ok=True)
-            raise AirflowException(f"the job vanished without a word; the end of {folder / process.LOG} may say why")
-        if why == process.STOPPED and code not in (logic.DONE, logic.NEW_ERROR) and not self._killed:
+        if why == job.LOST:
+            (folder / job.PULSE).unlink(missing_ok=True)
+            raise AirflowException(f"the job vanished without a word; the end of {folder / job.LOG} may say why")
+        if why == job.STOPPED and code not in (job.DONE, job.NEW_ERROR) and not self._killed:
             self.log.info("the job of the earlier attempt has ended: starting it again")
             return self._start(context)
-        if code != logic.DONE and not (code == logic.NEW_ERROR and self.part == DECIDE):
-            if why == process.TIMED_OUT:
+        if code != job.DONE and not (code == job.NEW_ERROR and self.part == DECIDE):
+            if why == job.TIMED_OUT:
                 raise AirflowFailException(f"it took longer than job_timeout ({self.nightly.job_timeout})")
-            if code == logic.UNAVAILABLE:
-                raise AirflowException(f"exit code 4: {logic.reason(found, lines)}")
-            raise AirflowFailException(f"exit code {code}: {logic.reason(found, lines)}")
-        told: Any = logic.decision(found, self.nightly.report_url) if self.part == DECIDE else logic.summary(found)
-        self.page = str(self._told(context).get("page") if self.part == FINISH else told["page"])
+            if code == job.UNAVAILABLE:
+                raise AirflowException(f"exit code 4: {job.reason(found, lines)}")
+            raise AirflowFailException(f"exit code {code}: {job.reason(found, lines)}")
+        told = job.decision(found, self.nightly.report_url) if self.part == DECIDE else self._told(context)
+        self.page = str(told.get("page"))
         for asset in self.outlets:
-            context["outlet_events"][asset].extra = {"cluster": self.cluster, "run_id": self._run_id(context)}
-        return told
+            context["outlet_events"][asset].extra = {"cluster": self.cluster, "run_id": _run_id(context)}
+        return told if self.part == DECIDE else None
 
     def on_kill(self) -> None:
         """Ends the job if the task is ended before it waits in the triggerer."""
         self._killed = True
-        process.ask_to_stop(self._last_folder)
+        job.ask_to_stop(self._last_folder)
 
     def _options(self, context: Mapping[str, Any]) -> list[str]:
         config, params = self.nightly.clusters[self.cluster], context["params"]
-        options = ["night", "--config", config, "--run-id", self._run_id(context), "--part", self.part]
+        options = ["night", "--config", config, "--run-id", _run_id(context), "--part", self.part]
         if self.part == DECIDE:
             return [*options, *(word for one in params["accept"] for word in ("--accept", one))]
         if params["rehearse_only"]:
             raise AirflowSkipException("rehearse_only: nothing is cleaned, purged or maintained")
         answer, shown = pulled(context, "approval"), pulled(context, "approval", APPROVED_LIST)
-        digest = logic.approved_list(answer, shown, self._told(context))
+        digest = job.approved_list(answer, shown, self._told(context))
         self.log.info("approved list: %s; answered by %s", digest, (answer or {}).get("responded_by_user"))
         return [*options, *(["--approved", digest] if digest else [])]
 
     def _told(self, context: Mapping[str, Any]) -> Mapping[str, Any]:
         return pulled(context, DECIDE) or {}
 
-    def _run_id(self, context: Mapping[str, Any]) -> str:
-        return logic.night_id(context.get("logical_date") or context["dag_run"].run_after)
-
     def _folder(self, context: Mapping[str, Any]) -> Path:
-        self._last_folder = Path(self.nightly.results, self._run_id(context), self.cluster, self.part)
+        self._last_folder = Path(self.nightly.results, _run_id(context), self.cluster, self.part)
         return self._last_folder
 
 
 class Approval(HITLOperator):
-    """Asks a person to approve the list that was rehearsed; nobody is asked if there is nothing to approve."""
+    """Asks a person to approve the list that was rehearsed; nobody is asked if there is nothing to approve.
+
+    Args:
+        cluster: its name.
+    """
+
+    template_fields = ("cluster",)
+
+    def __init__(self, *, cluster: Any, **arguments: Any) -> None:  # noqa: ANN401
+        # without an answer, nothing is moved and no task fails
+        super().__init__(subject="", options=[job.APPROVE, job.REJECT], defaults=job.REJECT, **arguments)
+        self.cluster = cluster
 
     def execute(self, context: Any) -> Any:  # noqa: ANN401 - Airflow's signature
         """Keeps the digest of the list that the person sees, and asks."""
         told = pulled(context, DECIDE) or {}
-        why = logic.why_nobody_is_asked(told, rehearse_only=context["params"]["rehearse_only"])
+        why = job.why_nobody_is_asked(told, rehearse_only=context["params"]["rehearse_only"])
         if why:
             raise AirflowSkipException(why)
         context["ti"].xcom_push(key=APPROVED_LIST, value=told["list_sha256"])
+        self.subject = f"Clean up oldWALs of {self.cluster}, night {_run_id(context)}?"
+        self.body = told["text"]
         return super().execute(context)

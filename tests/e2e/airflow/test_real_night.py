@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
-from jobs.dags.walsafe_nightly_logic import night_id
+from jobs.dags.walsafe_nightly_job import night_id
 from jobs.demo.cluster.model import GeneratedCapture
 from jobs.demo.cluster.on_disk import ROOT, write_answers, write_cluster_files
 from tests.labs import small_cluster

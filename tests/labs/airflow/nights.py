@@ -1,11 +1,10 @@
-"""Runs nights of the DAG in a separate Airflow."""
+"""Runs nights of the DAG in a separate Airflow, with a stand-in for `spark-submit.sh` if a test wants one."""
 
 import json
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -81,18 +80,63 @@ class Airflow:
         assert done.returncode == 0, done.stdout[-5000:]
         return [Night(one["state"], one["tasks"], one["assets"]) for one in json.loads(out.read_text())], done.stdout
 
-    @contextmanager
-    def person(self, config: Path, answer: str) -> Iterator[Path]:
-        """Starts a process that answers every approval.
 
-        Yields the file with the approvals that it was asked for, a line each.
-        """
-        asked = self.home / "asked.jsonl"
-        command = [str(self.python), str(HERE / "answer_approvals.py"), answer, str(asked)]
-        with (self.home / "person.log").open("w") as log:
-            process = subprocess.Popen(command, env=self.environment(config), cwd=self.home, stdout=log, stderr=log)
-            try:
-                yield asked
-            finally:
-                process.kill()
-                process.wait()
+def date(day: int) -> str:
+    """Returns the logical date of a night."""
+    return f"2026-11-{day:02d}T02:00:00+00:00"
+
+
+def night_id(day: int) -> str:
+    return f"202611{day:02d}T020000Z"
+
+
+@dataclass(frozen=True)
+class World:
+    """A folder with the stand-in, its script, and a configuration of the DAG."""
+
+    folder: Path
+
+    @property
+    def config(self) -> Path:
+        return self.folder / "nightly.yaml"
+
+    def lines(self) -> list[dict[str, Any]]:
+        """Returns everything that the stand-in recorded."""
+        file = self.folder / "calls.jsonl"
+        return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+    def calls(self, day: int) -> list[str]:
+        """Returns every call of a night: part, cluster, and the digest that is approved."""
+        argvs = [one["argv"] for one in self.lines() if one["night"] == night_id(day) and one["key"] != "signal"]
+        return [
+            " ".join([option(argv, "--part"), Path(option(argv, "--config")).stem, option(argv, "--approved")]).strip()
+            for argv in argvs
+        ]
+
+    def job(self, day: int, cluster: str, part: str) -> Path:
+        """Returns the folder of a job."""
+        return self.folder / "results" / night_id(day) / cluster / part
+
+
+def option(argv: Sequence[str], name: str) -> str:
+    return argv[argv.index(name) + 1] if name in argv else ""
+
+
+def world(folder: Path, scripts: Mapping[int, object], *, automatic: bool, **changes: object) -> World:
+    """Makes a world whose stand-in answers each night as its script says."""
+    folder.mkdir()
+    shutil.copy(HERE / "stand_in.py", folder / "spark-submit.sh")
+    (folder / "spark-submit.sh").chmod(0o755)
+    (folder / "script.json").write_text(json.dumps({night_id(day): script for day, script in scripts.items()}))
+    if automatic:
+        (folder / "automatic").touch()
+    settings = {
+        "walsafe": str(folder),
+        "results": str(folder / "results"),
+        "clusters": {"prod-a": "/etc/walsafe/prod-a.yaml", "prod-b": "/etc/walsafe/prod-b.yaml"},
+        "retry_delay": "0s",
+        "report_url": "https://ops.example/walsafe/",
+        **changes,
+    }
+    (folder / "nightly.yaml").write_text(json.dumps(settings))
+    return World(folder)

@@ -7,6 +7,7 @@ next answer, and repeats the last one at the end; without an answer the job succ
 """
 
 import json
+import os
 import signal
 import sys
 import time
@@ -36,7 +37,7 @@ def well_done(part: str, cluster: str, night: str) -> dict[str, Any]:
 
 def record(**line: object) -> None:
     with (HERE / "calls.jsonl").open("a") as file:
-        file.write(json.dumps(line) + "\n")
+        file.write(json.dumps({**line, "pid": os.getpid()}) + "\n")
 
 
 def main() -> int:

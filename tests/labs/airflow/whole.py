@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import sqlite3
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -13,6 +14,7 @@ from typing import Any
 from tests.labs.airflow.nights import DAG, Airflow
 from tests.labs.spark.standalone import free_port
 
+RUN = "one"
 COMPONENTS = ("scheduler", "dag-processor", "triggerer")
 
 
@@ -24,6 +26,7 @@ class WholeAirflow:
     environment: Mapping[str, str]
     url: str
     parts: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+    _token: str = ""
 
     def start(self, component: str, *options: str) -> None:
         with (self.airflow.home / f"{component}.log").open("ab") as log:
@@ -40,16 +43,51 @@ class WholeAirflow:
         process.kill()
         process.wait()
 
+    def begin(self, dag: str, date: str) -> None:
+        """Starts a run of a DAG, as soon as Airflow knows the DAG."""
+        run = {"dag_run_id": RUN, "logical_date": date, "conf": {}}
+        wait_for(lambda: self.ask("POST", f"/dags/{dag}/dagRuns", run), f"the DAG {dag} is there")
+
+    def run_state(self, dag: str) -> object:
+        return (self.ask("GET", f"/dags/{dag}/dagRuns/{RUN}") or {}).get("state")
+
+    def states(self, dag: str, task: str) -> list[Any]:
+        """Returns the states of a task's instances; empty if the API cannot answer yet."""
+        found = self.ask("GET", f"/dags/{dag}/dagRuns/{RUN}/taskInstances?limit=50") or {"task_instances": []}
+        return [one["state"] for one in found["task_instances"] if one["task_id"] == task]
+
+    def clear(self, dag: str, task: str) -> None:
+        """Clears a task and all that follow it, as a person does in the grid."""
+        clear = {"dry_run": False, "task_ids": [task], "dag_run_id": RUN, "only_failed": False}
+        body = {**clear, "include_downstream": True}
+        wait_for(lambda: self.ask("POST", f"/dags/{dag}/clearTaskInstances", body), "it is cleared")
+
+    def approvals(self, dag: str) -> list[Any]:
+        """Returns the approvals that were asked for, as the page Required Actions shows them."""
+        found: Any = wait_for(lambda: self.ask("GET", f"/dags/{dag}/dagRuns/{RUN}/hitlDetails"), "they are shown")
+        return list(found["hitl_details"])
+
+    def answer(self, approval: Mapping[str, Any], choice: str) -> None:
+        """Answers an approval as the page Required Actions does."""
+        ti = approval["task_instance"]
+        where = f"/dags/{ti['dag_id']}/dagRuns/{RUN}/taskInstances/{ti['task_id']}/{ti['map_index']}/hitlDetails"
+        wait_for(lambda: self.ask("PATCH", where, {"chosen_options": [choice]}), "it is answered")
+
+    def make_old(self, dag: str) -> None:
+        """Lets the run have begun two days ago, so that `run_timeout` is over."""
+        with closing(sqlite3.connect(self.airflow.home / "airflow.db", timeout=300)) as database, database:
+            database.execute("UPDATE dag_run SET start_date = datetime('now', '-2 days') WHERE dag_id = ?", [dag])
+
     def ask(self, method: str, path: str, body: object = None) -> Any:  # noqa: ANN401 - JSON
         """Returns the answer of the REST API; None if it cannot answer yet."""
         with suppress(OSError, ValueError, http.client.HTTPException):
-            token = self._send("GET", "/auth/token", None, "")["access_token"]
-            return self._send(method, f"/api/v2{path}", body, token)
+            self._token = self._token or self._send("GET", "/auth/token", None)["access_token"]
+            return self._send(method, f"/api/v2{path}", body)
         return None
 
-    def _send(self, method: str, path: str, body: object, token: str) -> Any:  # noqa: ANN401 - JSON
+    def _send(self, method: str, path: str, body: object) -> Any:  # noqa: ANN401 - JSON
         data = None if body is None else json.dumps(body).encode()
-        headers = {"Content-Type": "application/json", "Authorization": f"Bearer {token}"}
+        headers = {"Content-Type": "application/json", "Authorization": f"Bearer {self._token}"}
         connection = http.client.HTTPConnection(self.url.removeprefix("http://"), timeout=60)
         with closing(connection):
             connection.request(method, path, data, headers)
@@ -60,27 +98,45 @@ class WholeAirflow:
             return json.loads(text)
 
 
+def _dag_file(name: str, config: Path) -> str:
+    """Returns a DAG of airflow that is the nightly one, with an id and a configuration of its own."""
+    return f'''"""The nightly DAG of airflow."""
+import os
+os.environ["WALSAFE_NIGHTLY_CONFIG"] = {str(config)!r}
+from walsafe_nightly import DAG
+DAG.dag_id = {name!r}
+'''
+
+
 @contextmanager
-def whole_airflow(airflow: Airflow, config: Path) -> Iterator[WholeAirflow]:
-    port = free_port()
+def whole_airflow(airflow: Airflow, configs: Mapping[str, Path]) -> Iterator[WholeAirflow]:
+    """Starts an Airflow with the nightly DAG once for each configuration, and a pool `walsafe` of one place."""
+    dags, port = airflow.home / "dags", free_port()
+    dags.mkdir()
+    for name, config in configs.items():
+        (dags / f"{name}.py").write_text(_dag_file(name, config))
     url = f"http://localhost:{port}"
-    environment = airflow.environment(config) | {
+    environment = airflow.environment(dags) | {
         "AIRFLOW__API__PORT": str(port),
         "AIRFLOW__API__WORKERS": "1",
         "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{url}/execution/",
+        "AIRFLOW__CORE__DAGS_FOLDER": str(dags),
         "AIRFLOW__CORE__PARALLELISM": "2",
         "AIRFLOW__CORE__DAGS_ARE_PAUSED_AT_CREATION": "false",
+        "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "3600",
         "AIRFLOW__API_AUTH__JWT_SECRET": "of-this-test-only-0123456789abcdef0123456789abcdef",
         "PYTHONPATH": str(DAG.parent),
     }
     whole = WholeAirflow(airflow, environment, url)
+    pool = [airflow.python.with_name("airflow"), "pools", "set", "walsafe", "1", "Spark drivers", "--include-deferred"]
+    subprocess.run(pool, env=environment, cwd=airflow.home, capture_output=True, check=True)
     try:
         whole.start("api-server", "--port", str(port), "--workers", "1")
         for component in COMPONENTS:
             whole.start(component)
         yield whole
     finally:
-        for component in list(whole.parts):
+        for component in reversed(list(whole.parts)):
             whole.end(component)
 
 

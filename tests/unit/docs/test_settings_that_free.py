@@ -9,7 +9,6 @@ import importlib.util
 import re
 from argparse import ArgumentParser
 from collections.abc import Callable
-from dataclasses import fields
 
 import pytest
 
@@ -98,7 +97,7 @@ def nightly() -> set[str]:
     """The keys of both nightly configurations: Airflow's, and the variables of the script without it."""
     environment = (PROJECT / "conf" / "nightly" / "walsafe-nightly.env").read_text(encoding="utf-8")
     variables = set(re.findall(r"^(?:# )?(?:export )?([A-Z_]+)=", environment, re.MULTILINE))
-    return {one.name for one in fields(Nightly)} | variables
+    return set(Nightly.model_fields) | variables
 
 
 @pytest.mark.promise("every-setting-that-can-free-is-listed")

@@ -6,6 +6,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,9 @@ from typing import Any
 import pytest
 import yaml
 
-from jobs.dags import walsafe_nightly_logic as logic
-from jobs.dags import walsafe_nightly_process as process
-from jobs.dags.walsafe_nightly_config import ConfigurationError, Nightly, NightlyFile, parse_nightly
+from jobs.cli.monitoring.alerts import alerts_of
+from jobs.dags import walsafe_nightly_job as dag_job
+from jobs.dags.walsafe_nightly_config import ConfigurationError, Nightly, parse_nightly, refuse_unfit
 from pipelines.common import errors
 from tests.labs.places import DOCS, PROJECT
 
@@ -37,8 +38,9 @@ def nightly(**changes: object) -> Nightly:
 def test_the_smallest_configuration() -> None:
     found = nightly()
     assert (found.approval_timeout, found.job_timeout) == (timedelta(hours=12), timedelta(hours=6))
-    assert (found.retries, found.pool, found.deferrable, found.approvers) == (1, "default_pool", True, ())
-    assert (found.results, found.schedule) == ("/w/results", None)
+    assert (found.retries, found.pool, found.deferrable, found.approvers) == (1, "default_pool", True, [])
+    assert (found.schedule, found.environment) == (None, {})
+    assert nightly(environment={"N": 4}).environment == {"N": "4"}
 
 
 def test_the_example_is_taken_and_has_every_key() -> None:
@@ -47,7 +49,7 @@ def test_the_example_is_taken_and_has_every_key() -> None:
     # with every line that is commented out, too
     whole = yaml.safe_load(re.sub(r"^(\s*)# (?=[\w]+: )", r"\1", text, flags=re.MULTILINE))
     parse_nightly(whole, str(EXAMPLE))
-    keys = set(NightlyFile.model_fields)
+    keys = set(Nightly.model_fields)
     assert set(whole) == keys
     page = (DOCS / "airflow.md").read_text(encoding="utf-8")
     assert [key for key in sorted(keys) if f"| `{key}`" not in page] == []
@@ -59,9 +61,9 @@ def test_the_example_is_taken_and_has_every_key() -> None:
         ({"aproval": "manual"}, "key 'aproval' is unknown; docs/airflow.md"),
         ({"results": None}, "key 'results' is missing"),
         ({"walsafe": 7}, "key 'walsafe': must be a valid string, found 7"),
-        ({"walsafe": " "}, "key 'walsafe': must not be empty"),
+        ({"walsafe": " "}, "key 'walsafe': String should have at least 1 character"),
         ({"clusters": {}}, "key 'clusters': Dictionary should have at least 1 item"),
-        ({"clusters": {"a/b": "x"}}, "'a/b' in key 'clusters' is no cluster's name"),
+        ({"clusters": {"a/b": "x"}}, "key 'clusters.a/b.[key]': String should match"),
         ({"clusters": {"a": {"config": "x"}}}, "key 'clusters.a': must be a valid string"),
         ({"approval_timeout": "12"}, "key 'approval_timeout': must be a duration"),
         ({"approval_timeout": "30h"}, "key 'run_timeout' must be longer than 'approval_timeout' and 'job_timeout'"),
@@ -78,19 +80,27 @@ def test_a_wrong_configuration_is_refused_by_file_and_key(changes: Mapping[str, 
 
 
 def test_a_file_without_keys_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="the file must hold keys and values"):
-        parse_nightly(None, "nightly.yaml")
+    for document in (None, [], "walsafe"):
+        with pytest.raises(ConfigurationError, match=r"nightly\.yaml: key 'walsafe' is missing"):
+            parse_nightly(document, "nightly.yaml")
+
+
+def test_null_is_no_value_and_hides_no_unknown_key() -> None:
+    document = {"walsafe": "/w", "results": "/r", "clusters": {"a": "a.yaml"}, "approvers": None}
+    assert parse_nightly(document, "nightly.yaml").approvers == []
+    with pytest.raises(ConfigurationError, match="key 'aprovers' is unknown"):
+        parse_nightly({**document, "aprovers": None}, "nightly.yaml")
 
 
 @pytest.mark.parametrize("version", ["3.3.0", "3.3.2", "3.10.1", "3.4.0rc1"])
 def test_the_airflow_that_fits(version: str) -> None:
-    logic.refuse_unfit(version)
+    refuse_unfit(version)
 
 
 @pytest.mark.parametrize("version", ["2.11.0", "3.0.6", "3.2.9", "4.0.0"])
 def test_another_airflow_is_refused_in_one_sentence(version: str) -> None:
     with pytest.raises(RuntimeError, match=f"fits Airflow 3.3 and later 3.x, and this is Airflow {version}$"):
-        logic.refuse_unfit(version)
+        refuse_unfit(version)
 
 
 # ---- answers
@@ -98,37 +108,35 @@ def test_another_airflow_is_refused_in_one_sentence(version: str) -> None:
 
 @pytest.mark.promise("exit-0")
 def test_exit_codes_are_those_of_the_jobs() -> None:
-    ours = (logic.DONE, logic.UNAVAILABLE, logic.NEW_ERROR)
+    ours = (dag_job.DONE, dag_job.UNAVAILABLE, dag_job.NEW_ERROR)
     assert ours == (errors.EXIT_DONE, errors.EXIT_UNAVAILABLE, errors.EXIT_PARTIAL)
 
 
 def test_a_logical_date_has_one_run_id_in_utc() -> None:
     east = timezone(timedelta(hours=2))
-    assert logic.night_id(datetime(2026, 11, 21, 4, tzinfo=east)) == RUN
-    assert logic.night_id(datetime(2026, 11, 21, 2, tzinfo=UTC)) == RUN
+    assert dag_job.night_id(datetime(2026, 11, 21, 4, tzinfo=east)) == RUN
+    assert dag_job.night_id(datetime(2026, 11, 21, 2, tzinfo=UTC)) == RUN
 
 
 FINDING = {"code": "C", "key": "k", "severity": "error", "is_new": True, "acknowledged": False}
 FINDING |= {"message": "It stands.", "remedy": "Enable it."}
-REHEARSED = {"job": "clean", "done_files": 7, "list_sha256": "abc", "text": "Would move 7 files\n"}
+REHEARSED = {"job": "clean", "exit_code": 0, "done_files": 7, "list_sha256": "abc", "text": "Would move 7 files\n"}
 
 
 def decided(*findings: Mapping[str, object], **changes: object) -> dict[str, Any]:
     cluster = {"cluster": "prod-a", "findings": findings, "report_uri": "hdfs://ns1/walsafe/pages/prod-a/x.html"}
-    jobs = [{"job": "capture"}, {"job": "reconcile", "clusters": [cluster]}, REHEARSED]
-    result = {"cluster": "prod-a", "run_id": RUN, "approved": False, "jobs": jobs, **changes}
-    return logic.decision(result, "https://ops/walsafe/")
+    jobs = [{"job": "capture", "exit_code": 0}, {"job": "reconcile", "exit_code": 0, "clusters": [cluster]}, REHEARSED]
+    result: dict[str, Any] = {"cluster": "prod-a", "run_id": RUN, "approved": False, "jobs": jobs, **changes}
+    result["alerts"] = [asdict(alert) for alert in alerts_of("night", 0, result)]
+    return dag_job.decision(result, "https://ops/walsafe/")
 
 
 def test_the_person_reads_the_rehearsal() -> None:
     found = decided()
-    assert (found["subject"], found["body"]) == (
-        f"Clean up oldWALs of prod-a, night {RUN}?",
-        "```\nWould move 7 files\n```",
-    )
+    assert found["text"] == "```\nWould move 7 files\n```"
     assert found["page"] == "https://ops/walsafe/prod-a/x.html"
-    assert logic.page("file:/w/prod-a/x.html", None) == "file:/w/prod-a/x.html"
-    assert logic.page(None, "https://ops") == ""
+    assert dag_job.page("file:/w/prod-a/x.html", None) == "file:/w/prod-a/x.html"
+    assert dag_job.page(None, "https://ops") == ""
 
 
 @pytest.mark.parametrize(
@@ -142,34 +150,38 @@ def test_only_a_new_error_finding_that_nobody_acknowledged_is_one(changes: Mappi
 @pytest.mark.promise("approval-is-a-persons")
 @pytest.mark.parametrize("chosen", [[], ["Reject"], ["Approve", "Reject"], ["approve"], None])
 def test_only_that_one_word_approves_and_only_the_list_that_was_shown(chosen: object) -> None:
-    assert logic.approved_list({"chosen_options": chosen}, "abc", decided()) is None
-    assert logic.approved_list({"chosen_options": ["Approve"]}, "shown", decided()) == "shown"
-    assert logic.approved_list(None, "abc", decided()) is None
+    assert dag_job.approved_list({"chosen_options": chosen}, "abc", decided()) is None
+    assert dag_job.approved_list({"chosen_options": ["Approve"]}, "shown", decided()) == "shown"
+    assert dag_job.approved_list(None, "abc", decided()) is None
 
 
 def test_nobody_is_asked_in_vain() -> None:
-    assert logic.why_nobody_is_asked(decided(), rehearse_only=False) == ""
-    assert "rehearse_only" in logic.why_nobody_is_asked(decided(), rehearse_only=True)
+    assert dag_job.why_nobody_is_asked(decided(), rehearse_only=False) == ""
+    assert "rehearse_only" in dag_job.why_nobody_is_asked(decided(), rehearse_only=True)
     automatic, empty = decided(approved=True), decided(jobs=[])
-    assert "automatic" in logic.why_nobody_is_asked(automatic, rehearse_only=False)
-    assert logic.approved_list(None, None, automatic) == "abc"
-    assert "nothing to clean" in logic.why_nobody_is_asked(empty, rehearse_only=False)
-    assert logic.approved_list(None, None, {**empty, "automatic": True}) is None
+    assert "automatic" in dag_job.why_nobody_is_asked(automatic, rehearse_only=False)
+    assert dag_job.approved_list(None, None, automatic) == "abc"
+    assert "nothing to clean" in dag_job.why_nobody_is_asked(empty, rehearse_only=False)
+    assert dag_job.approved_list(None, None, {**empty, "automatic": True}) is None
+
+
+def alert(name: str, summary: str) -> dict[str, str]:
+    return {"name": name, "summary": summary}
 
 
 @pytest.mark.parametrize(
     ("result", "says"),
     [
         ({"error": {"message": "no such key"}}, "no such key"),
-        ({"why": "purge stopped it", "jobs": [{"error": {"message": "no lease"}}]}, "purge stopped it; no lease"),
-        ({"jobs": [{"clusters": [{"cluster": "a", "reason": "the master moved"}]}]}, "a: the master moved"),
-        ({"why": "paused", "jobs": [{"paused": {"text": "by C"}}]}, "paused; by C"),
+        ({"alerts": [alert("FAILED", "purge: no lease"), alert("REFUSED", "paused")]}, "purge: no lease; paused"),
+        ({"alerts": [alert("NEW_ERROR", "it stands"), alert("REFUSED", "paused")]}, "paused"),
+        ({"alerts": [alert("APPROVAL_WAITS", "clean would move 7 files")]}, "2\n3\n4\n5\n6"),
         ({}, "2\n3\n4\n5\n6"),
     ],
 )
 def test_a_failure_has_its_reason(result: Mapping[str, Any], says: str) -> None:
-    assert logic.reason(result, list("123456")) == says
-    assert logic.reason({}, []) == "it said nothing"
+    assert dag_job.reason(result, list("123456")) == says
+    assert dag_job.reason({}, []) == "it said nothing"
 
 
 # ---- a job apart from its task
@@ -191,7 +203,7 @@ def wait_for(what: Callable[[], Any]) -> Any:  # noqa: ANN401 - what it returns
 
 
 def run(folder: Path, body: str, *, timeout_s: float = 600, patience_s: float = 0) -> Path:
-    process.start(folder / "job", job(folder, body), {"MORE": "x"}, timeout_s=timeout_s, patience_s=patience_s)
+    dag_job.start(folder / "job", job(folder, body), {"MORE": "x"}, timeout_s=timeout_s, patience_s=patience_s)
     return folder / "job"
 
 
@@ -201,50 +213,50 @@ echo begun; while :; do sleep 0.1; done"""
 
 def test_a_job_answers_by_code_result_and_log(tmp_path: Path) -> None:
     folder = run(tmp_path, 'echo "words $MORE" >&2; echo "text $*"; echo \'{"a": 1}\' >"${@: -1}"; exit 3')
-    assert wait_for(lambda: process.ended(folder)) == {"exit_code": 3, "why": None}
-    assert process.result(folder) == {"a": 1}
-    assert process.log_lines(folder) == ["words x", f"text night --result {folder / 'result.json'}"]
-    assert not process.is_running(folder)
+    assert wait_for(lambda: dag_job.ended(folder)) == {"exit_code": 3, "why": None}
+    assert dag_job.result(folder) == {"a": 1}
+    assert dag_job.log_lines(folder) == ["words x", f"text night --result {folder / 'result.json'}"]
+    assert not dag_job.is_running(folder)
 
 
 def test_what_an_earlier_job_left_is_not_read(tmp_path: Path) -> None:
     folder = run(tmp_path, 'echo "{}" >"${@: -1}"')
-    wait_for(lambda: process.ended(folder))
+    wait_for(lambda: dag_job.ended(folder))
     run(tmp_path, "kill -9 $$")
-    assert wait_for(lambda: process.ended(folder)) == {"exit_code": 137, "why": None}
-    assert process.result(folder) == {}
+    assert wait_for(lambda: dag_job.ended(folder)) == {"exit_code": 137, "why": None}
+    assert dag_job.result(folder) == {}
 
 
 def test_a_program_that_is_not_there_is_a_failure(tmp_path: Path) -> None:
-    process.start(tmp_path, [str(tmp_path / "none")], {}, timeout_s=9, patience_s=0)
-    assert wait_for(lambda: process.ended(tmp_path)) == {"exit_code": 127, "why": None}
-    assert "cannot be started" in process.log_lines(tmp_path)[-1]
+    dag_job.start(tmp_path, [str(tmp_path / "none")], {}, timeout_s=9, patience_s=0)
+    assert wait_for(lambda: dag_job.ended(tmp_path)) == {"exit_code": 127, "why": None}
+    assert "cannot be started" in dag_job.log_lines(tmp_path)[-1]
 
 
 @pytest.mark.parametrize(("patience", "got", "code"), [(0, "TERM", 143), (600, "INT", 130)])
 def test_a_job_that_is_asked_to_stop_gets_the_signal_of_its_part(
     tmp_path: Path, patience: float, got: str, code: int
 ) -> None:
-    process.ask_to_stop(tmp_path / "job")
+    dag_job.ask_to_stop(tmp_path / "job")
     folder = run(tmp_path, SLEEPS, patience_s=patience)
-    wait_for(lambda: "begun" in process.log_lines(folder))
-    first = process.pulse(folder)
-    wait_for(lambda: process.pulse(folder) != first)
-    assert process.is_running(folder)
-    process.ask_to_stop(folder)
-    assert wait_for(lambda: process.ended(folder)) == {"exit_code": code, "why": "stopped"}
-    assert process.log_lines(folder) == ["begun", f"got {got}"]
+    wait_for(lambda: "begun" in dag_job.log_lines(folder))
+    first = dag_job.pulse(folder)
+    wait_for(lambda: dag_job.pulse(folder) != first)
+    assert dag_job.is_running(folder)
+    dag_job.ask_to_stop(folder)
+    assert wait_for(lambda: dag_job.ended(folder)) == {"exit_code": code, "why": "stopped"}
+    assert dag_job.log_lines(folder) == ["begun", f"got {got}"]
 
 
 def test_a_job_that_takes_too_long_is_ended_whether_or_not_airflow_runs(tmp_path: Path) -> None:
     folder = run(tmp_path, SLEEPS, timeout_s=0.5)
-    assert wait_for(lambda: process.ended(folder)) == {"exit_code": 143, "why": "timed out"}
+    assert wait_for(lambda: dag_job.ended(folder)) == {"exit_code": 143, "why": "timed out"}
 
 
 def test_the_runner_leaves_the_session_of_the_task(tmp_path: Path) -> None:
     folder = run(tmp_path, "ps -o sid= -p $PPID; ps -o pid= -p $PPID")
-    wait_for(lambda: process.ended(folder))
-    session, runner = map(int, process.log_lines(folder))
+    wait_for(lambda: dag_job.ended(folder))
+    session, runner = map(int, dag_job.log_lines(folder))
     assert session == runner != os.getsid(0)
 
 

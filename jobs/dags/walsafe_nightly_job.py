@@ -1,8 +1,8 @@
-"""Runs one walsafe job apart from the Airflow task that started it, so that no worker slot is held.
+"""One walsafe job of the nightly DAG: runs it apart from the Airflow task that started it, and reads its answer.
 
-`start` starts this file as a process of its own, which runs the job, keeps its log, and ends it on demand or at its
-time-out. Everything goes through files in one folder, so the task, the triggerer and the job may be on different
-machines that share the folder. It uses only the standard library.
+No worker slot is held: `start` starts this file as a process of its own, which runs the job, keeps its log, and ends it
+on demand or at its time-out. Everything goes through files in one folder, so the task, the triggerer and the job may be
+on different machines that share the folder. It uses only the standard library.
 
     pulse      changes every second while the job runs
     stop       whoever creates it asks the job to end
@@ -18,11 +18,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 PULSE, STOP, LOG, RESULT, ENDED = "pulse", "stop", "job.log", "result.json", "ended.json"
 STOPPED, TIMED_OUT, LOST = "stopped", "timed out", "lost"
+APPROVE, REJECT = "Approve", "Reject"
+DONE, UNAVAILABLE, NEW_ERROR = 0, 4, 5
+_LAST_LINES = 5
 _TICK_S = 1.0
 _AGAIN_S = 30.0
 
@@ -136,6 +140,76 @@ def main(folder: Path, timeout_s: float, patience_s: float, command: Sequence[st
     new = folder / f"{ENDED}.new"
     new.write_text(json.dumps({"exit_code": code, "why": why}), encoding="utf-8")
     new.replace(folder / ENDED)
+
+
+# ---- what its answer means
+
+
+def night_id(at: datetime) -> str:
+    """Returns the run_id of a logical date: the same date gives the same lists, snapshots and quarantine."""
+    return at.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
+
+
+def reason(result: Mapping[str, Any], log: Sequence[str]) -> str:
+    """Returns why a part of a night failed, as its alerts say it, else the end of its log."""
+    said = [one["summary"] for one in result.get("alerts") or () if one["name"] in ("REFUSED", "FAILED")]
+    error = result.get("error")  # it failed before its first job
+    return "; ".join([error["message"]] if error else said) or "\n".join(log[-_LAST_LINES:]) or "it said nothing"
+
+
+def decision(result: Mapping[str, Any], report_url: str | None) -> dict[str, Any]:
+    """Returns what the tasks after the part `decide` need of its result.
+
+    Args:
+        result: of a part that ended with 0 or 5.
+        report_url: where browsers find the folder of the pages; None = the address that reconcile tells.
+    """
+    jobs = {one["job"]: one for one in result.get("jobs") or ()}
+    cluster: Mapping[str, Any] = next(iter(jobs.get("reconcile", {}).get("clusters") or ()), {})
+    clean = jobs.get("clean", {})
+    return {
+        "files": clean.get("done_files", 0),
+        "list_sha256": clean.get("list_sha256"),
+        "automatic": bool(result.get("approved")),
+        "text": f"```\n{str(clean.get('text') or '').rstrip()}\n```",
+        "new_errors": [
+            f"{one['code']} {one['key']}: {one['summary']} {one['remedy']}"
+            for one in result.get("alerts") or ()
+            if one["name"] == "NEW_ERROR"
+        ],
+        "page": page(cluster.get("report_uri"), report_url),
+    }
+
+
+def page(report_uri: str | None, report_url: str | None) -> str:
+    """Returns the address of a page: the last two names of its URI (cluster and file) below the URL."""
+    if report_uri is None or report_url is None:
+        return report_uri or ""
+    return "/".join([report_url.rstrip("/"), *report_uri.split("/")[-2:]])
+
+
+def why_nobody_is_asked(decided: Mapping[str, Any], *, rehearse_only: bool) -> str:
+    """Returns why the approval is skipped; '' if a person is asked."""
+    if rehearse_only:
+        return "rehearse_only: nothing is moved, whoever would approve it"
+    if not decided.get("files"):
+        return "there is nothing to clean"
+    return "night.approval is automatic in the configuration of the cluster" if decided["automatic"] else ""
+
+
+def approved_list(answer: Mapping[str, Any] | None, shown: str | None, decided: Mapping[str, Any]) -> str | None:
+    """Returns the digest of the list that may be cleaned; None = none.
+
+    Args:
+        answer: of the approval; None if it was skipped.
+        shown: the digest of the list that the person was shown.
+        decided: what `decision` returned.
+    """
+    if not decided.get("files"):
+        return None
+    if decided["automatic"]:
+        return str(decided["list_sha256"])
+    return shown if answer is not None and list(answer.get("chosen_options") or ()) == [APPROVE] else None
 
 
 if __name__ == "__main__":
