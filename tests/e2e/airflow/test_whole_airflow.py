@@ -42,8 +42,12 @@ def whole(migrated: Airflow, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         "held": world(folder / "held", {NIGHT: {"finish": [SLEEPS]}}, automatic=True, clusters=ONE, deferrable=False),
     }
     configs = {name: made.config for name, made in worlds.items()}
-    with whole_airflow(migrated.copy(folder / "airflow"), configs) as airflow:
-        yield Whole(airflow, worlds)
+    try:
+        with whole_airflow(migrated.copy(folder / "airflow"), configs) as airflow:
+            yield Whole(airflow, worlds)
+    finally:  # no job outlives a test that failed
+        for one in folder.glob("*/results/*/*/*"):
+            job.ask_to_stop(one)
 
 
 def test_a_job_holds_a_place_of_the_pool_but_no_slot_and_a_person_decides_on_each_list(whole: Whole) -> None:
