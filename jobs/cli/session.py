@@ -17,6 +17,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from jobs.cli.launch import class_archive
+from jobs.cli.launch.jars import jars_for, spark_of
 from jobs.cli.launch.places import PROGRAM, PROJECT, cache_folder
 from jobs.cli.launch.submit import QUICK_START, long_run, read_properties
 from pipelines.common.errors import UnavailableError, UsageError
@@ -90,8 +91,9 @@ def local_session(
     Raises:
         UsageError: the Delta jars have not been fetched.
     """
-    jars = sorted((PROJECT / ".jars").glob("*.jar"))
-    if not jars:
+    spark_home = Path(pyspark.__file__).resolve().parent
+    jars = jars_for(PROJECT / "jars.lock", PROJECT / ".jars", spark_of(spark_home / "jars") or "")
+    if not all(jar.exists() for jar in jars):
         raise UsageError(f"no Delta jars in {PROJECT / '.jars'}: run ./spark-submit.sh --set-up once")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")

@@ -154,9 +154,12 @@ def _held_example(last: RunSummary, places: DemoPlaces, context: JobContext) -> 
 
 
 def _commands(places: DemoPlaces, nights: Sequence[RunSummary], held: str) -> list[DemoCommand]:
+    from jobs.cli.launch.jars import supported_sparks
+    from jobs.cli.launch.places import PROJECT
     from jobs.cli.session import DELTA_CATALOG, DELTA_EXTENSION
 
     project, last = _project(), nights[-1]
+    own_spark = supported_sparks(PROJECT / "jars.lock")[-1]
     first_day = utc_day(nights[0].files_started_ms).isoformat()
     start, config = f"{project}spark-submit.sh", ("--config", str(places.config))
     totals = f"delta.`{places.lake}/verdict_totals`"
@@ -175,7 +178,12 @@ def _commands(places: DemoPlaces, nights: Sequence[RunSummary], held: str) -> li
             "Query the tables with nothing but Spark and Delta.",
             (
                 *("env", f"PYSPARK_PYTHON={project}.venv/bin/python", f"{project}.venv/bin/spark-sql"),
-                *("--driver-class-path", f"{project}.jars/*", "--conf", f"spark.sql.extensions={DELTA_EXTENSION}"),
+                *(
+                    "--driver-class-path",
+                    f"{project}.jars/*:{project}.jars/spark-{own_spark}/*",
+                    "--conf",
+                    f"spark.sql.extensions={DELTA_EXTENSION}",
+                ),
                 *("--conf", f"spark.sql.catalog.spark_catalog={DELTA_CATALOG}"),
                 *("--conf", "spark.sql.catalogImplementation=in-memory", "-e", query),
             ),

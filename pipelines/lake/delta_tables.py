@@ -25,12 +25,11 @@ from delta.tables import DeltaTable
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType, TimestampType
 
 from pipelines.common.errors import UnavailableError
 from pipelines.common.spark.few_rows import for_few_rows
-from pipelines.common.spark.local_frames import arrow_rows, local_frame
+from pipelines.common.spark.local_frames import arrow_rows, arrow_schema, local_frame
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
 from pipelines.lake.driver_commits import DriverCommits
 from pipelines.lake.lake_errors import is_conflict, lake_errors
@@ -109,7 +108,7 @@ class DeltaTables:
             if isinstance(frame, DataFrame):
                 same_columns(frame.schema, known[name])
             else:
-                writes = {**writes, name: frame.cast(to_arrow_schema(known[name].schema, timezone="UTC"))}
+                writes = {**writes, name: frame.cast(arrow_schema(known[name].schema))}
         if runs:
             self._in_parallel(lambda name: self._replace(known[name], writes[name], runs, fresh=fresh), list(writes))
 

@@ -10,8 +10,8 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
-from pyspark.sql.pandas.types import to_arrow_schema
 
+from pipelines.common.spark.local_frames import arrow_schema
 from pipelines.lake.view_texts import VIEWS
 from pipelines.lake.views import views_script
 from schemas.deletions import DELETIONS
@@ -73,7 +73,7 @@ def rows_of(lake: Path, table: Table) -> list[dict[str, Any]]:
 
 def append(lake: Path, table: Table, rows: Rows) -> None:
     """Appends rows to a table."""
-    schema = to_arrow_schema(table.schema, timezone="UTC")
+    schema = arrow_schema(table.schema)
     if rows:
         write_deltalake(str(lake / table.name), pa.Table.from_pylist(list(rows), schema=schema), mode="append")
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pyarrow as pa
 from deltalake import write_deltalake
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import TimestampType
 
+from pipelines.common.spark.local_frames import arrow_schema
 from pipelines.lake.lake_queries import DeltaRs, LakeQueries
 from pipelines.lake.reader import LakeReader
 from schemas.table import Table
@@ -21,7 +21,7 @@ def append(lake: Path, table: Table, rows: Sequence[Mapping[str, object]]) -> No
         {name: _instant(row.get(name)) if name in instants else row.get(name) for name in table.schema.fieldNames()}
         for row in rows
     ]
-    data = pa.Table.from_pylist(values, schema=to_arrow_schema(table.schema, timezone="UTC"))
+    data = pa.Table.from_pylist(values, schema=arrow_schema(table.schema))
     write_deltalake(lake / table.name, data, partition_by=["run_date"], mode="append")
 
 

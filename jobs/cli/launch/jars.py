@@ -7,6 +7,7 @@ once: one of the two waits, and whatever is half-done is done again.
 import fcntl
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -38,6 +39,17 @@ class Jar:
         """Returns the name of the jar's file."""
         return f"{self.organisation}_{self.module}-{self.revision}.jar"
 
+    @property
+    def spark(self) -> str | None:
+        """Returns the version of Spark that it is for, such as `4.2`; None for a jar that fits every version."""
+        match = re.fullmatch(r"delta-spark_(\d+\.\d+)_2\.13", self.module)
+        return match[1] if match else None
+
+    @property
+    def place(self) -> Path:
+        """Returns its path in the folder of the jars, where each version of Spark has a folder of its own."""
+        return Path(f"spark-{self.spark}" if self.spark else "", self.name)
+
 
 def read_lock(lock: Path) -> list[Jar]:
     """Returns the jars that jars.lock names."""
@@ -47,6 +59,22 @@ def read_lock(lock: Path) -> list[Jar]:
             sha256, coordinate = line.split()
             jars.append(Jar(sha256, *coordinate.split(":")))
     return jars
+
+
+def spark_of(jars: Path) -> str | None:
+    """Returns the version of the Spark whose jars are in a folder, such as `4.2`; None if they are not Spark's."""
+    found = (re.fullmatch(r"spark-core_2\.13-(\d+\.\d+)\..+\.jar", jar.name) for jar in jars.glob("spark-core_*.jar"))
+    return next((match[1] for match in found if match), None)
+
+
+def supported_sparks(lock: Path) -> list[str]:
+    """Returns the versions of Spark for which jars.lock has a jar of Delta; the last is that of the locked pyspark."""
+    return [jar.spark for jar in read_lock(lock) if jar.spark]
+
+
+def jars_for(lock: Path, folder: Path, spark: str) -> list[Path]:
+    """Returns the fetched jars that a version of Spark needs: those of jars.lock without Delta's for other versions."""
+    return sorted(folder / jar.place for jar in read_lock(lock) if jar.spark in {None, spark})
 
 
 def fetch_jars(
@@ -75,7 +103,7 @@ def fetch_jars(
     wanted = read_lock(lock)
     if _text(target / "jars.lock") == lock.read_text(encoding="utf-8") and not _damaged(target, wanted):
         return
-    tell(f"walsafe: fetching Delta's jars into {target} (12 MiB); later starts need no network")
+    tell(f"walsafe: fetching Delta's jars into {target} (30 MiB); later starts need no network")
     for leftover in cache.glob("jars-*"):
         shutil.rmtree(leftover, ignore_errors=True)
     work = Path(tempfile.mkdtemp(prefix="jars-", dir=cache))
@@ -122,13 +150,17 @@ def _retrieve(wanted: Sequence[Jar], work: Path, home: Path, java: str, spark_ja
         f"in {IVY_SETTINGS_ENV}), and start again",
     )
     description.unlink()
+    for jar in wanted:
+        target = work / jar.place
+        target.parent.mkdir(exist_ok=True)
+        work.joinpath(jar.name).rename(target)
 
 
 def _damaged(folder: Path, wanted: Sequence[Jar]) -> list[str]:
     """Returns the names of the jars that are missing or have another content."""
     names = []
     for jar in wanted:
-        file = folder / jar.name
+        file = folder / jar.place
         if not file.exists() or hashlib.sha256(file.read_bytes()).hexdigest() != jar.sha256:
             names.append(jar.name)
     return names

@@ -22,11 +22,10 @@ from jobs.cli.entry import main as run_here
 from jobs.cli.launch import class_archive, class_archive_writer
 from jobs.cli.launch.child import child_environment, run_child
 from jobs.cli.launch.client import client_context
-from jobs.cli.launch.jars import StepError, fetch_jars, one_at_a_time
+from jobs.cli.launch.jars import StepError, fetch_jars, jars_for, one_at_a_time, spark_of, supported_sparks
 from jobs.cli.launch.places import PROJECT, cache_folder, is_clone, jars_folder
 from jobs.cli.launch.project_archive import build_archive
 from jobs.cli.launch.submit import (
-    SPARK_VERSION,
     SUBMIT_ARGS_ENV,
     SubmitSettings,
     read_settings,
@@ -48,6 +47,7 @@ from pipelines.common.errors import (
 )
 
 _DECIDED = (EXIT_DONE, EXIT_PARTIAL)
+LOCK = PROJECT / "jars.lock"
 FEW_FILES = 50_000
 """`FEW` of `pipelines.common.spark.few_rows`, which imports Spark."""
 
@@ -161,10 +161,10 @@ def _jars(java: Path, spark_home: Path) -> list[Path]:
     if not is_clone():
         try:
             with one_at_a_time(cache, log.say):
-                fetch_jars(PROJECT / "jars.lock", folder, cache, str(java), lambda: spark_home / "jars", log.say)
+                fetch_jars(LOCK, folder, cache, str(java), lambda: spark_home / "jars", log.say)
         except (StepError, OSError) as error:
             raise UnavailableError(str(error)) from None
-    return sorted(folder.glob("*.jar"))
+    return jars_for(LOCK, folder, spark_of(spark_home / "jars") or "")
 
 
 def _classes(settings: SubmitSettings, entry: JobEntry, java: Path, spark_home: Path) -> tuple[str, Path | None]:
@@ -262,9 +262,10 @@ def _spark_home(environ: Mapping[str, str]) -> Path:
 
         return Path(pyspark.__file__).resolve().parent
     home = Path(given)
-    if not list(home.glob(f"jars/spark-core_*-{SPARK_VERSION}.*.jar")):
+    supported = supported_sparks(LOCK)
+    if spark_of(home / "jars") not in supported:
         raise UsageError(
-            f"SPARK_HOME={given} is not Spark {SPARK_VERSION}, which Delta's jars are built for: unset it to use the "
-            "Spark in .venv, or point it to one"
+            f"SPARK_HOME={given} is not Spark {', '.join(supported[:-1])} or {supported[-1]} with Scala 2.13, which "
+            "Delta's jars are built for: unset it to use the Spark in .venv, or point it to one of these"
         )
     return home

@@ -13,7 +13,6 @@ from xml.etree import ElementTree as ET
 from pipelines.common.errors import UsageError
 
 SUBMIT_ARGS_ENV = "SPARK_SUBMIT_ARGS"
-SPARK_VERSION = "4.2"
 _SHIPPED_LISTS = ("--jars", "--py-files", "--files")
 # ParallelGC: whole listings pass through short-lived objects, and the throughput collector takes a fifth less time.
 # ReservedCodeCacheSize: the smaller compiler alone would have 48 MB for its code and stop compiling when it is full.

@@ -4,12 +4,22 @@
 and a second to start. An Arrow table becomes a local relation in the plan.
 """
 
+import inspect
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
+
+_IN_UTC: dict[str, Any] = {"timezone": "UTC"} if "timezone" in inspect.signature(to_arrow_schema).parameters else {}
+"""Spark 4.2 asks for the time zone of instants; 4.0 and 4.1 always take UTC."""
+
+
+def arrow_schema(schema: StructType) -> pa.Schema:
+    """Returns the Arrow schema of rows; instants are in UTC."""
+    return to_arrow_schema(schema, **_IN_UTC)
 
 
 def local_frame(spark: SparkSession, rows: Iterable[Sequence[object]], schema: StructType) -> DataFrame:
@@ -25,7 +35,7 @@ def local_frame(spark: SparkSession, rows: Iterable[Sequence[object]], schema: S
 
 def arrow_rows(rows: Iterable[Sequence[object]], schema: StructType) -> pa.Table:
     """Returns the same rows as an Arrow table."""
-    arrow = to_arrow_schema(schema, timezone="UTC")
+    arrow = arrow_schema(schema)
     values = list(rows)
     columns = [pa.array([row[index] for row in values], type=field.type) for index, field in enumerate(arrow)]
     return pa.Table.from_arrays(columns, schema=arrow)

@@ -12,7 +12,7 @@ def jar_repository(folder: Path) -> Path:
     for jar in read_lock(PROJECT / "jars.lock"):
         home = folder / jar.organisation / jar.module / jar.revision
         home.mkdir(parents=True)
-        shutil.copyfile(PROJECT / ".jars" / jar.name, home / f"{jar.module}-{jar.revision}.jar")
+        shutil.copyfile(PROJECT / ".jars" / jar.place, home / f"{jar.module}-{jar.revision}.jar")
     settings = folder / "ivysettings.xml"
     settings.write_text(
         '<ivysettings><settings defaultResolver="here"/><resolvers><filesystem name="here">'

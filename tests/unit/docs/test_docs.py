@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from jobs.cli.command_line import parse
 from jobs.cli.config.configuration import parse_config
 from jobs.cli.monitoring.metric_names import METRICS
 from jobs.cli.registry import JOBS
+from pipelines.common.spark.local_frames import arrow_schema
 from pipelines.decide.gate.expectations import ACCEPTABLE, expectations
 from pipelines.decide.reason_texts import REASON_TEXTS
 from pipelines.decide.rule import table_rule, verdict, zookeeper_rule
@@ -176,7 +176,7 @@ def test_the_pages_show_every_job_and_table() -> None:
 @pytest.mark.promise("queries-run-without-spark")
 def test_the_query_of_the_page_runs() -> None:
     (query,) = re.findall(r'duckdb\.sql\(\s*"(SELECT [^"]+)"\s*\)', text_of(DOCS / "queries.md"))
-    with with_tables(lambda table: to_arrow_schema(table.schema, timezone="UTC").empty_table()) as database:
+    with with_tables(lambda table: arrow_schema(table.schema).empty_table()) as database:
         columns = database.execute(views_script("/walsafe/lake", "duckdb", only_views=True)).execute(query).description
     assert [column[0] for column in columns or ()] == ["cluster", "run_date", "reason", "bytes"]
 

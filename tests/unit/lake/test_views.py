@@ -8,9 +8,9 @@ from pathlib import Path
 import duckdb
 import pytest
 import sqlglot
-from pyspark.sql.pandas.types import to_arrow_schema
 from sqlglot.dialects.trino import Trino
 
+from pipelines.common.spark.local_frames import arrow_schema
 from pipelines.lake.view_texts import VIEWS
 from pipelines.lake.views import DIALECTS, views_script
 from schemas.registry import TABLES
@@ -20,7 +20,7 @@ from tests.labs.places import DOCS, PROJECT
 
 
 def empty(table: Table) -> object:
-    return to_arrow_schema(table.schema, timezone="UTC").empty_table()
+    return arrow_schema(table.schema).empty_table()
 
 
 def columns(database: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:
