@@ -7,8 +7,11 @@ the lines whose hash is divisible by a fixed number, so they depend on the lines
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from pipelines.common.spark.local_frames import local_frame
 
 LINES_PER_PART = 500_000
 SAMPLES_PER_PART = 100
@@ -84,6 +87,28 @@ def part_plan(sizes: Sequence[ListSize], samples: Mapping[str, Sequence[str]]) -
         first[size.cluster] = partitions - 1
         room -= size.lines
     return PartPlan(first, points, max(partitions, 1))
+
+
+def partition_key(spark: SparkSession, partitions: int, number: Column) -> Column:
+    """Returns a key with which `DataFrame.repartition` puts each row into the partition of this number.
+
+    Spark hashes the keys of `repartition`. For each partition, this takes the first integer that Spark's hash puts
+    there. Only Spark 4.1 and later have `repartitionById`.
+
+    Args:
+        spark: the session.
+        partitions: the number of partitions.
+        number: the number of the partition, from 0.
+    """
+    chosen: dict[int, int] = {}
+    tried = 0
+    while len(chosen) < partitions:
+        candidates = range(tried, tried + 16 * partitions)
+        frame = local_frame(spark, ((one,) for one in candidates), StructType().add("key", "long"))
+        for key, place in frame.select("key", F.pmod(F.hash("key"), F.lit(partitions))).collect():
+            chosen.setdefault(place, key)
+        tried = candidates.stop
+    return F.element_at(F.array(*(F.lit(chosen[place]).cast("long") for place in range(partitions))), number + 1)
 
 
 def _search(points: Sequence[str], first: int) -> Column:

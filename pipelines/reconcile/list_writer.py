@@ -28,7 +28,7 @@ from pipelines.files.file_reader import HadoopFileReader
 from pipelines.files.hadoop_jvm import java_cause
 from pipelines.files.text_files import text_files_for
 from pipelines.reconcile.delete_list import MANIFEST, ListPart, Manifest, manifest_json, parse_manifest, part_name
-from pipelines.reconcile.list_parts import LINES_PER_PART, ListSize, part_plan, sampled_lines
+from pipelines.reconcile.list_parts import LINES_PER_PART, ListSize, part_plan, partition_key, sampled_lines
 from pipelines.reconcile.ports import ListRequest, StagedLines, StagedLists
 
 _LOG = logging.getLogger(__name__)
@@ -152,12 +152,12 @@ class DeleteListWriter:
             for row in sampled_lines(deletable, sizes).toLocalIterator():
                 samples.setdefault(row["cluster"], []).append(row["path"])
         plan = part_plan(sizes, samples)
-        lines = (
-            self._with_root(deletable, {one.cluster: one.wal_root for one in requests})
-            .select("cluster", F.concat("root", F.lit("/"), "path").alias("value"), plan.partition().alias("to"))
-            .repartitionById(plan.partitions, F.col("to"))
-            .sortWithinPartitions("cluster", "value")
+        values = self._with_root(deletable, {one.cluster: one.wal_root for one in requests}).select(
+            "cluster", F.concat("root", F.lit("/"), "path").alias("value"), plan.partition().alias("to")
         )
+        lines = values.repartition(
+            plan.partitions, partition_key(self._spark, plan.partitions, F.col("to"))
+        ).sortWithinPartitions("cluster", "value")
         name = f".staging-{uuid.uuid4().hex}"
         options = {"compression": "none", "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false"}
         if len(requests) == 1:

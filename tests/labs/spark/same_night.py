@@ -40,11 +40,13 @@ class Night:
         lists: every file of every list; the manifests lack the instant of the decision.
         rows: the rows of each table, in one order.
         tasks: the tasks that ended, from Spark's event log.
+        spark: the version of Spark that ran it, from the same log.
     """
 
     lists: Mapping[str, str]
     rows: Mapping[str, pa.Table]
     tasks: list[dict[str, Any]]
+    spark: str
 
     def reasons(self) -> list[str]:
         """Returns the reasons with which tasks ended."""
@@ -103,6 +105,7 @@ def night(work: Path) -> Night:
         dict(list_files(work / "lists")),
         rows,
         [event for event in logged if event["Event"] == "SparkListenerTaskEnd"],
+        next(event["Spark Version"] for event in logged if event["Event"] == "SparkListenerLogStart"),
     )
 
 

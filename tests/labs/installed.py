@@ -1,0 +1,29 @@
+"""Installs packages of tests into a folder of the project, once."""
+
+import fcntl
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.labs.places import PROJECT
+
+
+def installed(home: Path, wanted: str, install: Callable[[], None]) -> Path:
+    """Installs into a folder, unless it already holds exactly what is wanted.
+
+    A half-made folder is made anew. If two processes ask at once, one waits for the other.
+
+    Args:
+        home: the folder; the file `walsafe-installed` in it says what it holds.
+        wanted: the text of the lock.
+        install: fills the folder.
+    """
+    stamp, cache = home / "walsafe-installed", PROJECT / ".cache"
+    cache.mkdir(exist_ok=True)
+    with (cache / f"set-up-{home.name.lstrip('.')}.lock").open("w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not stamp.exists() or stamp.read_text(encoding="utf-8") != wanted:
+            shutil.rmtree(home, ignore_errors=True)
+            install()
+            stamp.write_text(wanted, encoding="utf-8")
+    return home
