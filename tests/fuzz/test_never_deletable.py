@@ -42,7 +42,7 @@ def freed(case: ClusterCase | ZooKeeperCase) -> set[str]:
 
 @pytest.mark.promise("doubt-is-held", "garbage-frees-nothing")
 @given(cluster_cases(max_files=3), st.lists(edited(st.one_of(wal_file_names(), st.sampled_from(ODD_NAMES), ANYTHING))))
-@settings(max_examples=examples(120), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
 def test_a_name_that_frees_a_file_is_well_formed(case: ClusterCase, names: list[str]) -> None:
     view = view_of(case)
     for name in names:
@@ -56,7 +56,7 @@ def test_a_name_that_frees_a_file_is_well_formed(case: ClusterCase, names: list[
 
 @pytest.mark.promise("doubt-is-held", "unreadable-row-is-untrusted")
 @given(cluster_cases(), st.data())
-@settings(max_examples=examples(100), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(50), deadline=None, suppress_health_check=list(HealthCheck))
 def test_a_row_that_cannot_be_read_holds_everything(case: ClusterCase, data: st.DataObject) -> None:
     assume(case.pass_1)
     cell = data.draw(st.sampled_from(case.pass_1))
@@ -72,7 +72,7 @@ def test_a_row_that_cannot_be_read_holds_everything(case: ClusterCase, data: st.
 
 @pytest.mark.promise("garbage-frees-nothing")
 @given(zookeeper_cases(), st.data())
-@settings(max_examples=examples(200), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(100), deadline=None, suppress_health_check=list(HealthCheck))
 def test_a_znode_with_other_data_frees_nothing(case: ZooKeeperCase, data: st.DataObject) -> None:
     index = data.draw(st.integers(0, len(case.pass_1) - 1))
     znode = case.pass_1[index]
@@ -86,7 +86,7 @@ def test_a_znode_with_other_data_frees_nothing(case: ZooKeeperCase, data: st.Dat
 
 @pytest.mark.promise("doubt-is-held", "unknown-flag-is-unsafe")
 @given(st.one_of(cluster_cases(), zookeeper_cases()), st.data())
-@settings(max_examples=examples(300), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=list(HealthCheck))
 def test_what_a_snapshot_has_forgotten_frees_nothing(case: ClusterCase | ZooKeeperCase, data: st.DataObject) -> None:
     # what the configuration states where a snapshot is silent is a person's word, not the snapshot's
     told = replace(case, settings=ReconcileSettings(release=case.settings.release))

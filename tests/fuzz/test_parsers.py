@@ -16,7 +16,7 @@ from tests.suite.sizes import examples
 
 CORPUS = TESTS / "corpus" / "fuzz"
 OURS = (WalsafeError, MalformedError)
-EXAMPLES = examples(80)
+EXAMPLES = examples(40)
 
 
 def outcome(parser: Parser, raw: bytes) -> str:

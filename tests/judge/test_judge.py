@@ -34,7 +34,7 @@ def test_the_corpus(judge: Judge, entry: Entry[JudgedState]) -> None:
 
 @pytest.mark.promise("real-cleaner-judges-made-up-states")
 def test_random_states(judge: Judge) -> None:
-    Trial(QUEUE_TABLE, judge).random_states(examples(400))
+    Trial(QUEUE_TABLE, judge).random_states(examples(200))
 
 
 @pytest.mark.deep

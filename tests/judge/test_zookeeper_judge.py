@@ -29,7 +29,7 @@ def test_the_corpus(judge: ZooKeeperJudge) -> None:
 
 @pytest.mark.promise("real-cleaner-judges-made-up-states")
 def test_random_states(judge: ZooKeeperJudge) -> None:
-    Trial(QUEUE_ZNODES, judge).random_states(examples(400))
+    Trial(QUEUE_ZNODES, judge).random_states(examples(200))
 
 
 @pytest.mark.deep

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 from hypothesis import HealthCheck, settings
 
-FEW, MANY = 20, 100
+FEW, MANY = 20, 50
 """Examples of a property: of the ordinary sizes, and of `--all`."""
 
 
@@ -29,7 +29,7 @@ class Size:
 
 _ALL = (
     "./tests/run --all also runs the tests that are marked long (every release, storage, fault and kill on the real "
-    "systems, Airflow, YARN and the whole judge) and draws five times as many examples; it takes up to half an hour."
+    "systems, Airflow, YARN and the whole judge) and draws more examples of each property; it takes up to half an hour."
 )
 SIZES = {
     "fast": Size("not realhbase and not slow and not long and not deep", FEW, _ALL),

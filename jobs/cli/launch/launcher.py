@@ -46,6 +46,7 @@ from pipelines.common.errors import (
     WalsafeError,
 )
 
+_JAVA_OPTIONS = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 _DECIDED = (EXIT_DONE, EXIT_PARTIAL)
 LOCK = PROJECT / "jars.lock"
 FEW_FILES = 50_000
@@ -128,6 +129,7 @@ def _submit(invocation: Invocation, environ: Mapping[str, str]) -> int:
             small=entry.small or (invocation.name == "reconcile" and lists_few(invocation.args.snapshot or ())),
             ship=ship,
             classes=classes,
+            java_options=" ".join(environment.get(name, "") for name in _JAVA_OPTIONS),
         )
         if settings.cluster_mode:
             return _in_cluster(command, environment, spark_home, result, invocation)

@@ -302,7 +302,7 @@ class CleanupMachine(RuleBasedStateMachine):
 
 TestCleanupMachine = CleanupMachine.TestCase
 TestCleanupMachine.settings = settings(
-    max_examples=examples(150), stateful_step_count=15, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=examples(75), stateful_step_count=15, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 
 

@@ -14,7 +14,7 @@ from tests.suite.sizes import examples
 
 @pytest.mark.promise("checked-against-hbase")
 @given(any_cases())
-@settings(max_examples=examples(400), deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_every_file_is_decided_and_hbase_would_delete_what_is_deletable(case: ClusterCase) -> None:
     view = view_of(case)
     for file in case.files:
@@ -28,7 +28,7 @@ def test_every_file_is_decided_and_hbase_would_delete_what_is_deletable(case: Cl
 
 @pytest.mark.promise("fast-form-equals-the-rule")
 @given(any_cases())
-@settings(max_examples=examples(400), deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_the_table_says_what_the_rule_says(case: ClusterCase) -> None:
     view = view_of(case)
     table = decision_table(view)
@@ -51,7 +51,7 @@ def test_the_table_says_what_the_rule_says(case: ClusterCase) -> None:
 
 
 @given(any_cases())
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_removing_a_peer_never_pins_a_file(case: ClusterCase) -> None:
     view = view_of(case)
     for file in case.files:

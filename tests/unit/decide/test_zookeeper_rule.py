@@ -61,7 +61,7 @@ def looked_up(table: DecisionTable, name: str, modification_time: int) -> tuple[
 
 @pytest.mark.promise("fast-form-equals-the-rule")
 @given(zookeeper_cases())
-@settings(max_examples=examples(120), deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_the_table_says_what_the_rule_says(case: ZooKeeperCase) -> None:
     view = view_of_zookeeper(case)
     table = name_table(view, 5)
@@ -77,7 +77,7 @@ def test_the_table_says_what_the_rule_says(case: ZooKeeperCase) -> None:
 
 @pytest.mark.promise("zookeeper-rule-by-name")
 @given(zookeeper_cases())
-@settings(max_examples=examples(120), deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_hbase_would_delete_what_is_deletable_and_no_queue_loses_a_file(case: ZooKeeperCase) -> None:
     view = view_of_zookeeper(case)
     queued = {znode.path.rpartition("/")[2] for znode in (*case.pass_1, *case.pass_2) if znode.path.count("/") == 6}

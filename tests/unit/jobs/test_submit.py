@@ -26,9 +26,10 @@ from pipelines.common.spark.few_rows import FEW
 from tests.labs.places import PROJECT
 
 DEFAULTS = PROJECT / "conf" / "spark-defaults.conf"
+DRIVER_JAVA = "spark.driver.defaultJavaOptions="
 
 
-def command_for(text: str, tmp_path: Path, *, small: bool = False) -> list[str]:
+def command_for(text: str, tmp_path: Path, *, small: bool = False, java_options: str = "") -> list[str]:
     user = read_user_arguments(text)
     settings = read_settings(user, DEFAULTS)
     return submit_command(
@@ -41,6 +42,7 @@ def command_for(text: str, tmp_path: Path, *, small: bool = False) -> list[str]:
         jars=[Path("/jars/delta.jar")],
         scratch=Path("/scratch"),
         small=small,
+        java_options=java_options,
     )
 
 
@@ -109,12 +111,32 @@ def test_a_properties_file_that_is_not_there() -> None:
 
 
 def test_a_small_local_job_starts_fast_unless_the_user_says_how(tmp_path: Path) -> None:
-    flag = "spark.driver.defaultJavaOptions=-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
+    flag = "spark.driver.defaultJavaOptions=-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
     assert flag in command_for("", tmp_path, small=True)
     (tmp_path / "2").mkdir()
     assert flag not in command_for("--conf spark.driver.defaultJavaOptions=-Xss4m", tmp_path / "2", small=True)
     (tmp_path / "3").mkdir()
     assert flag not in command_for("--master yarn", tmp_path / "3", small=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "environment"),
+    [
+        ("--conf spark.driver.extraJavaOptions=-XX:+UseZGC", ""),
+        ("--driver-java-options '-Xss4m -XX:+UseG1GC'", ""),
+        ("", "-XX:+UseG1GC"),
+    ],
+)
+@pytest.mark.parametrize("small", [True, False])
+def test_a_collector_of_the_user_is_the_only_one(tmp_path: Path, text: str, environment: str, small: bool) -> None:
+    """Java ends with an error if two are named."""
+    own = [word for word in command_for("", tmp_path, small=small) if word.startswith(DRIVER_JAVA)]
+    assert own[0].count("GC") == 1
+    (tmp_path / "2").mkdir()
+    command = command_for(text, tmp_path / "2", small=small, java_options=environment)
+    options = next(word for word in command if word.startswith(DRIVER_JAVA))
+    assert "GC" not in options
+    assert "-XX:ReservedCodeCacheSize=256m" in options
 
 
 def test_properties() -> None:

@@ -309,7 +309,7 @@ def needs_only_shrink(before: State, after: State) -> bool:
 _HEALTH = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
 TestInterleaving = Interleaving.TestCase
 TestInterleaving.settings = settings(
-    max_examples=examples(60), stateful_step_count=60, deadline=None, suppress_health_check=_HEALTH
+    max_examples=examples(30), stateful_step_count=60, deadline=None, suppress_health_check=_HEALTH
 )
 
 

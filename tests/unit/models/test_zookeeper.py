@@ -76,7 +76,7 @@ def lost(plan: ClusterPlan, seen: Callable[[Znode], bool] = lambda _: True) -> l
 
 @pytest.mark.promise("generated-clusters-lose-nothing")
 @given(plans())
-@settings(max_examples=examples(100), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(50), deadline=None, suppress_health_check=list(HealthCheck))
 def test_nothing_deletable_is_still_to_be_shipped_whatever_happened_to_the_cluster(plan: ClusterPlan) -> None:
     assert lost(plan) == []
 

@@ -86,7 +86,7 @@ def test_a_snapshot_is_read_back_as_it_was_written(tmp_path: Path) -> None:
     assert table["modification_time"].cast(pa.int64()).to_pylist() == [1_700_000_000_000 + n for n in range(3)]
 
 
-@settings(deadline=None, max_examples=examples(40))
+@settings(deadline=None, max_examples=examples(20))
 @given(sizes=st.lists(st.integers(0, 25), max_size=12), group=st.integers(1, 20), parts=st.integers(1, 4))
 def test_a_listing_is_cut_into_parts_and_loses_nothing(
     tmp_path_factory: pytest.TempPathFactory, sizes: list[int], group: int, parts: int
