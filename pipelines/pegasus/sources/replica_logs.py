@@ -53,7 +53,8 @@ class ReplicaLogs:
             refuse_encrypted(stream.peek(len(MAGIC)), str(path))
             reader = PrivateLogReader(stream.read, crc32c, tally.file.start_offset)
             for mutation in reader:
-                tally.add(mutation)
+                gpid = mutation.gpid
+                tally.add((gpid.app_id, gpid.partition), mutation.ballot, mutation.decree)
                 if mutation.gpid == self._gpid and mutation.log_offset >= self._valid_offset:
                     yield mutation
         if reader.ending is LogEnd.CORRUPT:

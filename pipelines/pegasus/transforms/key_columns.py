@@ -52,18 +52,22 @@ def binary_column(array: Any) -> BinaryColumn:  # noqa: ANN401 - pyarrow ships n
 
 def key_hashes(keys: BinaryColumn) -> KeyHashes:
     """Returns the `key_hash` of every raw key of a column."""
-    size = len(keys.offsets) - 1
+    return key_hashes_at(keys.data, keys.starts, keys.lengths)
+
+
+def key_hashes_at(data: Bytes, starts: Offsets, lengths: Offsets) -> KeyHashes:
+    """Returns the `key_hash` of every raw key; the keys begin anywhere in `data`."""
+    size = len(starts)
     found = KeyHashes(np.empty(size, dtype=np.uint64), np.empty(size, dtype=np.bool_), np.empty(size, dtype=np.bool_))
     for begin in range(0, size, BATCH):
         part = slice(begin, begin + BATCH)
         into = KeyHashes(found.hashes[part], found.malformed[part], found.empty[part])
-        _batch(keys.data, keys.offsets[begin : begin + BATCH + 1], into)
+        _batch(data, starts[part], lengths[part], into)
     return found
 
 
-def _batch(data: Bytes, offsets: Offsets, found: KeyHashes) -> None:
+def _batch(data: Bytes, starts: Offsets, lengths: Offsets, found: KeyHashes) -> None:
     """Computes the result for one batch of keys and writes it into `found`."""
-    lengths, starts = np.diff(offsets), offsets[:-1]
     np.equal(lengths, 0, out=found.empty)
     short = lengths < LENGTH_BYTES
     if some_short := bool(short.any()):

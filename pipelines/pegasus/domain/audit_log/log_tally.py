@@ -1,10 +1,12 @@
 """Counts what one private log of a replica contains, while the log is read."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import accumulate, repeat
+from operator import lt, ne
 
 from pipelines.pegasus.domain.audit_log.files import LogFile
 from pipelines.pegasus.domain.private_log.blocks import LogEnd
-from pipelines.pegasus.domain.private_log.mutations import Mutation
 from pipelines.pegasus.domain.private_log.names import Gpid, parse_log_name
 from pipelines.pegasus.domain.private_log.reader import PrivateLogReader
 
@@ -20,18 +22,24 @@ class LogTally:
     def __init__(self, node: str, gpid: Gpid, log: str) -> None:
         name = parse_log_name(log)
         self.gpid = gpid
+        self._place = (gpid.app_id, gpid.partition)
         self.file = LogFile(node, gpid.app_id, gpid.partition, log, name.index, name.start_offset)
         self._mutations = self._foreign = self._ballots_back = 0
         self._decrees: tuple[int, int] | None = None
         self._ballots: tuple[int, int] | None = None
 
-    def add(self, mutation: Mutation) -> None:
+    def add(self, gpid: tuple[int, int], ballot: int, decree: int) -> None:
         """Counts one mutation."""
-        self._mutations += 1
-        self._foreign += mutation.gpid != self.gpid
-        self._ballots_back += self._ballots is not None and mutation.ballot < self._ballots[1]
-        self._decrees = _widened(self._decrees, mutation.decree)
-        self._ballots = _widened(self._ballots, mutation.ballot)
+        self.add_many([gpid], [ballot], [decree])
+
+    def add_many(self, gpids: Iterable[tuple[int, int]], ballots: Sequence[int], decrees: Sequence[int]) -> None:
+        """Counts mutations, in the order of the log; there is at least one."""
+        self._mutations += len(ballots)
+        self._foreign += sum(map(ne, gpids, repeat(self._place)))
+        highest = accumulate(ballots, max, initial=ballots[0] if self._ballots is None else self._ballots[1])
+        self._ballots_back += sum(map(lt, ballots, highest))
+        self._decrees = _widened(self._decrees, min(decrees), max(decrees))
+        self._ballots = _widened(self._ballots, min(ballots), max(ballots))
 
     def end(self, reader: PrivateLogReader, undecoded: int = 0) -> LogFile:
         """Returns the log after its reader has ended.
@@ -67,5 +75,5 @@ class LogTally:
         return self.file
 
 
-def _widened(span: tuple[int, int] | None, value: int) -> tuple[int, int]:
-    return (value, value) if span is None else (min(span[0], value), max(span[1], value))
+def _widened(span: tuple[int, int] | None, low: int, high: int) -> tuple[int, int]:
+    return (low, high) if span is None else (min(span[0], low), max(span[1], high))

@@ -3,12 +3,13 @@
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from pipelines.common.errors import MalformedError
 from pipelines.pegasus.domain.private_log.blocks import MAGIC
 from pipelines.pegasus.domain.private_log.names import Gpid
 
-_MUTATION = struct.Struct("<qiiqqqqq")
+_MUTATION = struct.Struct("<qiiqqqqqi")
 _INT = struct.Struct("<i")
 _UPDATE = struct.Struct("<ii")
 _FILE = struct.Struct("<4siqi")
@@ -16,6 +17,12 @@ _GPID = struct.Struct("<iiqq")
 _MOST_UPDATES = 1 << 20
 _LONGEST_CODE = 256
 _OLD_LAYOUT = 64
+_REQUESTS = _MUTATION.size - _INT.size
+RequestSpan: TypeAlias = tuple[str, int, int, int]
+"""A request in a block: code, serialization, first byte, and the byte after the last one; see `MutationUpdate`."""
+MutationSpan: TypeAlias = tuple[int, int, int, int, int, int, int | None, tuple[RequestSpan, ...], int, int]
+"""A mutation in a block: table, partition, ballot, decree, log offset, committed, timestamp (see `Mutation`), requests,
+and where the number of requests begins and the mutation ends. A plain tuple: a log has millions of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,35 +92,49 @@ def parse_file_header(body: bytes) -> tuple[FileHeader, int]:
     return FileHeader(start, decrees, valid), end
 
 
+def mutation_span(body: bytes, begin: int) -> MutationSpan:
+    """Returns the mutation that begins at this offset, without a copy of its requests.
+
+    Raises:
+        MalformedError: the bytes are not a valid mutation.
+    """
+    try:
+        version, app, partition, ballot, decree, offset, committed, stamp, count = _MUTATION.unpack_from(body, begin)
+        if 0 < version <= _OLD_LAYOUT or not 0 <= count <= _MOST_UPDATES:
+            raise MalformedError(f"a mutation of version {version} with {count} requests")
+        place = begin + _MUTATION.size
+        heads = []
+        for _ in range(count):
+            (length,) = _INT.unpack_from(body, place)
+            if not 0 <= length <= _LONGEST_CODE or place + _INT.size + length > len(body):
+                raise MalformedError(f"a task code of {length} bytes")
+            end = place + _INT.size + length
+            heads.append((body[place + _INT.size : end].decode("ascii"), *_UPDATE.unpack_from(body, end)))
+            place = end + _UPDATE.size
+        requests = []
+        for code, serialization, length in heads:
+            if length < 0 or place + length > len(body):
+                raise MalformedError(f"a request of {length} bytes")
+            requests.append((code, serialization, place, place + length))
+            place += length
+    except (struct.error, UnicodeDecodeError) as error:
+        raise MalformedError("a mutation that is cut off") from error
+    time = None if version else stamp
+    return app, partition, ballot, decree, offset, committed, time, tuple(requests), begin + _REQUESTS, place
+
+
 def parse_mutation(body: bytes, begin: int) -> tuple[Mutation, int]:
     """Returns the mutation that begins at this offset, and the offset at which it ends.
 
     Raises:
         MalformedError: the bytes are not a valid mutation.
     """
-    try:
-        version, app, partition, ballot, decree, offset, committed, stamp = _MUTATION.unpack_from(body, begin)
-        (count,) = _INT.unpack_from(body, begin + _MUTATION.size)
-        if 0 < version <= _OLD_LAYOUT or not 0 <= count <= _MOST_UPDATES:
-            raise MalformedError(f"a mutation of version {version} with {count} requests")
-        place = begin + _MUTATION.size + _INT.size
-        heads = []
-        for _ in range(count):
-            (length,) = _INT.unpack_from(body, place)
-            place += _INT.size
-            if not 0 <= length <= _LONGEST_CODE or place + length > len(body):
-                raise MalformedError(f"a task code of {length} bytes")
-            code = body[place : place + length].decode("ascii")
-            place += length
-            heads.append((code, *_UPDATE.unpack_from(body, place)))
-            place += _UPDATE.size
-        updates = []
-        for code, serialization, length in heads:
-            if length < 0 or place + length > len(body):
-                raise MalformedError(f"a request of {length} bytes")
-            updates.append(MutationUpdate(code, serialization, body[place : place + length]))
-            place += length
-    except (struct.error, UnicodeDecodeError) as error:
-        raise MalformedError("a mutation that is cut off") from error
-    time = stamp if version == 0 else None
-    return Mutation(Gpid(app, partition), ballot, decree, offset, committed, time, tuple(updates)), place
+    span = mutation_span(body, begin)
+    return as_mutation(body, span), span[-1]
+
+
+def as_mutation(body: bytes, span: MutationSpan) -> Mutation:
+    """Returns the mutation with its requests."""
+    app, partition, ballot, decree, offset, committed, time, requests, _, _ = span
+    updates = tuple(MutationUpdate(code, kind, body[first:last]) for code, kind, first, last in requests)
+    return Mutation(Gpid(app, partition), ballot, decree, offset, committed, time, updates)

@@ -7,8 +7,10 @@ from pipelines.pegasus.domain.private_log.blocks import Checksum, LogBlock, LogE
 from pipelines.pegasus.domain.private_log.mutations import (
     FileHeader,
     Mutation,
+    MutationSpan,
+    as_mutation,
+    mutation_span,
     parse_file_header,
-    parse_mutation,
 )
 
 
@@ -46,6 +48,11 @@ class PrivateLogReader:
         self.blocks = 0
 
     def __iter__(self) -> Iterator[Mutation]:
+        for body, span in self.spans():
+            yield as_mutation(body, span)
+
+    def spans(self) -> Iterator[tuple[bytes, MutationSpan]]:
+        """Yields every mutation as its place in the body of a block, which costs less than a `Mutation`."""
         first = True
         for block in blocks(self._read, self._checksum):
             if block.torn:
@@ -61,23 +68,20 @@ class PrivateLogReader:
         if first:
             self._end(LogEnd.NO_HEADER)
 
-    def _mutations(self, block: LogBlock, *, first: bool) -> Iterator[Mutation]:
-        place = 0
+    def _mutations(self, block: LogBlock, *, first: bool) -> Iterator[tuple[bytes, MutationSpan]]:
+        place, body = 0, block.body
         try:
             if first:
-                self.header, place = parse_file_header(block.body)
+                self.header, place = parse_file_header(body)
                 if self._start is not None and self.header.start_offset != self._start:
                     raise MalformedError(f"its header has offset {self.header.start_offset}, its name {self._start}")
-            while place < len(block.body):
-                mutation, end = parse_mutation(block.body, place)
-                if self.header is not None:
-                    there = self.header.start_offset + block.offset + 16 + place
-                    if mutation.log_offset != there:
-                        raise MalformedError(
-                            f"mutation {mutation.decree} says offset {mutation.log_offset}, not {there}"
-                        )
-                yield mutation
-                place = end
+            start = None if self.header is None else self.header.start_offset + block.offset + 16
+            while place < len(body):
+                span = mutation_span(body, place)
+                if start is not None and span[4] != start + place:
+                    raise MalformedError(f"mutation {span[3]} says offset {span[4]}, not {start + place}")
+                yield body, span
+                place = span[-1]
         except MalformedError as error:
             self._corrupt(f"block at {block.offset}: {error}")
 
