@@ -15,6 +15,8 @@ shell; docs/split-state.md) and holds them against the rules of docs/split-rules
 to C8), replicas and their directories (R1 to R5), children that wait at ballot -1. Save a state every few minutes while
 a split runs, and one before it: some rules compare two.
 
+Use it when a split runs longer than you expect, or has ended: is a child stuck, and is the table whole in meta's eyes?
+
 It asks nobody over the network, and changes nothing.
 
 Exit code 3: a rule was broken (a finding of severity error).

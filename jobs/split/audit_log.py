@@ -17,6 +17,9 @@ HELD with a reason: it goes only if its replica, its child and its duplication n
 What logs cannot tell (when children were registered, what is durable) is in a small file of facts; what is not in it is
 unknown, and holds. It only reads, and never renames a log as Pegasus's own mlog_dump does (docs/split-audit-log.md).
 
+Use it when clients may have lost writes during a split, or when private logs fill a disk and you must know which may
+go.
+
 Exit code 3: a rule was broken (a finding of severity error).
 
 examples:

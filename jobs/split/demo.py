@@ -15,6 +15,8 @@ DESCRIPTION = """\
 Plays the split of a Pegasus table from 4 to 8 partitions, with crashes and failovers, on a model of the protocol;
 writes the rows before and after; takes one acknowledged row away from the partition that owns it; and lets split-verify
 compare. It must find exactly that row. It needs no cluster and no network.
+
+Use it when you want to see what split-verify says, before you have data of your own.
 """
 GROUPS = 4
 

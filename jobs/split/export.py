@@ -16,9 +16,9 @@ RocksDB has. Copies that a split left, expired rows, records of empty writes and
 split-stale and split-plan tell them apart. Deleted and overwritten rows are not there, and the private log is applied
 as far as it is prepared, as split-run does.
 
-Use it before and after a split, or of two clusters, to compare the tables with split-verify; before a compaction, to
-rehearse it with split-stale; to see with split-plan what a split would yield; or to split the rows with split-run
---rows on a cluster that cannot reach the replicas.
+Use it when another split job shall read rows: before and after a split, or of two clusters, for split-verify; before a
+compaction, for split-stale; before a split, for split-plan; or for split-run --rows on a cluster that cannot reach the
+replicas.
 
 If the output might lack rows, the job writes none and ends with exit code 3. If you know better, acknowledge the keys
 of its error findings in the configuration (findings.acknowledged) and start it again.
@@ -57,7 +57,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace, context: JobContext) -> JobResult:
     """Validates the arguments, wires the ports and runs the use case."""
     from jobs.split.export_wiring import ExportRequest, export_table
-    from jobs.split.row_options import committed_decrees
+    from jobs.split.row_options import committed_decrees, local_directory
     from jobs.split.wiring import split_lake
     from pipelines.common.names import NAME
     from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions
@@ -68,6 +68,8 @@ def run(args: Namespace, context: JobContext) -> JobResult:
         raise UsageError("--app is a plain name, --file-size at least 1, --cluster-id 0 to 127")
     if args.partitions < 1:
         raise UsageError("--partitions must be at least 1")
+    for name in ("replicas", "backup", "out"):
+        setattr(args, name, local_directory(f"--{name}", getattr(args, name)))
     now = context.clock.now_ms()
     rules = OfflineSplitOptions(
         now_s=now // 1000,

@@ -55,12 +55,13 @@ def export_table(context: JobContext, request: ExportRequest, run: JobRun) -> Ex
         return [export_partition(sources[index], request.rules, tools) for index in group]
 
     groups = [range(index, index + 1) for index in range(request.count)]
-    parts, published = finished_parts(context, output, groups, prints, request.rules, export)
-    version = _data_version(request, parts)
-    doubts = tuple(input_doubts(request.app, sources, parts, of_replicas=request.replicas is not None))
-    if not published and not is_proven(dated(doubts, run.at_ms, {}, run.acknowledged)):
-        output.publish(request.app_id, request.app, request.count, parts, parquet=True)
-        published = True
+    with output.lock():
+        parts, published = finished_parts(context, output, groups, prints, request.rules, export)
+        version = _data_version(request, parts)
+        doubts = tuple(input_doubts(request.app, sources, parts, of_replicas=request.replicas is not None))
+        if not published and not is_proven(dated(doubts, run.at_ms, {}, run.acknowledged)):
+            output.publish(request.app_id, request.app, request.count, parts, parquet=True)
+            published = True
     return ExportResult(request.app, str(output.final) if published else None, version, parts, doubts)
 
 

@@ -16,6 +16,8 @@ no split divides those.
 
 Rows are Parquet with the columns of docs/split-plan.md: a raw key, and its value or the number of its bytes.
 
+Use it when partitions have grown too large or too busy, before you decide on a split and on the new number.
+
 examples:
   ./spark-submit.sh split-plan --rows hdfs://ns1/pegasus/temp-rows --partitions 8 --target 10GiB
   ./spark-submit.sh split-plan --rows /data/temp-rows --partitions 8 --target 512MiB --lake /walsafe/lake

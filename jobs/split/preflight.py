@@ -14,6 +14,8 @@ state file, which can also have ZooKeeper's JSON and the disks: docs/split-state
 First of all: is the number of partitions a power of two? The server does not ask, and a split of any other table makes
 compaction delete 67 to 96 % of its keys.
 
+Use it when you are about to start a split: before partition-split start, and again if the start has to wait.
+
 It asks nobody over the network, and changes nothing. Of a directory with several states the newest counts.
 
 Exit code 3: a table has a blocker.

@@ -17,6 +17,9 @@ With --from it also tells what the same requests, or the hashes given, would be 
 A rejection is called ERR_OBJECT_NOT_FOUND in the design, ERR_SPLITTING in the code since 2.3: --reject-code chooses the
 name that is shown; in journals both are understood.
 
+Use it when clients of a table saw errors while it was split, and you must know whether these were right; or to see
+before a split what clients will see.
+
 Exit code 3: a rule was broken (a finding of severity error).
 
 examples:

@@ -1,5 +1,6 @@
 """Options of the split jobs that read rows."""
 
+import re
 from argparse import ArgumentParser
 from collections.abc import Sequence
 from datetime import datetime
@@ -66,3 +67,19 @@ def committed_decrees(texts: Sequence[str], count: int) -> dict[int, int]:
     if unknown := sorted(set(found) - set(range(count))):
         raise UsageError(f"--committed-decree {unknown[0]}=…: the table has {count} partitions, numbered from 0")
     return found
+
+
+def local_directory(option: str, given: str | None) -> str | None:
+    """Returns the path of a local or mounted directory; None = the option is not given.
+
+    Raises:
+        UsageError: it is a URI of another file system, which RocksDB cannot open.
+    """
+    if given is None or not (found := re.match(r"([a-z][a-z0-9+.-]+):/", given)):
+        return given
+    if found[1] == "file":
+        return re.sub("^file:/+", "/", given)
+    raise UsageError(
+        f"{option} {given}: RocksDB's files are in local or mounted directories. Mount {found[1]} "
+        "on every executor, or copy (hdfs dfs -get, hdfs dfs -put) and give the local directory"
+    )

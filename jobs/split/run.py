@@ -16,16 +16,17 @@ read counts (deletes and overwrites are resolved, whatever file they are in); th
 prepared; rows that an earlier split left behind are left out if their own partition has them. The old number may be
 anything, the new one is a power of two.
 
-Use it to get a table with more partitions without Pegasus's own split: create a table with the new number of
-partitions, run this job, and load its output with start_bulk_load (docs/split-offline.md).
+Use it when a table needs more partitions and Pegasus's own split will not do: the number is no power of two, or must
+grow more than twofold, or the servers are stopped anyway. Create a table with the new number of partitions, run this
+job, and load its output with start_bulk_load (docs/split-offline.md).
 
 If the output might lack rows, the job writes none and ends with exit code 3. If you know better, acknowledge the keys
 of its error findings in the configuration (findings.acknowledged) and start it again.
 
 Inputs are opened through links and never altered. Parts are staged, told by manifests, and appear by one rename: start
-a run that was stopped again, and it goes on. Every executor must reach the directories. Needs the extra 'split'
-(rocksdict). Encrypted data are refused, so are damaged ones, and logs with INCR or CHECK_AND_… behind the flushed data
-(docs/split-run.md; the files it reads: docs/split-files.md).
+a run that was stopped again, and it goes on. The directories are local or mounted, and every executor must reach them;
+HDFS itself is not read. Needs the extra 'split' (rocksdict). Encrypted data are refused, so are damaged ones, and logs
+with INCR or CHECK_AND_… behind the flushed data (docs/split-run.md; the files it reads: docs/split-files.md).
 
 examples:
   ./spark-submit.sh split-run --replicas /data/pegasus --app-id 2 --app temp16 --target-id 7 --cluster onebox \\
@@ -71,7 +72,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, context: JobContext) -> JobResult:
     """Validates the arguments, wires the ports and runs the use case."""
-    from jobs.split.row_options import committed_decrees
+    from jobs.split.row_options import committed_decrees, local_directory
     from jobs.split.run_wiring import OfflineSplitRequest, split_offline
     from jobs.split.target import target_id
     from jobs.split.wiring import split_lake
@@ -82,6 +83,8 @@ def run(args: Namespace, context: JobContext) -> JobResult:
 
     if not NAME.fullmatch(args.app) or args.file_size < 1 or not 0 <= args.cluster_id < 128:
         raise UsageError("--app is a plain name, --file-size at least 1, --cluster-id 0 to 127")
+    for name in ("replicas", "backup", "rows", "out"):
+        setattr(args, name, local_directory(f"--{name}", getattr(args, name)))
     now = context.clock.now_ms()
     counts = PartitionCounts(args.old, args.new)
     committed = committed_decrees(args.committed_decree, args.old)

@@ -79,12 +79,13 @@ def split_offline(context: JobContext, request: OfflineSplitRequest, run: JobRun
         tools = partition_tools(request.app_id, _opener(request), files)
         return split_partitions(group, sources, request.counts, request.rules, tools)
 
-    parts, published = finished_parts(context, output, request.counts.groups(), prints, request.rules, split)
-    doubts = tuple(doubts_of(request.app, sources, parts, of_replicas=request.replicas is not None))
-    if not published and not is_proven(dated(doubts, run.at_ms, {}, run.acknowledged)):
-        target = request.target_id or request.app_id
-        output.publish(target, request.app, request.counts.new, parts, parquet=request.rules.parquet)
-        published = True
+    with output.lock():
+        parts, published = finished_parts(context, output, request.counts.groups(), prints, request.rules, split)
+        doubts = tuple(doubts_of(request.app, sources, parts, of_replicas=request.replicas is not None))
+        if not published and not is_proven(dated(doubts, run.at_ms, {}, run.acknowledged)):
+            target = request.target_id or request.app_id
+            output.publish(target, request.app, request.counts.new, parts, parquet=request.rules.parquet)
+            published = True
     return SplitResult(request.app, str(output.final) if published else None, request.counts, parts, doubts)
 
 

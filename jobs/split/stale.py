@@ -18,6 +18,9 @@ gives back. It changes nothing.
 
 Rows are Parquet with the columns partition_index, key, value as they are in RocksDB (docs/split-rows.md).
 
+Use it when a split has ended and is verified, before the manual compaction that should give back its space; or when a
+table has more rows after a restore than before.
+
 Exit code 3: the env was lost, so that copies stay forever and scans see them; or the table has no power of two of
 partitions, so that the filter takes rows that are no copies.
 

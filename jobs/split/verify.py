@@ -25,6 +25,9 @@ differ are the rows compared by key, and each difference gets a reason:
 
 Rows are Parquet with the columns partition_index, key, value as they are in RocksDB (docs/split-rows.md).
 
+Use it when a split has ended, before a compaction takes the copies: they are the last ones of a row that was lost. And
+when two clusters should have the same table.
+
 Exit code 3: a difference is proven, and not acknowledged.
 
 examples:

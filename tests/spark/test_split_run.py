@@ -256,6 +256,7 @@ def test_logs_that_cannot_be_applied_are_refused(
         (("--from", "2"), "there is a partition 2.2; the table has more than 2"),
         (("--cluster-id", "200"), "0 to 127"),
         (("--cluster", "a/b"), "cluster 'a/b'"),
+        (("--out", "hdfs://ns1/bulk_load"), "--out hdfs://ns1/bulk_load: RocksDB's files are in local or mounted"),
     ],
 )
 def test_bad_usage_is_named(spark: SparkSession, tmp_path: Path, options: tuple[str, ...], words: str) -> None:

@@ -1,9 +1,11 @@
 """Stores the output of an offline split: staged by old partition with a manifest each, then published by one rename."""
 
+import fcntl
 import json
 import os
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -21,7 +23,8 @@ _PARTS = TypeAdapter(list[PartitionResult])
 class SplitOutput:
     """Writes `<out>/<cluster>/<app>` in Pegasus's bulk-load layout, or the same layout with Parquet files.
 
-    Until the output is complete it is named `<out>/<cluster>/.<app>.staging`. A group of old partitions that has its
+    Until the output is complete it is named `<out>/<cluster>/.<app>.staging`, and `lock` locks `.<app>.lock` beside
+    it. A group of old partitions that has its
     manifest is not split again.
     """
 
@@ -30,6 +33,26 @@ class SplitOutput:
         self.final = Path(out) / cluster / app
         self.staging = Path(out) / cluster / f".{app}.staging"
         self._inputs = inputs
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Keeps other jobs from writing this output; a job that dies loses its lock, whose file stays.
+
+        Raises:
+            UnavailableError: another job is writing this output, or the file system fails.
+        """
+        with ExitStack() as stack:
+            try:
+                self.final.parent.mkdir(parents=True, exist_ok=True)
+                file = stack.enter_context(self.final.with_name(f".{self.final.name}.lock").open("w"))
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise UnavailableError(
+                    f"{self.final}: another job is writing this output; wait for its end, or give another --out"
+                ) from None
+            except OSError as error:
+                raise UnavailableError(f"{self.final} cannot be written: {error.strerror}") from None
+            yield
 
     def begin(self) -> list[PartitionResult] | None:
         """Creates the staging directory, or returns the parts if an output of the same inputs exists already.

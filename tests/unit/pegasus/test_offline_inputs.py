@@ -7,8 +7,10 @@ from unittest.mock import Mock
 
 import pytest
 
+from jobs.split import audit_config, audit_log, demo, export, plan, preflight, route, run, stale, verify
+from jobs.split.row_options import local_directory
 from jobs.split.run_wiring import fingerprint
-from pipelines.common.errors import RefusedError, UsageError
+from pipelines.common.errors import RefusedError, UnavailableError, UsageError
 from pipelines.lake.findings import ERROR
 from pipelines.pegasus.domain.audit_log.files import LogFile
 from pipelines.pegasus.domain.offline.doubts import input_doubts
@@ -70,3 +72,31 @@ def test_a_replica_without_a_log_is_an_error() -> None:
     assert (found.severity, found.code) == (ERROR, "SPLIT_L6")
     assert "2 replicas without a log in plog, such as 0/data/rdb" in found.message
     assert not list(input_doubts("temp", sources, parts, of_replicas=False)), "a cold backup has no logs"
+
+
+def test_two_jobs_never_write_one_output(tmp_path: Path) -> None:
+    first, second = (SplitOutput(str(tmp_path), "onebox", "temp", "inputs") for _ in range(2))
+    with first.lock():
+        with pytest.raises(UnavailableError, match="another job is writing this output"), second.lock():
+            pass
+        with SplitOutput(str(tmp_path), "onebox", "other", "inputs").lock():
+            pass
+    with second.lock():
+        pass
+    with pytest.raises(RefusedError), first.lock():
+        without_log({1: FLUSHED + 2})
+    with second.lock():
+        pass
+
+
+def test_directories_of_other_file_systems_are_refused_with_the_way_out() -> None:
+    given = ["/data/pegasus", "data", "file:/data", "file:///data", None]
+    assert [local_directory("--out", one) for one in given] == ["/data/pegasus", "data", "/data", "/data", None]
+    for option, uri in (("--replicas", "hdfs://ns1/pegasus"), ("--out", "hdfs:/out"), ("--backup", "s3a://b/backup")):
+        with pytest.raises(UsageError, match=f"^{option} {uri}: .*Mount .* or copy .*local directory$"):
+            local_directory(option, uri)
+
+
+def test_every_split_job_says_when_an_operator_would_reach_for_it() -> None:
+    for job in (audit_config, audit_log, demo, export, plan, preflight, route, run, stale, verify):
+        assert "\nUse it when " in job.DESCRIPTION, job.__name__
