@@ -1,12 +1,11 @@
 """Writes docs/tables.md, docs/conditions.md, conf/catalog/, and the page of findings that stands beside the reports.
 
-Their sources are the schemas, the names of conditions, the shapes of evidence (the last section of docs/findings.md),
-and docs/findings.md. `python -m docs.generate`; a test
-compares each file with its source.
+Their sources are the schemas, the names of conditions, the shapes of evidence (the last sections of docs/findings.md
+and docs/split-rules.md), and docs/findings.md. `python -m docs.generate`; a test compares each file with its source.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from markdown import markdown
@@ -14,8 +13,9 @@ from pyspark.sql.types import ArrayType, DataType, StructType
 
 from docs import catalog
 from pipelines.common.conditions import Condition, ConditionText
-from pipelines.common.finding_evidence import EVIDENCE
+from pipelines.common.finding_evidence import EVIDENCE, EvidenceValue
 from pipelines.common.finding_names import FINDINGS
+from pipelines.common.split_evidence import SPLIT_EVIDENCE
 from pipelines.reconcile.findings.pause_rules import PAUSE_RULES
 from schemas.registry import TABLES
 from schemas.table import Table
@@ -24,15 +24,18 @@ TARGET = Path(__file__).with_name("tables.md")
 CONDITIONS = Path(__file__).with_name("conditions.md")
 CATALOG = Path(__file__).parent.parent / "conf" / "catalog"
 FINDINGS_PAGE = Path(__file__).with_name("findings.md")
+SPLIT_RULES_PAGE = Path(__file__).with_name("split-rules.md")
 _EVIDENCE_HEAD = """\
 ## Evidence
 
-*Generated from `pipelines/common/finding_evidence.py` by `python -m docs.generate`; change that table, not this one.*
+*Generated from `pipelines/common/{module}.py` by `python -m docs.generate`; change that table, not this one.*
 
 `findings.evidence` is a JSON object. These are its values by the name of the finding; a finding without a row here has
 an empty object, because its message says all. *Or null* means that the value may be unknown; *sometimes* means that not
 every finding of this name has it.
 
+| finding | value | type | meaning |
+|---|---|---|---|
 """
 FINDINGS_TEXT = Path(__file__).parents[1] / "pipelines" / "reconcile" / "templates" / "findings_text.html"
 _HEAD = """\
@@ -108,14 +111,26 @@ def conditions_page() -> str:
 
 def findings_page(now: str) -> str:
     """The text of docs/findings.md: all that is there now before its last section, and that section anew."""
+    links = {code: f"[{code}](#{code.lower()})" for code in EVIDENCE}
+    return _with_evidence(now, "finding_evidence", EVIDENCE, links)
+
+
+def split_rules_page(now: str) -> str:
+    """The text of docs/split-rules.md, likewise."""
+    return _with_evidence(now, "split_evidence", SPLIT_EVIDENCE, {code: f"`{code}`" for code in SPLIT_EVIDENCE})
+
+
+def _with_evidence(
+    now: str, module: str, shapes: Mapping[str, Mapping[str, EvidenceValue]], links: Mapping[str, str]
+) -> str:
     rows = "".join(
-        f"| [{code}](#{code.lower()}) | `{name}` | {'' if one.always else 'sometimes '}{one.kind}"
+        f"| {links[code]} | `{name}` | {'' if one.always else 'sometimes '}{one.kind}"
         f"{' or null' if one.may_be_null else ''} | {one.meaning} |\n"
-        for code, shape in EVIDENCE.items()
+        for code, shape in shapes.items()
         for name, one in shape.items()
     )
     before = now.partition(_EVIDENCE_HEAD.splitlines()[0] + "\n")[0].rstrip()
-    return f"{before}\n\n{_EVIDENCE_HEAD}| finding | value | type | meaning |\n|---|---|---|---|\n{rows}"
+    return f"{before}\n\n{_EVIDENCE_HEAD.format(module=module)}{rows}"
 
 
 def _told(names: Iterable[tuple[str, ConditionText, str]]) -> str:
@@ -166,5 +181,6 @@ if __name__ == "__main__":
     CONDITIONS.write_text(conditions_page(), encoding="utf-8")
     for name, text in catalog.FILES.items():
         (CATALOG / name).write_text(text(), encoding="utf-8")
-    FINDINGS_PAGE.write_text(findings_page(FINDINGS_PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    for path, page in ((FINDINGS_PAGE, findings_page), (SPLIT_RULES_PAGE, split_rules_page)):
+        path.write_text(page(path.read_text(encoding="utf-8")), encoding="utf-8")
     FINDINGS_TEXT.write_text(findings_text(), encoding="utf-8")

@@ -13,8 +13,10 @@ from xdist.remote import Producer
 
 from jobs.cli.session import local_session
 from pipelines.common.finding_evidence import EVIDENCE, evidence_fault
+from pipelines.common.split_evidence import SPLIT_EVIDENCE
 from pipelines.lake import findings
 from pipelines.lake.run_summary import FindingRow
+from pipelines.pegasus.domain import report
 from tests.suite import sizes
 from tests.suite.processes import SharedTogether, order
 
@@ -40,16 +42,19 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 @pytest.fixture(scope="session", autouse=True)
 def documented_evidence() -> Iterator[None]:
-    """Every finding that a test of this process produces has the evidence that docs/findings.md tells of."""
+    """Every finding that a test produces has the evidence that docs/findings.md or docs/split-rules.md tells of."""
+    shapes = {**EVIDENCE, **SPLIT_EVIDENCE}
 
     def checked(*values: object) -> FindingRow:
         row = partial(FindingRow, *values)()
-        fault = evidence_fault(row.code, json.loads(row.evidence)) if row.code in EVIDENCE else None
+        is_real = row.code in shapes or row.code.startswith(report.MARK)
+        fault = evidence_fault(row.code, shapes[row.code], json.loads(row.evidence)) if is_real else None
         assert fault is None, fault
         return row
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(findings, "FindingRow", checked)
+        patch.setattr(report, "FindingRow", checked)
         yield
 
 

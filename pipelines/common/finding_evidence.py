@@ -1,7 +1,7 @@
 """The shape of `findings.evidence`, by the name of the finding: which values it has, of which type.
 
-docs/findings.md shows this table, and every finding that the tests produce is compared with it. A finding of a split
-has the values that its rule compares (docs/split-rules.md).
+docs/findings.md shows this table, and every finding that the tests produce is compared with it. The findings of the
+split jobs are in `split_evidence.py`.
 """
 
 from collections.abc import Mapping
@@ -10,6 +10,8 @@ from dataclasses import dataclass
 TYPES: Mapping[str, tuple[type, type | None]] = {
     "string": (str, None),
     "number": (int, None),
+    "fraction": (float, None),
+    "boolean": (bool, None),
     "list of strings": (list, str),
     "list of numbers": (list, int),
     "list of objects": (list, dict),
@@ -145,16 +147,19 @@ EVIDENCE: Mapping[str, Mapping[str, EvidenceValue]] = {
 """The values by the finding's name; `{}` = the message says all."""
 
 
-def evidence_fault(code: str, evidence: Mapping[str, object]) -> str | None:
-    """Returns how an evidence differs from its documented shape, or None."""
-    shape = EVIDENCE[code]
+def evidence_fault(code: str, shape: Mapping[str, EvidenceValue], evidence: Mapping[str, object]) -> str | None:
+    """Returns how the evidence of a finding differs from its documented shape, or None."""
     lacking = {name for name, value in shape.items() if value.always} - set(evidence)
     if lacking or set(evidence) - set(shape):
         return f"{code}: has {sorted(evidence)}, is documented with {sorted(shape)}"
     for name, value in evidence.items():
-        kind, of = TYPES[shape[name].kind]
-        if value is None and shape[name].may_be_null:
-            continue
-        if not isinstance(value, kind) or (of and not all(isinstance(one, of) for one in value)):  # type: ignore[attr-defined]
+        if not (value is None and shape[name].may_be_null) and not _is(value, *TYPES[shape[name].kind]):
             return f"{code}: {name} is {value!r}, is documented as {shape[name].kind}"
     return None
+
+
+def _is(value: object, kind: type, of: type | None) -> bool:
+    """Returns whether a value has this type; true and false are no numbers."""
+    if of is not None:
+        return isinstance(value, list) and all(_is(one, of, None) for one in value)
+    return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))

@@ -8,11 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from docs.generate import CONDITIONS, FINDINGS_PAGE, FINDINGS_TEXT, conditions_page, findings_page, findings_text
+from docs.generate import (
+    CONDITIONS,
+    FINDINGS_PAGE,
+    FINDINGS_TEXT,
+    SPLIT_RULES_PAGE,
+    conditions_page,
+    findings_page,
+    findings_text,
+    split_rules_page,
+)
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, SnapshotError, UnavailableError, UsageError, WalsafeError
 from pipelines.common.finding_evidence import EVIDENCE, TYPES, evidence_fault
 from pipelines.common.finding_names import FINDINGS
+from pipelines.common.split_evidence import SPLIT_EVIDENCE
 from pipelines.decide.rule.verdict import Reason
 from pipelines.reconcile.findings.pause_rules import PAUSE_RULES
 from tests.labs.places import PROJECT
@@ -81,10 +91,16 @@ def test_every_finding_is_in_the_table_of_names() -> None:
 
 
 def test_every_finding_has_a_documented_shape_of_evidence() -> None:
-    page = FINDINGS_PAGE.read_text(encoding="utf-8")
-    assert page == findings_page(page), "run: python -m docs.generate"
+    for path, written in ((FINDINGS_PAGE, findings_page), (SPLIT_RULES_PAGE, split_rules_page)):
+        page = path.read_text(encoding="utf-8")
+        assert page == written(page), "run: python -m docs.generate"
     assert set(EVIDENCE) == set(FINDINGS)
-    assert {one.kind for shape in EVIDENCE.values() for one in shape.values()} <= set(TYPES)
+    rules = SPLIT_RULES_PAGE.read_text(encoding="utf-8").partition("## Evidence")[0]
+    named = [*re.findall(r"^\| ([A-Z]+[0-9]*) \|", rules, re.MULTILINE), "HOT_KEY", "SKEW"]
+    stages = {f"S{number}" for number in range(12)}
+    assert set(SPLIT_EVIDENCE) == {f"SPLIT_{rule}" for rule in named if rule not in stages}
+    shapes = (*EVIDENCE.values(), *SPLIT_EVIDENCE.values())
+    assert {one.kind for shape in shapes for one in shape.values()} <= set(TYPES)
 
 
 @pytest.mark.parametrize(
@@ -98,13 +114,19 @@ def test_every_finding_has_a_documented_shape_of_evidence() -> None:
     ],
 )
 def test_an_evidence_of_another_shape_is_told(evidence: dict[str, object], fault: str | None) -> None:
-    found = evidence_fault("BEYOND_EOF", evidence)
+    found = evidence_fault("BEYOND_EOF", EVIDENCE["BEYOND_EOF"], evidence)
     assert found is None if fault is None else re.search(fault, str(found))
 
 
 def test_evidence_names_the_type_of_what_a_list_has() -> None:
-    assert "list of strings" in str(evidence_fault("LOST_WALS", {"wals": ["a", 1]}))
-    assert evidence_fault("SYNC_STATE_CHANGED", {"before": None, "now": "ACTIVE"}) is None
+    def fault(code: str, evidence: dict[str, object]) -> str | None:
+        return evidence_fault(code, {**EVIDENCE, **SPLIT_EVIDENCE}[code], evidence)
+
+    assert "list of strings" in str(fault("LOST_WALS", {"wals": ["a", 1]}))
+    assert fault("SYNC_STATE_CHANGED", {"before": None, "now": "ACTIVE"}) is None
+    assert "is documented as number" in str(fault("SPLIT_R5", {"lasting_ms": True})), "true is no number"
+    assert fault("SPLIT_C9", {"unknown": True}) is None
+    assert "is documented as fraction" in str(fault("SPLIT_C1", {"deleted_share": "most"}))
 
 
 def test_a_name_stands_for_one_thing_among_findings_and_reasons_too() -> None:

@@ -78,7 +78,7 @@ def _unproven_logs(app: str, parts: Sequence[PartitionResult]) -> Iterator[Findi
                 f"first decree {part.left_out[0]}, are not in the output: a decree before them is missing or has a "
                 f"higher ballot. The output ends with decree {part.committed}.",
                 "Compare with the logs of the other replicas; if they too end there, acknowledge this finding.",
-                decrees=part.left_out[:100],
+                left_out=part.left_out[:100],
             )  # fmt: skip
 
 
@@ -92,7 +92,7 @@ def _unproven_copies(app: str, parts: Sequence[PartitionResult]) -> Iterator[Fin
                 rule, ERROR, f"{app}/{rows}",  # who acknowledges two rows does not mean two thousand
                 f"Table {app}: {human_count(rows, 'row')} that {words}, so leaving them out may lose data. The first: "
                 f"{samples[0]}.",
-                _COMPARE, rows=rows, partitions=len(found), samples=samples[:20],
+                _COMPARE, rows=rows, partitions=sorted({index for index, _ in found})[:100], samples=samples[:20],
             )  # fmt: skip
 
 
