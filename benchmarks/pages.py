@@ -37,6 +37,7 @@ def page(folder: Path = RESULTS) -> str:
         ("With the history in the lake", "nights", nights),
         ("Fleets", "fleet", fleet),
         ("A small cluster: where each second goes", "floor", floor),
+        ("Questions", "explain", explain),
     ):
         runs = newest_of_each(name, folder)
         parts += [f"## {title}\n"] if runs else []
@@ -146,6 +147,18 @@ def floor(run: Run) -> str:
         f"{first['files']:,} files, a command each: {total}.\n\n{markdown(rows)}\n\n"
         f"The queries of that night that took longest, by who asked:\n\n{slow}"
     )
+
+
+def explain(run: Run) -> str:
+    """Returns the section about the time of each question, process and imports included."""
+    places = list(dict.fromkeys(point["place"] for point in run.points))
+    seconds = {(point["question"], point["place"]): point["seconds"] for point in run.points}
+    rows: list[tuple[str, ...]] = [("`explain`", *places), ("---", *("--:" for _ in places))]
+    for question in dict.fromkeys(point["question"] for point in run.points):
+        told = (seconds.get((question, place)) for place in places)
+        rows.append((question, *("" if one is None else f"{one:.1f} s" for one in told)))
+    size = run.points[0]
+    return f"{size['nights']} nights of {size['files']:,} files in the lake.\n\n{markdown(rows)}"
 
 
 def capture(runs: Sequence[Run]) -> str:

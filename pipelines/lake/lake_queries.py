@@ -44,6 +44,21 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
+class Elements:
+    """A row for each element of an array column, in the column `one`.
+
+    Attributes:
+        array: the array column.
+        beside: the other columns that the query needs; nothing else is read.
+        where: the condition on these columns and on `one`.
+    """
+
+    array: str
+    beside: tuple[str, ...]
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """One SELECT over one table, which is called `t` in it.
 
@@ -52,7 +67,7 @@ class Query:
         select: the columns.
         where: the condition; it names partitions.
         then: what follows it: GROUP BY, ORDER BY, LIMIT.
-        each_of: an array column; the query then gets a row for each of its elements, in the column `one`.
+        each_of: makes rows of an array before it selects.
         over: columns and condition of a SELECT over the answer of all this, as (select, what follows FROM).
     """
 
@@ -60,7 +75,7 @@ class Query:
     select: str
     where: str
     then: str = ""
-    each_of: str | None = None
+    each_of: Elements | None = None
     over: tuple[str, str] | None = None
 
     def sql(self, source: str, known: set[str], unnest: str) -> str:
@@ -73,10 +88,13 @@ class Query:
         """
         missing = [field for field in self.table.schema if field.name not in known]
         added = [f"CAST(NULL AS {field.dataType.simpleString()}) AS {field.name}" for field in missing]
-        added += [f"{unnest}({self.each_of}) AS one"] if self.each_of else []
         if added:
             source = " ".join(("(SELECT *,", ", ".join(added), "FROM", f"{source})"))
-        inner = " ".join(("SELECT", self.select, "FROM", source, "AS t WHERE", self.where, self.then))
+        where, each = self.where, self.each_of
+        if each is not None:
+            columns = ", ".join([*(f"t.{name}" for name in each.beside), f"{unnest}(t.{each.array}) AS one"])
+            source, where = " ".join(("(SELECT", columns, "FROM", source, "AS t WHERE", f"{where})")), each.where
+        inner = " ".join(("SELECT", self.select, "FROM", source, "AS t WHERE", where, self.then))
         return inner if self.over is None else " ".join(("SELECT", self.over[0], "FROM", f"({inner})", self.over[1]))
 
 

@@ -1,22 +1,24 @@
 """What differs between two nights of a cluster: files by verdict, files that a peer holds, servers.
 
-Each question reads a few columns of the two nights' partitions, and the engine sums up before Python sees a row.
+What changed in the whole cluster is added up from `verdict_changes`. A question about one peer or server reads a few
+columns of both nights' partitions, and the engine sums up before Python sees a row.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pipelines.lake.lake_queries import Query
+from pipelines.lake.lake_queries import Elements, Query
+from pipelines.lake.lake_records import RunRecord
 from pipelines.lake.run_rows import literal, rows_of
-from pipelines.lake.run_summary import HELD, RunKey
+from pipelines.lake.run_summary import HELD, RunKey, VerdictTotal
 from schemas.deletions import DELETIONS
+from schemas.verdict_changes import VERDICT_CHANGES
+from schemas.verdict_totals import VERDICT_TOTALS
 from schemas.wal_verdicts import WAL_VERDICTS
 
 if TYPE_CHECKING:
     from pipelines.lake.reader import LakeReader
-
-_DIGITS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,15 +28,25 @@ class FileChange:
     Attributes:
         was: verdict and reason on the earlier night, such as `HELD PENDING`; None = the file was not there.
         became: the same on the later night; None = the file is gone.
-        biggest: path of the biggest of these files.
     """
 
     was: str | None
     became: str | None
     files: int
     bytes: int
-    biggest: str
-    biggest_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """A row of `verdict_changes`."""
+
+    previous_run_id: str
+    from_verdict: str | None
+    from_reason: str | None
+    to_verdict: str | None
+    to_reason: str | None
+    files: int
+    bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,52 +68,86 @@ class FileOutcome:
     run_id: str
 
 
-def verdict_changes(
-    lake: "LakeReader", before: RunKey, after: RunKey, server: str | None = None
-) -> tuple[FileChange, ...]:
-    """Returns the files of all servers, or of one, that got another verdict or reason, most bytes first."""
-    mine = "" if server is None else f" AND lower(t.server) = {literal(server.lower())}"
-    value = "concat(t.verdict, ' ', t.reason)"
-    return _changes(lake, before, after, value, f"{rows_of([before, after])}{mine}")
+def summed_changes(lake: "LakeReader", runs: Sequence[RunRecord]) -> tuple[FileChange, ...] | None:
+    """Returns what the nights changed, added up by verdict and reason before and after, most bytes first.
+
+    A file that changed on two nights counts on both. None: the table does not have what these nights changed.
+
+    Args:
+        lake: reads the tables.
+        runs: DONE runs of one cluster, oldest first: the one with which the last is compared, then those after it.
+    """
+    if not lake.has(VERDICT_CHANGES):
+        return None
+    known = lake.by_run(VERDICT_CHANGES, [run.key for run in runs[1:]], _Change)
+    totals = lake.by_run(VERDICT_TOTALS, [runs[0].key, runs[-1].key], VerdictTotal)
+    now, sums = runs[-1], dict[tuple[str | None, str | None], tuple[int, int]]()
+    while now.night > runs[0].night:
+        rows = known.get(now.key, [])
+        for row in rows:
+            change = _answer(row.from_verdict, row.from_reason), _answer(row.to_verdict, row.to_reason)
+            files, size = sums.get(change, (0, 0))
+            sums[change] = (files + row.files, size + row.bytes)
+        earlier = [run for run in runs if run.night < now.night]
+        compared = [run for run in earlier if rows and run.run_id == rows[0].previous_run_id]
+        now = (compared or earlier)[-1]
+    changes = _by_bytes(FileChange(was, became, *total) for (was, became), total in sums.items())
+    add_up = _explain(changes, totals.get(runs[0].key, ()), totals.get(runs[-1].key, ()))
+    return changes if add_up else None  # a night that changed nothing has no row, and a lost night has none either
+
+
+def _explain(changes: Iterable[FileChange], before: Iterable[VerdictTotal], after: Iterable[VerdictTotal]) -> bool:
+    """Returns whether changes make one night's number of files of each verdict and reason the other's."""
+    files: dict[str | None, int] = {}
+    for change in changes:
+        files[change.was] = files.get(change.was, 0) - change.files
+        files[change.became] = files.get(change.became, 0) + change.files
+    for sign, totals in ((1, before), (-1, after)):
+        for row in totals:
+            answer = _answer(row.verdict, row.reason)
+            files[answer] = files.get(answer, 0) + sign * row.files
+    return not any(number for answer, number in files.items() if answer is not None)
+
+
+def _answer(verdict: str | None, reason: str | None) -> str | None:
+    return None if verdict is None else f"{verdict} {reason}"
+
+
+def server_changes(lake: "LakeReader", before: RunKey, after: RunKey, server: str) -> tuple[FileChange, ...]:
+    """Returns the files of a server that got another verdict or reason, most bytes first."""
+    where = f"{rows_of([before, after])} AND lower(t.server) = {literal(server.lower())}"
+    return _changes(lake, before, after, "concat(t.verdict, ' ', t.reason)", where)
 
 
 def held_changes(lake: "LakeReader", before: RunKey, after: RunKey, peer_id: str) -> tuple[FileChange, ...]:
     """Returns the files that a peer held on one of two nights only; `was` and `became` are HELD or None."""
-    where = f"{rows_of([before, after])} AND one['peer_id'] = {literal(peer_id)}"
-    return _changes(lake, before, after, f"'{HELD}'", where, each_of="blocking")
+    holders = Elements("blocking", ("path", "length", "run_id"), f"one['peer_id'] = {literal(peer_id)}")
+    return _changes(lake, before, after, f"'{HELD}'", rows_of([before, after]), holders)
 
 
 def _changes(
-    lake: "LakeReader", before: RunKey, after: RunKey, value: str, where: str, each_of: str | None = None
+    lake: "LakeReader", before: RunKey, after: RunKey, value: str, where: str, each_of: Elements | None = None
 ) -> tuple[FileChange, ...]:
     def on(run: RunKey) -> str:
         return f"max(CASE WHEN t.run_id = '{run.run_id}' THEN {value} END)"
 
-    largest = f"max(concat(lpad(CAST(size AS STRING), {_DIGITS}, '0'), path)) AS biggest"
     rows = lake.ask(
         Query(
             WAL_VERDICTS,
-            f"t.path, {on(before)} AS was, {on(after)} AS became, max(coalesce(t.length, 0)) AS size",
+            f"{on(before)} AS was, {on(after)} AS became, max(coalesce(t.length, 0)) AS size",
             where,
             "GROUP BY t.path",
             each_of,
             (
-                f"was, became, count(*) AS files, sum(size) AS bytes, {largest}",
+                "was, became, count(*) AS files, sum(size) AS bytes",
                 "WHERE was IS DISTINCT FROM became GROUP BY was, became",
             ),
         )
     )
-    changes = (
-        FileChange(
-            row["was"],
-            row["became"],
-            row["files"],
-            row["bytes"],
-            row["biggest"][_DIGITS:],
-            int(row["biggest"][:_DIGITS]),
-        )
-        for row in rows
-    )
+    return _by_bytes(FileChange(**row) for row in rows)
+
+
+def _by_bytes(changes: Iterable[FileChange]) -> tuple[FileChange, ...]:
     return tuple(sorted(changes, key=lambda one: (-one.bytes, one.was or "", one.became or "")))
 
 

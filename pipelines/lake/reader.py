@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from pyspark.sql import SparkSession
 
 from pipelines.common.instants import utc_day
-from pipelines.lake.lake_queries import LakeQueries, Query, Row
+from pipelines.lake.lake_queries import Elements, LakeQueries, Query, Row
 from pipelines.lake.lake_records import Blocker, FileVerdict, QueueNight, QueueNights, RunRecord, WaitingWal
 from pipelines.lake.look_back import LOOK_BACK
 from pipelines.lake.run_rows import literal, rows_of, texts
@@ -169,11 +169,12 @@ class LakeReader:
 
     def waiting(self, run: RunKey, peer_id: str, limit: int) -> tuple[WaitingWal, ...]:
         """Returns the first `limit` files that a peer still needs, by timestamp, then path."""
-        select, where = _columns(WaitingWal.__slots__), f"{rows_of([run])} AND one['peer_id'] = {literal(peer_id)}"
+        holders = Elements("blocking", WaitingWal.__slots__, f"one['peer_id'] = {literal(peer_id)}")
         asked = limit
         while True:  # a file comes once for each queue of the peer that needs it
             first = f"ORDER BY wal_timestamp NULLS FIRST, path LIMIT {asked}"
-            rows = self._ask.rows(Query(WAL_VERDICTS, select, where, first, each_of="blocking"))
+            query = Query(WAL_VERDICTS, _columns(WaitingWal.__slots__), rows_of([run]), first, holders)
+            rows = self._ask.rows(query)
             files = tuple(dict.fromkeys(WaitingWal(**row) for row in rows))
             if len(files) >= limit or len(rows) < asked:
                 return files[:limit]

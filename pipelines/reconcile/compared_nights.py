@@ -1,4 +1,4 @@
-"""What changed in a cluster between the night before and this night."""
+"""What changed in a cluster between two nights: its sizes, and its findings."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -44,13 +44,18 @@ def changes(one: RunSummary) -> Changes | None:
         now[what] = now.get(what, 0) + total.bytes
     now |= {f"held by peer {row.peer_id}": row.bytes for row in one.holders("peer")}
     sizes = [SizeChange(what, before.get(what, 0), now.get(what, 0)) for what in sorted({*before, *now})]
-    still = {row.key for row in one.findings}
     return Changes(
         night,
         sorted((row for row in sizes if row.before != row.now), key=lambda row: -abs(row.now - row.before)),
         [row for row in one.findings if row.is_new],
-        [row for row in one.history.findings if row.key not in still],
+        only_in(one.history.findings, one.findings),
     )
+
+
+def only_in(these: Iterable[FindingRow], those: Iterable[FindingRow]) -> list[FindingRow]:
+    """Returns the findings of one night that another night does not have."""
+    there = {row.key for row in those}
+    return [row for row in these if row.key not in there]
 
 
 def _sums(night: int, totals: Iterable[NightTotal], prefix: str) -> dict[str, int]:

@@ -10,8 +10,8 @@ from pipelines.lake.findings import ERROR, INFO, WARNING
 from pipelines.lake.forecast import Forecast
 from pipelines.lake.run_summary import DELETABLE, DONE, HELD, FindingRow, NightTotal, PinnedRow, RunSummary
 from pipelines.reconcile.charts import DELETABLE_COLOUR, OTHERS, PALETTE, Curves, bars, lines, stacked
+from pipelines.reconcile.compared_nights import Changes, changes
 from pipelines.reconcile.pause import PAUSED, Pause, pause_of_summary
-from pipelines.reconcile.report_changes import Changes, changes
 from pipelines.reconcile.report_templates import page
 from pipelines.reconcile.rows import exit_code
 

@@ -1,7 +1,7 @@
 """What changed between two nights of a cluster, for `explain --since` and for the state of a cluster."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
@@ -10,9 +10,17 @@ from pipelines.common.instants import DAY_MS, format_instant, utc_day
 from pipelines.lake.cleanup_history import CleanupStep, cleanup_steps
 from pipelines.lake.findings import by_urgency
 from pipelines.lake.lake_records import FileVerdict, RunRecord
-from pipelines.lake.night_changes import FileChange, file_outcomes, held_changes, servers, verdict_changes
+from pipelines.lake.night_changes import (
+    FileChange,
+    file_outcomes,
+    held_changes,
+    server_changes,
+    servers,
+    summed_changes,
+)
 from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_summary import DONE, FindingRow, PinnedRow, RunKey, VerdictTotal
+from pipelines.reconcile.compared_nights import only_in
 from pipelines.reconcile.explain.runs import AnsweringRun, Json
 from schemas.verdict_totals import VERDICT_TOTALS
 
@@ -51,11 +59,19 @@ def _millis(instant: datetime) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Nights:
-    """Two DONE runs of one cluster; `note` says that the earlier one is not the one that was asked for."""
+    """Two DONE runs of one cluster.
+
+    Attributes:
+        before: the earlier one.
+        after: the later one.
+        note: says that the earlier one is not the one that was asked for.
+        between: the DONE runs between them, oldest first.
+    """
 
     before: RunRecord
     after: AnsweringRun
     note: str | None = None
+    between: tuple[RunRecord, ...] = ()
 
     @property
     def keys(self) -> tuple[RunKey, RunKey]:
@@ -95,21 +111,23 @@ def nights_since(since: Since, run: AnsweringRun, lake: LakeReader) -> Nights:
         )
     of_day = [one for one in earlier if since.is_day and utc_day(one.night) == utc_day(since.at)]
     before = [one for one in earlier if one.night <= until]
-    if before:
-        return Nights(of_day[0] if of_day else before[-1], run)
+    compared = (of_day or before[-1:] or earlier)[0]
     asked = format_instant(since.at)
-    return Nights(
-        earlier[0], run, f"the lake has no DONE run of {newest.cluster} before {asked}; its oldest is compared"
-    )
+    note = f"the lake has no DONE run of {newest.cluster} before {asked}; its oldest is compared"
+    between = tuple(one for one in earlier if one.night > compared.night)
+    return Nights(compared, run, None if before else note, between)
 
 
-def cluster_changes(nights: Nights, lake: LakeReader) -> Json:
-    """Returns everything that changed in the cluster."""
-    was, became = (servers(lake, nights.keys)[key.run_id] for key in nights.keys)
+def changes_of_cluster(nights: Nights, lake: LakeReader) -> Json:
+    """Returns everything that changed in the cluster; `verdicts` is None if the lake does not have every night."""
+    listed = servers(lake, nights.keys)
+    was, became = (listed[key.run_id] for key in nights.keys)
+    changes = summed_changes(lake, [nights.before, *nights.between, nights.after.record])
     return {
         **nights.json(),
         **small_changes(nights, lake),
-        "verdicts": _documents(verdict_changes(lake, *nights.keys)),
+        "nights": len({one.night for one in nights.between}) + 1,
+        "verdicts": None if changes is None else _documents(changes),
         "new_servers": sorted(became - was),
         "gone_servers": sorted(was - became),
     }
@@ -130,7 +148,7 @@ def small_changes(nights: Nights, lake: LakeReader) -> Json:
     }
 
 
-def peer_changes(peer_id: str, nights: Nights, lake: LakeReader) -> Json:
+def changes_of_peer(peer_id: str, nights: Nights, lake: LakeReader) -> Json:
     """Returns what changed for a peer: its state, files that it holds now or no longer, its queues and findings."""
     was, became = (_held(peer_id, lake.pinned([key]).get(key.cluster, ())) for key in nights.keys)
     return {
@@ -145,9 +163,9 @@ def peer_changes(peer_id: str, nights: Nights, lake: LakeReader) -> Json:
     }
 
 
-def server_changes(server: str, nights: Nights, lake: LakeReader) -> Json:
+def changes_of_server(server: str, nights: Nights, lake: LakeReader) -> Json:
     """Returns what changed for the WALs of a server: verdicts, queues of it or with its WALs, findings."""
-    changes = verdict_changes(lake, *nights.keys, server)
+    changes = server_changes(lake, *nights.keys, server)
     signs = [((one.was is None) - (one.became is None), one) for one in changes]
     return {
         **nights.json(),
@@ -159,7 +177,7 @@ def server_changes(server: str, nights: Nights, lake: LakeReader) -> Json:
     }
 
 
-def file_changes(paths: Sequence[str], nights: Nights, lake: LakeReader) -> list[Json]:
+def changes_of_files(paths: Sequence[str], nights: Nights, lake: LakeReader) -> list[Json]:
     """Returns the verdict of each file on both nights, and what the clean-up did with it.
 
     Args:
@@ -208,22 +226,16 @@ def _peers(run: RunRecord, lake: LakeReader) -> frozenset[str]:
 def _findings_and_queues(
     nights: Nights, lake: LakeReader, about: Callable[[FindingRow], bool], of: Callable[[_Queue], bool]
 ) -> Json:
-    findings = [
-        {row.key: row for row in lake.findings([key]).get(key.cluster, ()) if about(row)} for key in nights.keys
-    ]
+    was, became = ([row for row in lake.findings([key]).get(key.cluster, ()) if about(row)] for key in nights.keys)
     queues = [
         {(row.peer_id, row.owner, row.source) for row in lake.queues([key]).get(key.cluster, ())} for key in nights.keys
     ]
     return {
-        "new_findings": _only_in(findings[1], findings[0]),
-        "gone_findings": _only_in(findings[0], findings[1]),
+        "new_findings": [_finding(row) for row in by_urgency(only_in(became, was))],
+        "gone_findings": [_finding(row) for row in by_urgency(only_in(was, became))],
         "new_queues": [_queue(queue) for queue in sorted(queues[1] - queues[0]) if of(queue)],
         "gone_queues": [_queue(queue) for queue in sorted(queues[0] - queues[1]) if of(queue)],
     }
-
-
-def _only_in(these: Mapping[str, FindingRow], those: Mapping[str, FindingRow]) -> list[Json]:
-    return [_finding(row) for row in by_urgency(row for key, row in these.items() if key not in those)]
 
 
 def _finding(row: FindingRow) -> Json:

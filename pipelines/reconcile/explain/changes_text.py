@@ -51,14 +51,21 @@ def change_lines(change: Json, most: int) -> Iterator[str]:
 
 
 def _verdicts(change: Json) -> Iterator[str]:
+    if change["verdicts"] is None:
+        yield "  Verdicts: not known, because the table verdict_changes does not have every night since then."
+        return
     if not change["verdicts"]:
         yield "  No file changed its verdict."
         return
     before, after = ("not held", "no longer held") if "peer_id" in change else ("not there", "gone")
-    yield "  Held by the peer:" if "peer_id" in change else "  Verdicts:"
+    if "peer_id" in change:
+        yield "  Held by the peer:"
+    elif change.get("nights", 1) > 1:
+        yield f"  Verdicts, added up over {change['nights']} nights; a file that changed twice counts twice:"
+    else:
+        yield "  Verdicts:"
     for one in change["verdicts"]:
         yield f"    {size(one)}  {one['was'] or before} -> {one['became'] or after}"
-        yield f"      the biggest: {one['biggest']} ({human_bytes(one['biggest_bytes'])})"
 
 
 def _file(change: Json) -> Iterator[str]:

@@ -16,11 +16,11 @@ from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_summary import HELD, PinnedRow, QueueOffsetRow
 from pipelines.reconcile.explain.changes import (
     Since,
-    cluster_changes,
-    file_changes,
+    changes_of_cluster,
+    changes_of_files,
+    changes_of_peer,
+    changes_of_server,
     nights_since,
-    peer_changes,
-    server_changes,
 )
 from pipelines.reconcile.explain.holders import explain_peer, explain_server
 from pipelines.reconcile.explain.runs import NIGHTS, SHOWN, AnsweringRun, Json, deciding_runs, one_of
@@ -81,16 +81,16 @@ def _only(runs: dict[str, AnsweringRun]) -> AnsweringRun:
 def _changes(request: ExplainRequest, since: Since, run: AnsweringRun, lake: LakeReader) -> list[Json]:
     nights = nights_since(since, run, lake)
     if request.peer is not None:
-        return [peer_changes(request.peer, nights, lake)]
+        return [changes_of_peer(request.peer, nights, lake)]
     if request.server is not None:
         server = explain_server(request.server, {run.record.cluster: run}, lake)["server"]
-        return [server_changes(str(server), nights, lake)]
+        return [changes_of_server(str(server), nights, lake)]
     if request.paths:
         found = lake.files(nights.keys, request.paths, limit=2 * len(request.paths) * (SHOWN + 1))
         once = list({file.path: file for file in found}.values())
         meant = [_meant(path, once, {run.record.cluster: run}).path for path in request.paths]
-        return file_changes(meant, nights, lake)
-    return [cluster_changes(nights, lake)]
+        return changes_of_files(meant, nights, lake)
+    return [changes_of_cluster(nights, lake)]
 
 
 def _files(paths: Sequence[str], runs: dict[str, AnsweringRun], lake: LakeReader) -> list[Json]:

@@ -8,14 +8,18 @@ from typing import Any
 
 import pytest
 
+from pipelines.common.instants import DAY_MS
 from pipelines.common.job_result import JobResult
+from pipelines.lake.reader import LakeReader
 from pipelines.lake.views import views_script
+from pipelines.reconcile.explain.changes import since_of
+from pipelines.reconcile.explain.explain import ExplainRequest, explain
 from schemas.registry import CLEANUP_TABLES, DECISION_TABLES
 from schemas.table import Table
 from schemas.verdict_changes import VERDICT_CHANGES
 from tests.labs.fleet_nights import NIGHTS
 from tests.labs.places import DOCS
-from tests.labs.small_cluster import D1, H1, H2, NOW, Desk, group, timestamp, wal
+from tests.labs.small_cluster import D1, H1, H2, NOW, At, Desk, group, timestamp, wal
 
 pytestmark = pytest.mark.slow("four nights of a fleet are decided once, and every test reads them")
 
@@ -114,6 +118,19 @@ def test_the_changes_lead_from_the_totals_of_one_night_to_those_of_the_next(
                 cluster,
                 count,
             )
+
+
+@pytest.mark.promise("explain-since")
+def test_explain_adds_up_what_the_nights_changed(nights: list[JobResult], desk: Desk) -> None:
+    assert len(nights) == NIGHTS
+    request, clock = ExplainRequest("rewound", since=since_of("2026-09-21")), At(NOW + NIGHTS * DAY_MS)
+    found = explain(request, LakeReader.of(desk.spark, f"file:{desk.lake}"), clock).result["changes"]
+    changes = {(one["was"], one["became"]): (one["files"], one["bytes"]) for one in found[0]["verdicts"]}
+    assert changes == {
+        (None, "DELETABLE META_WAL"): (NIGHTS - 1, (NIGHTS - 1) * 512),
+        ("DELETABLE META_WAL", None): (NIGHTS - 1, (NIGHTS - 1) * 512),
+        ("DELETABLE REPLICATED", "HELD PENDING"): (1, 1),
+    }
 
 
 def test_a_file_that_only_its_ttl_holds_says_when_it_becomes_deletable(nights: list[JobResult], desk: Desk) -> None:

@@ -79,6 +79,17 @@ def test_the_speeds_of_partition_splits_are_shown_as_they_were_recorded(tmp_path
     assert "| 1,000,000 | 2,000,000 | 800,000 | 0.40 |" in shown
 
 
+def test_the_questions_stand_in_a_table_with_a_column_for_each_place(tmp_path: Path) -> None:
+    size = {"files": 1_000_000, "nights": 30}
+    for place, question, seconds in (("disk", "state", 1.25), ("HA HDFS", "state", 2.0), ("disk", "file", 3.0)):
+        add(RUN, "explain", {"place": place, "question": question, "seconds": seconds, **size}, tmp_path)
+    shown = page(tmp_path)
+    assert "30 nights of 1,000,000 files in the lake." in shown
+    assert "| `explain` | disk | HA HDFS |" in shown
+    assert "| state | 1.2 s | 2.0 s |" in shown
+    assert "| file | 3.0 s |  |" in shown
+
+
 def test_a_command_has_no_directory_of_the_machine_in_it() -> None:
     words = ["sizes", "--files", "1", "2", "--work", "/big", "--out=/there", "--heap", "4g"]
     assert command_line("/home/me/x/scaling.py", words) == (

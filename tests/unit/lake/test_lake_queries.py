@@ -8,7 +8,7 @@ import pytest
 from deltalake import write_deltalake
 
 from pipelines.common.errors import SparkNeededError
-from pipelines.lake.lake_queries import DeltaRs, LakeQueries, Query
+from pipelines.lake.lake_queries import DeltaRs, Elements, LakeQueries, Query
 from pipelines.lake.run_rows import literal, rows_of
 from pipelines.lake.run_summary import RunKey
 from schemas.runs import RUNS
@@ -49,7 +49,9 @@ def test_rows_of_runs_and_each_of_an_array(lake: LakeQueries) -> None:
     paths = Query(WAL_VERDICTS, "t.path", rows_of(both), "ORDER BY path DESC LIMIT 1")
     assert lake.rows(paths) == [{"path": "y"}]
     assert lake.rows(Query(WAL_VERDICTS, "t.path", rows_of([RunKey("a", "one", date(2026, 11, 22))]))) == []
-    each = Query(WAL_VERDICTS, "t.path, one['offset'] AS n", rows_of(both), "ORDER BY n", each_of="blocking")
+    each = Query(
+        WAL_VERDICTS, "t.path, one['offset'] AS n", rows_of(both), "ORDER BY n", Elements("blocking", ("path",), "true")
+    )
     assert lake.rows(each) == [{"path": "x", "n": -1}, {"path": "x", "n": 5}]
 
 

@@ -1,12 +1,15 @@
 """The state of a cluster and what changed since, from lakes that deltalake wrote: no JVM."""
 
 import json
-from collections.abc import Mapping
+import shutil
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from deltalake import DeltaTable
 
 from pipelines.common.errors import UsageError
 from pipelines.common.instants import DAY_MS, HOUR_MS
@@ -21,6 +24,7 @@ from schemas.findings import FINDINGS
 from schemas.pinned_bytes import PINNED_BYTES
 from schemas.queue_offsets import QUEUE_OFFSETS
 from schemas.runs import RUNS
+from schemas.verdict_changes import VERDICT_CHANGES
 from schemas.verdict_totals import VERDICT_TOTALS
 from schemas.wal_verdicts import WAL_VERDICTS
 from tests.labs.plain_lake import append, reader
@@ -54,10 +58,36 @@ def verdict(night: int, name: str, reason: str, server: str = H1, size: int = GI
     }
 
 
+def changes(night: int, before: Sequence[Json], after: Sequence[Json]) -> list[Json]:
+    """The rows of `verdict_changes` of a night."""
+
+    def answers(files: Sequence[Json]) -> dict[str, tuple[str, str]]:
+        return {one["path"]: (one["verdict"], one["reason"]) for one in files}
+
+    sizes = {one["path"]: one["length"] for one in (*before, *after)}
+    old, new, nothing = answers(before), answers(after), (None, None)
+    moves = {path: (*old.get(path, nothing), *new.get(path, nothing)) for path in sizes}
+    files, names = Counter(moves.values()), ("from_verdict", "from_reason", "to_verdict", "to_reason")
+    return [
+        identity(night)
+        | {"previous_run_id": key(night - 1).run_id, **dict(zip(names, move, strict=True)), "files": count}
+        | {"bytes": sum(sizes[path] for path in sizes if moves[path] == move)}
+        for move, count in files.items()
+        if move[:2] != move[2:]
+    ]
+
+
 def write_night(
-    lake: Path, night: int, files: list[Json], *, state: str = "ENABLED", alarm: str | None = None, growth: bool = True
+    lake: Path,
+    night: int,
+    files: list[Json],
+    *,
+    before: Sequence[Json] = (),
+    state: str = "ENABLED",
+    alarm: str | None = None,
+    growth: bool = True,
 ) -> None:
-    """A night whose small tables agree with its files."""
+    """A night whose small tables agree with its files; `before` are those of the night before."""
     held = [one for one in files if one["verdict"] == "HELD"]
     free = [one for one in files if one["verdict"] == "DELETABLE"]
     size, freed = sum(one["length"] for one in held), sum(one["length"] for one in free)
@@ -84,6 +114,8 @@ def write_night(
         "not_after": FIRST + (night + 1) * DAY_MS, "peer_ids": ["1", "2"] if night > 1 else ["2"],
     }  # fmt: skip
     append(lake, WAL_VERDICTS, files)
+    if night:
+        append(lake, VERDICT_CHANGES, changes(night, before, files))
     append(lake, VERDICT_TOTALS, [table_row(key(night), row) for row in totals])
     append(lake, PINNED_BYTES, [table_row(key(night), row) for row in pins])
     append(lake, QUEUE_OFFSETS, [table_row(key(night), row) for row in queues])
@@ -96,12 +128,16 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Four nights; on the last one a server and a finding are new, and what was deletable has been cleaned."""
     folder = tmp_path_factory.mktemp("nights")
     always = [("a.1", "PENDING"), ("a.2", "PENDING")]
+    before: list[Json] = []
     for night in range(3):
         files = [verdict(night, name, reason) for name, reason in always]
         files += [verdict(night, f"b.{number}", "PENDING") for number in range(night)]
-        write_night(folder, night, [*files, verdict(night, "gone.1", "REPLICATED", H2, 5 * GIB)])
+        files.append(verdict(night, "gone.1", "REPLICATED", H2, 5 * GIB))
+        write_night(folder, night, files, before=before)
+        before = files
     last = [verdict(3, "a.1", "REPLICATED"), verdict(3, "a.2", "PENDING"), verdict(3, "new.1", "PENDING", H3, 9 * GIB)]
-    write_night(folder, 3, [*last, *(verdict(3, f"b.{n}", "PENDING") for n in range(2))], state="DISABLED", alarm=H3)
+    last += [verdict(3, f"b.{number}", "PENDING") for number in range(2)]
+    write_night(folder, 3, last, before=before, state="DISABLED", alarm=H3)
     at = FIRST + 2 * DAY_MS + HOUR_MS
     step = identity(2) | {"action": "CLEAN", "attempt": "x"}
     append(
@@ -205,8 +241,7 @@ def test_what_changed_in_the_cluster_since_a_day(lake: Path) -> None:
         ("DELETABLE REPLICATED", None, 1, 5 * GIB),
         ("HELD PENDING", "DELETABLE REPLICATED", 1, GIB),
     ]
-    assert change["verdicts"][0]["biggest"] == "oldWALs/new.1"
-    assert change["verdicts"][0]["biggest_bytes"] == 9 * GIB
+    assert "Verdicts, added up over 2 nights; a file that changed twice counts twice:" in text
     assert (change["new_servers"], change["gone_servers"]) == ([H3], [H2])
     assert (change["new_peers"], change["gone_peers"]) == (["1"], [])
     assert [one["owner"] for one in change["new_queues"]] == [H3]
@@ -216,13 +251,45 @@ def test_what_changed_in_the_cluster_since_a_day(lake: Path) -> None:
     assert "HELD PENDING -> DELETABLE REPLICATED" in text
 
 
+def test_a_file_that_changes_twice_counts_on_both_nights_and_a_night_decided_again_once(tmp_path: Path) -> None:
+    nights = [[verdict(night, "a.1", reason)] for night, reason in enumerate(("PENDING", "REPLICATED", "PENDING"))]
+    for night, files in enumerate(nights):
+        write_night(tmp_path, night, files, before=nights[night - 1])
+    again = {"run_id": "decided-again", "status": "DONE", "job": "reconcile", "files_started_at": FIRST + DAY_MS}
+    append(tmp_path, RUNS, [identity(1) | again | {"at": FIRST + DAY_MS + 99}])
+    append(tmp_path, VERDICT_CHANGES, [one | {"run_id": "decided-again"} for one in changes(1, nights[0], nights[1])])
+    (change,) = ask(tmp_path, since=since_of("2024-10-04"))[0]["changes"]
+    assert [(one["was"], one["became"], one["files"]) for one in change["verdicts"]] == [
+        ("DELETABLE REPLICATED", "HELD PENDING", 1),
+        ("HELD PENDING", "DELETABLE REPLICATED", 1),
+    ]
+    assert change["nights"] == 2
+
+
+@pytest.mark.parametrize("lacking", ["table", "night"])
+def test_verdicts_that_do_not_add_up_are_not_told(tmp_path: Path, lacking: str) -> None:
+    nights = [[verdict(night, f"{one}.1", "PENDING") for one in range(1 + night)] for night in range(3)]
+    for night, files in enumerate(nights):
+        write_night(tmp_path, night, files, before=nights[night - 1])
+    there = DeltaTable(tmp_path / VERDICT_CHANGES.name)
+    if lacking == "night":
+        there.delete("run_id = 'night-1'")
+    else:
+        shutil.rmtree(tmp_path / VERDICT_CHANGES.name)
+    result, text = ask(tmp_path, since=since_of("2024-10-04"))
+    assert result["changes"][0]["verdicts"] is None
+    assert "  Verdicts: not known, because the table verdict_changes does not have every night since then." in text
+    if lacking == "night":
+        assert ask(tmp_path, since=since_of("2024-10-05"))[0]["changes"][0]["verdicts"]
+
+
 @pytest.mark.promise("explain-since")
 def test_what_changed_for_a_target(lake: Path) -> None:
     (change,) = ask(lake, peer="2", since=since_of("2024-10-06"))[0]["changes"]
     assert (change["was_state"], change["state"], change["bytes"]) == ("ENABLED", "DISABLED", 8 * GIB)
-    assert [(one["was"], one["became"], one["biggest"]) for one in change["verdicts"]] == [
-        (None, "HELD", "oldWALs/new.1"),
-        ("HELD", None, "oldWALs/a.1"),
+    assert [(one["was"], one["became"], one["files"], one["bytes"]) for one in change["verdicts"]] == [
+        (None, "HELD", 1, 9 * GIB),
+        ("HELD", None, 1, GIB),
     ]
     (change,) = ask(lake, server=H1, since=since_of("2024-10-06"))[0]["changes"]
     assert [(one["was"], one["became"]) for one in change["verdicts"]] == [("HELD PENDING", "DELETABLE REPLICATED")]
