@@ -105,7 +105,7 @@ def test_every_doubt_about_a_replica_is_an_error(spark: SparkSession, tmp_path: 
         "SPLIT_D5:temp/1",
     }
     assert "is TORN" in found[f"SPLIT_L1:{APP}.0{node}/log.1.0"]["message"]
-    assert found["SPLIT_L2:temp/1"]["evidence"]["decrees"] == [after + 2]
+    assert found["SPLIT_L2:temp/1"]["evidence"]["left_out"] == [after + 2]
     assert not table.output().exists()
     code, result = table.run("--created-with", "2", *acknowledging(tmp_path, list(found)[1:]))
     assert (code, table.output().exists()) == (3, False), "one that nobody acknowledged is enough"

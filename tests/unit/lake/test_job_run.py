@@ -21,14 +21,14 @@ def test_the_run_id_has_the_time_and_the_digest_of_the_input() -> None:
 def test_errors_come_first_then_most_bytes_then_code_and_subject() -> None:
     found = [
         finding("C", INFO, "", "m", "r"),
-        finding("SPLIT_C11", WARNING, "t", "m", "r"),
-        finding("SPLIT_C1", WARNING, "u", "m", "r"),
-        finding("SPLIT_C1", WARNING, "t", "m", "r"),
+        finding("R11", WARNING, "t", "m", "r"),
+        finding("R1", WARNING, "u", "m", "r"),
+        finding("R1", WARNING, "t", "m", "r"),
         finding("B", WARNING, "", "m", "r", size=7),
         LOST,
     ]
     keys = [row.key for row in RUN.record(JobLake(), [], found)]
-    assert keys == ["LOST_WALS:1-h1", "B", "SPLIT_C1:t", "SPLIT_C1:u", "SPLIT_C11:t", "C"]
+    assert keys == ["LOST_WALS:1-h1", "B", "R1:t", "R1:u", "R11:t", "C"]
 
 
 def test_of_several_acknowledgements_the_longest_counts() -> None:
