@@ -35,7 +35,9 @@ pytest_plugins = ["tests.labs.cluster.fixtures"]
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """One local session with Delta for all tests; small data, so the JVM's optimizing compiler stays off."""
-    session = local_session(tmp_path_factory.mktemp("spark"), memory="2g")
+    # Spark keeps the code of a hundred expressions, fewer than the jobs of all tests have
+    kept = {"spark.sql.codegen.cache.maxEntries": "2000"}
+    session = local_session(tmp_path_factory.mktemp("spark"), memory="2g", extra=kept)
     yield session
     session.stop()
 

@@ -68,6 +68,7 @@ def submitted_session(name: str) -> SparkSession:
             f"Spark did not start on {conf.get('spark.master')}: {cause}; see the log above, then try again"
         ) from error
     _tell_delta(session)
+    _keep_classes(session)
     return session
 
 
@@ -117,6 +118,7 @@ def local_session(
         builder = builder.config(key, value)
     session = builder.getOrCreate()
     _tell_delta(session)
+    _keep_classes(session)
     return session
 
 
@@ -125,6 +127,13 @@ def _tell_delta(session: SparkSession) -> None:
     version = session.sparkContext.getConf().get(f"spark.hadoop.{_PARQUET_VERSION}")
     if version is not None:
         session.conf.set(_PARQUET_VERSION, version)
+
+
+def _keep_classes(session: SparkSession) -> None:
+    """Keeps the classes that PySpark names for every column; else the JVM looks for each name in all jars each time."""
+    jvm = session.sparkContext._jvm  # noqa: SLF001
+    for name in ("functions", "PythonUtils"):
+        setattr(jvm, name, getattr(jvm, name))
 
 
 def _classes() -> str:

@@ -20,6 +20,7 @@ SPARK_JARS = Path(pyspark.__file__).parent / "jars"
 SMALL = (
     f"--conf 'spark.yarn.jars=local:{SPARK_JARS}/*' --conf spark.driver.memory=1g --conf spark.executor.memory=1g "
     "--conf spark.executor.instances=1 --conf spark.yarn.maxAppAttempts=1 "
+    "--conf spark.driver.defaultJavaOptions=-XX:TieredStopAtLevel=1 "
     f"--conf spark.yarn.appMasterEnv.PYSPARK_PYTHON={sys.executable}"
 )
 

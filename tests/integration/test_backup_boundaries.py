@@ -21,6 +21,7 @@ from pipelines.snapshot.model import Backup, Snapshot
 from pipelines.snapshot.snapshot_json import parse_snapshot
 from tests.labs.cluster.hbase import HBaseCluster, WalFile
 from tests.labs.cluster.oracle import BackupOracle, BackupSession
+from tests.labs.lake_rows import lake_rows
 
 pytestmark = [pytest.mark.realhbase, pytest.mark.long]
 
@@ -142,9 +143,8 @@ def life(hbase_2_cluster: HBaseCluster, hbase_spark: SparkSession, tmp_path_fact
     run_reconcile(
         JobContext("reconcile", spark=hbase_spark), parse_config("{}", "x"), places, (), fleet=f"file:{work}/fleet"
     )
-    rows = hbase_spark.read.format("delta").load(f"file:{work}/lake/wal_verdicts").collect()
     reasons: dict[str, dict[str, str]] = {name: {} for name in stages}
-    for row in rows:
+    for row in lake_rows(f"{work}/lake/wal_verdicts"):
         reasons[row["cluster"]][row["path"]] = row["reason"]
     return Life(stages, reasons, silent)
 

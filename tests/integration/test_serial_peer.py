@@ -26,6 +26,7 @@ from tests.labs.cluster.hbase import HBaseCluster, wait_until
 from tests.labs.cluster.hbase_data import ROWS
 from tests.labs.cluster.jvm import Jvm
 from tests.labs.cluster.wals import HBaseWals
+from tests.labs.lake_rows import lake_rows
 from tests.labs.small_cluster import edited
 
 pytestmark = [pytest.mark.realhbase, pytest.mark.long]
@@ -71,8 +72,7 @@ def findings(spark: SparkSession, snapshot: Path) -> list[Mapping[str, Any]]:
     places = OutputPlaces(f"file:{lake}", f"file:{snapshot.parent}/lists")
     context = JobContext("reconcile", clock=Later(), spark=spark)
     run_reconcile(context, parse_config("{}", "x"), places, [f"file:{snapshot}"])
-    frame = spark.read.format("delta").load(f"file:{lake}/findings").where("code = 'SERIAL_STUCK'")
-    return [row.asDict() for row in frame.collect()]
+    return lake_rows(f"{lake}/findings", "code = 'SERIAL_STUCK'")
 
 
 def gaps(cluster: HBaseCluster, regions: list[RegionBarriers]) -> set[str]:

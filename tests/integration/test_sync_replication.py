@@ -21,6 +21,7 @@ from pipelines.snapshot.model import Snapshot
 from pipelines.snapshot.snapshot_json import parse_snapshot
 from tests.labs.cluster.hbase import HBaseCluster, wait_until
 from tests.labs.cluster.oracle import Oracle
+from tests.labs.lake_rows import lake_rows
 
 pytestmark = [pytest.mark.realhbase, pytest.mark.long]
 
@@ -67,8 +68,7 @@ class Pair:
         run_reconcile(context, parse_config("{}", "x"), places, (), fleet=fleet, run_id=stage)
 
     def rows(self, table: str, condition: str) -> list[dict[str, Any]]:
-        frame = self.spark.read.format("delta").load(f"file:{self.work}/lake/{table}").where(condition)
-        return [row.asDict() for row in frame.collect()]
+        return lake_rows(f"{self.work}/lake/{table}", condition)
 
 
 @pytest.fixture(scope="module")

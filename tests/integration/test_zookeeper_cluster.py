@@ -186,7 +186,7 @@ def outcome(story: Story) -> JobResult:
 
 @pytest.fixture(scope="module")
 def verdicts(story: Story, outcome: JobResult) -> Verdicts:
-    return verdicts_of(story.spark, story.work, outcome)
+    return verdicts_of(story.work, outcome)
 
 
 @pytest.mark.promise("zookeeper-is-proven", "real-cleaner-judges-real-clusters")

@@ -10,6 +10,7 @@ from jobs.cli.config.configuration import parse_config
 from jobs.cli.context import JobContext
 from jobs.reconcile.wiring import OutputPlaces, run_reconcile
 from pipelines.common.job_result import JobResult
+from tests.labs.lake_rows import lake_rows
 
 Verdicts = dict[str, dict[str, dict[str, Any]]]
 """By stage and path, the rows of `wal_verdicts`."""
@@ -27,10 +28,10 @@ def reconciled(spark: SparkSession, work: Path, snapshots: Mapping[str, Path]) -
     return run_reconcile(JobContext("reconcile", spark=spark), config, places, (), fleet=f"file:{fleet}")
 
 
-def verdicts_of(spark: SparkSession, work: Path, outcome: JobResult) -> Verdicts:
+def verdicts_of(work: Path, outcome: JobResult) -> Verdicts:
     """What that reconcile has decided."""
     assert outcome.exit_code == 0, outcome.text
     found: Verdicts = {}
-    for row in spark.read.format("delta").load(f"file:{work}/lake/wal_verdicts").collect():
-        found.setdefault(row["cluster"], {})[row["path"]] = row.asDict(recursive=True)
+    for row in lake_rows(f"{work}/lake/wal_verdicts"):
+        found.setdefault(row["cluster"], {})[row["path"]] = row
     return found

@@ -37,6 +37,7 @@ from pipelines.hbase.replication_queues import QUEUE_FAMILY, Cell
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.wal_names import encode_prefix
 from pipelines.snapshot.model import Membership, WalDirectory
+from tests.labs.lake_rows import lake_rows
 
 NOW = 1_790_000_000_000
 """Start of step `files` of the first night; the other steps take a second each."""
@@ -217,8 +218,7 @@ class Desk:
 
     def rows(self, table: str, condition: str = "true") -> list[dict[str, Any]]:
         """Returns the rows of a table of the lake."""
-        frame = self.spark.read.format("delta").load(f"file:{self.lake / table}").where(condition)
-        return [one.asDict(recursive=True) for one in frame.collect()]
+        return lake_rows(f"{self.lake}/{table}", condition)
 
     def run_rows(self, cluster: str, run_id: str | None = None) -> list[dict[str, Any]]:
         """Returns the rows of `runs`, the oldest first; a terminal row comes after its STARTED row."""

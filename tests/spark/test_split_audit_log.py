@@ -15,6 +15,7 @@ from jobs.cli.entry import main
 from pipelines.pegasus.domain.audit_log.facts import ParentAndChild, SplitFacts
 from pipelines.pegasus.domain.audit_log.files import LogFile, judged_logs
 from pipelines.pegasus.domain.keys import key_hash
+from tests.labs.lake_rows import lake_rows
 from tests.labs.pegasus import private_logs as made
 from tests.labs.pegasus.logs import CHILD, CHILD_BALLOT, CHILDREN, NODES, PARENT, PARENTS, Logs, facts
 from tests.labs.pegasus.private_logs import Entry
@@ -62,15 +63,13 @@ def test_a_good_split_has_no_finding_and_its_oldest_log_may_go(desk: Desk, capsy
     assert result["verdicts"] == {"DELETABLE NOT_NEEDED": 4, "HELD NEWEST_LOG": 4, "HELD NOT_DURABLE": 2}
     (example,) = re.findall(r"^```text\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     assert capsys.readouterr().out == example
-    lake = desk.spark.read.format("delta")
-    mutations = lake.load(f"{desk.lake}/split_mutations")
-    assert mutations.count() == 2 * (10 + 8) == result["mutations"]
-    one = mutations.where(f"node = '{NODE}' AND partition = {PARENT} AND decree = 2").head()
-    assert one is not None
+    mutations = lake_rows(f"{desk.lake}/split_mutations")
+    assert len(mutations) == 2 * (10 + 8) == result["mutations"]
+    (one,) = (row for row in mutations if (row["node"], row["partition"], row["decree"]) == (NODE, PARENT, 2))
     assert set(one["hashes"]) == {signed(key_hash(CHILDREN[0])), signed(key_hash(PARENTS[1]))}
     assert desk.rerun("--lake", f"file:{desk.lake}")[1]["run_id"] == result["run_id"]
-    assert lake.load(f"{desk.lake}/split_mutations").count() == 36, "a repeated run replaces its rows"
-    assert lake.load(f"{desk.lake}/split_logs").count() == 10
+    assert len(lake_rows(f"{desk.lake}/split_mutations")) == 36, "a repeated run replaces its rows"
+    assert len(lake_rows(f"{desk.lake}/split_logs")) == 10
 
 
 def signed(unsigned: int) -> int:

@@ -15,6 +15,7 @@ from jobs.cli.entry import main
 from pipelines.pegasus.domain.audit_log.facts_reading import parse_facts
 from pipelines.pegasus.domain.journal import parse_request
 from pipelines.pegasus.domain.keys import encode_key, key_hash
+from tests.labs.lake_rows import lake_rows
 from tests.labs.pegasus.states import ENV, series, written
 from tests.labs.places import DOCS
 
@@ -29,7 +30,7 @@ class Desk:
         return code, json.loads(result.read_text())
 
     def rows(self, table: str) -> list[Any]:
-        return self.spark.read.format("delta").load(f"{self.root}/lake/{table}").collect()
+        return lake_rows(f"{self.root}/lake/{table}")
 
     @property
     def lake(self) -> tuple[str, str]:

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from jobs.cli.context import JobContext
 from jobs.cli.entry import main
+from tests.labs.lake_rows import lake_rows
 from tests.labs.pegasus.split_rows import Row, written
 from tests.labs.places import DOCS
 
@@ -64,8 +65,7 @@ def test_the_example_of_split_stale_and_what_becomes_of_it_without_the_env(
     code, result = desk.run("split-stale", *about, "--validate-env", "unset", "--version", "0=-1", "--lake", lake)
     assert (code, result["stale_rows"], result["dropped_rows"]) == (3, 4, 2)
     assert [one["code"] for one in result["findings"]] == ["SPLIT_C9"]
-    read = desk.spark.read.format("delta").load(f"{lake}/split_stale")
-    assert read.where("fate = 'KEPT_ENV_LOST'").agg({"rows": "sum"}).collect()[0][0] == 3
+    assert sum(row["rows"] for row in lake_rows(f"{lake}/split_stale", "fate = 'KEPT_ENV_LOST'")) == 3
     for wrong, words in (("0", "such as 3=-1"), ("x=1", "such as 3=-1"), ("1=4", "partition_version 4")):
         capsys.readouterr()
         assert desk.run("split-stale", *about, "--validate-env", "true", "--version", wrong)[0] == 2
@@ -82,9 +82,8 @@ def test_the_demo_finds_exactly_the_row_that_was_taken_away(desk: Desk, capsys: 
     assert said.split() == text_blocks("split-demo.md")[0].split(), "lines may break elsewhere"
     for copy, partitions in (("before", 4), ("after", 8), ("after-with-a-loss", 8)):
         assert set(pq.read_table(out / copy)["partition_index"].to_pylist()) == set(range(partitions)), copy
-    lake = desk.spark.read.format("delta")
-    assert [row["key"] for row in lake.load(f"{out}/lake/split_diff").collect()] == [result["lost"]]
-    found = [(row["run_id"], row["code"]) for row in lake.load(f"{out}/lake/findings").collect()]
+    assert [row["key"] for row in lake_rows(f"{out}/lake/split_diff")] == [result["lost"]]
+    found = [(row["run_id"], row["code"]) for row in lake_rows(f"{out}/lake/findings")]
     whole, damaged = result["whole"]["run_id"], result["damaged"]["run_id"]
     assert sorted(found) == sorted([(whole, "SPLIT_D4"), (damaged, "SPLIT_D1"), (damaged, "SPLIT_D4")])
     assert desk.run("split-demo", "--out", str(out))[0] == 2

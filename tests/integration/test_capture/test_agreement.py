@@ -28,6 +28,7 @@ pytestmark = pytest.mark.realhbase
 
 JRUBY = Classpath("jruby", (Artifact("org.jruby:jruby-complete:9.4.8.0"),))
 EXPORTED = {"source": "export"}
+QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # of short runs
 
 
 @pytest.fixture(scope="module")
@@ -150,8 +151,14 @@ def run_export(lab: Lab, hdfs_cluster: HdfsCluster, work: Path, out: Path) -> No
     # pyspark's Hadoop first: the shaded HBase client brings an older one
     hbase = [lab.site.parent, *(jar for jar in hadoop if "minicluster" not in jar.name), *keeper, *resolve(JRUBY)]
     commands = {
-        "hdfs": ([conf, *hadoop], 'shift\nexec java -Xmx256m $HADOOP_CLIENT_OPTS org.apache.hadoop.fs.FsShell "$@"'),
-        "hbase": ([*hbase, *resolve(HBASE_CLIENT)], 'exec java -Xmx512m $HBASE_SHELL_OPTS org.jruby.Main "$3"'),
+        "hdfs": (
+            [conf, *hadoop],
+            f'shift\nexec java {QUICK} -Xmx256m $HADOOP_CLIENT_OPTS org.apache.hadoop.fs.FsShell "$@"',
+        ),
+        "hbase": (
+            [*hbase, *resolve(HBASE_CLIENT)],
+            f'exec java {QUICK} -Xmx512m $HBASE_SHELL_OPTS org.jruby.Main "$3"',
+        ),
     }
     for name, (classpath, command) in commands.items():
         script = work / name

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from jobs.cli.launch.submit import QUICK_START
 from pipelines.capture.sources.hadoop_files import HadoopLister
 from pipelines.capture.sources.wal_tree import WalTree
 from pipelines.common.errors import UsageError
@@ -105,6 +106,7 @@ def test_kerberos_by_the_command_line(lab: Lab, kerberos_hdfs: HdfsCluster, tmp_
     options = [
         *("--master", "local[1]", "--driver-memory", "700m", "--jars", ",".join(map(str, resolve(HBASE_CLIENT)))),
         *("--conf", f"spark.driver.extraJavaOptions=-Djava.security.krb5.conf={kerberos.krb5_conf}"),
+        *("--conf", f"spark.driver.defaultJavaOptions={QUICK_START}"),
         *("--conf", "spark.sql.extensions=", "--conf", "spark.ui.enabled=false"),
     ]
     job = [str(PROJECT / "jobs" / "main.py"), "capture", "--config", str(config), "--out", f"file:{tmp_path}/snapshot"]

@@ -61,4 +61,4 @@ def outcome(story: Story) -> JobResult:
 @pytest.fixture(scope="package")
 def verdicts(story: Story, outcome: JobResult) -> Verdicts:
     """By stage and path, the rows of `wal_verdicts`."""
-    return verdicts_of(story.spark, story.work, outcome)
+    return verdicts_of(story.work, outcome)

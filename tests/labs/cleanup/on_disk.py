@@ -24,6 +24,7 @@ from pipelines.cleanup.quarantine import LEASES
 from pipelines.cleanup.request import CleanupPlace, CleanupPorts
 from pipelines.cleanup.restore import RestoreRequest, restore
 from pipelines.common.job_result import JobResult
+from tests.labs.lake_rows import lake_rows
 from tests.labs.small_cluster import NOW, At, small
 
 RUN = "night"
@@ -167,8 +168,7 @@ class Lab:
 
     def rows(self, table: str, condition: str = "true") -> list[dict[str, Any]]:
         """Returns the rows of a table of the lake."""
-        frame = self.spark.read.format("delta").load(f"{self.lake}/{table}").where(condition)
-        return [one.asDict(recursive=True) for one in frame.collect()]
+        return lake_rows(f"{self.lake}/{table}", condition)
 
     def outcomes(self) -> dict[str, str]:
         """Returns the last outcome of each path in the audit."""
