@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from jobs.cli.context import JobContext
 from jobs.demo.cluster.capture import capture_at
@@ -27,6 +28,9 @@ from pipelines.common.errors import EXIT_DONE, RefusedError
 from pipelines.common.instants import DAY_MS, utc_day
 from pipelines.common.job_result import JobResult
 from pipelines.lake.run_summary import DELETABLE, DONE, HELD, RunKey, RunSummary
+
+if TYPE_CHECKING:
+    from pipelines.reconcile.ports import PublishedPage
 
 HELP = "three nights of a generated cluster, an audit and a dump of its queues, a rehearsal of their migration"
 DESCRIPTION = """\
@@ -113,7 +117,7 @@ class _Keeping:
     def __init__(self) -> None:
         self.summaries: list[RunSummary] = []
 
-    def publish(self, summaries: Sequence[RunSummary]) -> Mapping[str, str]:
+    def publish(self, summaries: Sequence[RunSummary], _quality: Mapping[str, object]) -> Mapping[str, "PublishedPage"]:
         self.summaries.extend(summaries)
         return {}
 
@@ -142,8 +146,8 @@ def _page(last: RunSummary, places: DemoPlaces, context: JobContext) -> Path:
     from jobs.reconcile.reporting import ReconcileReports
 
     reports = ReconcileReports(context, local_uri(places.lake), local_uri(places.reports))
-    (page,) = reports.publish([last]).values()
-    return Path(page.removeprefix("file:"))
+    (page,) = reports.publish([last], {}).values()
+    return Path(page.uri.removeprefix("file:"))
 
 
 def _held_example(last: RunSummary, places: DemoPlaces, context: JobContext) -> str:

@@ -7,6 +7,7 @@ from jobs.cli.context import JobContext
 from pipelines.lake.forecast import Forecast, capacity_of, days_until_full, night_totals
 from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_summary import DONE, RunSummary
+from pipelines.reconcile.ports import PublishedPage
 from pipelines.reconcile.report import DETAILED, by_urgency
 from pipelines.reconcile.report_files import HtmlReports
 from pipelines.reconcile.report_index import newest_done
@@ -34,11 +35,8 @@ class ReconcileReports:
         """Keep the outcome of each cluster, without sizes, for the metrics of the job."""
         self._context.failed_clusters = [cluster_object(one) for one in summaries]
 
-    def publish(self, summaries: Sequence[RunSummary]) -> Mapping[str, str]:
-        """Write the page of the run, and the pages of the whole lake.
-
-        Returns:
-            The URI of the page, by cluster.
+    def publish(self, summaries: Sequence[RunSummary], quality: Mapping[str, object]) -> Mapping[str, PublishedPage]:
+        """Write the page of the run with its Data Docs, and the pages of the whole lake; see `Reporter.publish`.
 
         Raises:
             UnavailableError: a file cannot be written, or the lake cannot be read.
@@ -47,11 +45,11 @@ class ReconcileReports:
         histories = self._lake.histories({one.cluster: one.files_started_ms for one in shown}, NIGHTS)
         told = [replace(one, history=histories.get(one.cluster, one.history)) for one in summaries]
         forecasts = {one.cluster: self._forecast(one) for one in shown}
-        pages = self._pages.publish(told, forecasts)
+        pages = self._pages.publish(told, forecasts, quality)
         runs = self._lake.newest_runs(None)
         findings = self._lake.findings([run.key for run in newest_done(runs).values()])
         self._pages.publish_index(summaries, runs, findings, self._context.clock.now_ms())
-        return pages
+        return {name: PublishedPage(uri, forecasts.get(name)) for name, uri in pages.items()}
 
     def _forecast(self, one: RunSummary) -> Forecast:
         totals = night_totals(self._lake, one.key, one.files_started_ms)

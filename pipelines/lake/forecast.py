@@ -1,10 +1,10 @@
 """Forecasts when the capacity of oldWALs is used up, at the pace of the last nights."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
-from pipelines.common.instants import DAY_MS, utc_day
+from pipelines.common.instants import DAY_MS, format_instant, utc_day
 from pipelines.lake.cleanup_history import cleanup_steps, quarantined
 from pipelines.lake.run_summary import NightTotal, RunKey, VerdictTotal
 from schemas.verdict_totals import VERDICT_TOTALS
@@ -40,6 +40,10 @@ class Forecast:
     days: float | None = None
     full_at: int | None = None
     refusal: str | None = None
+
+    def document(self) -> dict[str, object]:
+        """Returns it for JSON."""
+        return {**asdict(self), "full_at": None if self.full_at is None else format_instant(self.full_at)}
 
 
 def days_until_full(totals: Iterable[NightTotal], capacity_bytes: int | None) -> Forecast:

@@ -10,10 +10,8 @@ from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment, StrictUndefined, Template
-from pyspark.sql import SparkSession
 
 from pipelines.common.version import VERSION
-from pipelines.files.text_files import write_text
 from pipelines.lake.run_summary import RunSummary
 
 
@@ -30,24 +28,6 @@ def data_docs(documents: Mapping[str, Any], runs: Sequence[RunSummary] = ()) -> 
         runs: whose page it is; `maintain` removes it with theirs.
     """
     return _template().render(**documents, json=json_of(documents), runs=runs, version=VERSION)
-
-
-def publish_data_docs(
-    spark: SparkSession, pages: Mapping[str, str], documents: Mapping[str, object], runs: Sequence[RunSummary]
-) -> None:
-    """Writes the page beside the page of a run: `<run_id>.quality.html` beside `<run_id>.html`.
-
-    Args:
-        spark: the session that writes.
-        pages: the address of each cluster's page.
-        documents: see `data_docs`.
-        runs: the clusters of the run.
-
-    Raises:
-        UnavailableError: the file system failed to write it.
-    """
-    for page in sorted({uri.partition("#")[0] for uri in pages.values()}):
-        write_text(spark, f"{page.removesuffix('.html')}.quality.html", data_docs(documents, runs))
 
 
 @cache

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from pipelines.lake.forecast import Forecast
 from pipelines.lake.run_summary import FindingRow, PinnedRow, RunSummary, VerdictTotal
 from pipelines.reconcile.delete_list import ListPart
 
@@ -57,11 +58,27 @@ class RecordedRows:
     findings: tuple[FindingRow, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class PublishedPage:
+    """The address of a cluster's page, and the forecast that it shows; None = it shows none."""
+
+    uri: str
+    forecast: Forecast | None = None
+
+
 class Reporter(Protocol):
     """Writes report pages after a run, and hears of a run that fails."""
 
-    def publish(self, summaries: Sequence[RunSummary]) -> Mapping[str, str]:
-        """Writes them; returns the address of each cluster's page."""
+    def publish(self, summaries: Sequence[RunSummary], quality: Mapping[str, object]) -> Mapping[str, PublishedPage]:
+        """Writes them.
+
+        Args:
+            summaries: the clusters of the run.
+            quality: what Data Docs show (`pipelines.decide.gate.validation.documents_of`); empty = there are none.
+
+        Returns:
+            The page of each cluster.
+        """
         ...
 
     def failed(self, summaries: Sequence[RunSummary]) -> None:

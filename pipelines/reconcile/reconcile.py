@@ -19,7 +19,6 @@ from pipelines.decide.gate import gate
 from pipelines.hbase.server_names import ServerName
 from pipelines.lake.run_summary import DONE, FAILED, REFUSED, RunSummary
 from pipelines.reconcile.cluster_cases import ClusterCase, cluster_cases
-from pipelines.reconcile.data_docs import publish_data_docs
 from pipelines.reconcile.listed_servers import listed_servers
 from pipelines.reconcile.night_run import UNKNOWN_ERROR, NightRun, run_night, summaries_of
 from pipelines.reconcile.ports import RecordedRows, RunRow
@@ -67,9 +66,7 @@ def reconcile(request: ReconcileRequest, ports: ReconcilePorts) -> JobResult:
         raise
     # outside the try block: tables and lists are published now, and a page that finds no room must not turn the metrics
     # into those of a failed run
-    pages = ports.reporter.publish(summaries)
-    if documents:
-        publish_data_docs(ports.spark, pages, documents, summaries)
+    pages = ports.reporter.publish(summaries, documents)
     code = exit_code([one.exit_code for one in summaries])
     return JobResult(code, reconcile_result(summaries, pages, code), reconcile_text(summaries, pages))
 

@@ -22,12 +22,15 @@ ROWS, FEWEST_ROWS = 2000, 100
 _NAMED = 5
 
 
-def report_html(summaries: Sequence[RunSummary], forecasts: Mapping[str, Forecast]) -> str:
+def report_html(
+    summaries: Sequence[RunSummary], forecasts: Mapping[str, Forecast], data_docs: str | None = None
+) -> str:
     """Renders the page of a run.
 
     Args:
         summaries: the clusters of the run, at least one.
         forecasts: when the disk is full, by cluster.
+        data_docs: where Great Expectations' Data Docs of the run are, relative to the page; None = there are none.
     """
     ordered = by_urgency(summaries)
     one = ordered[0]
@@ -39,6 +42,7 @@ def report_html(summaries: Sequence[RunSummary], forecasts: Mapping[str, Forecas
     return page(
         "report.html",
         title=title,
+        data_docs=data_docs,
         clusters=ordered,
         lead=_fleet_lead(ordered),
         exit_code=exit_code([one.exit_code for one in ordered]),

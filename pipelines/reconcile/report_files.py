@@ -10,12 +10,15 @@ from pipelines.files.text_files import write_text
 from pipelines.lake.forecast import Forecast
 from pipelines.lake.lake_records import RunRecord
 from pipelines.lake.run_summary import FindingRow, RunSummary
+from pipelines.reconcile.data_docs import data_docs
 from pipelines.reconcile.report import report_html
 from pipelines.reconcile.report_index import index_html, newest_by_cluster
 from pipelines.reconcile.report_templates import page, resource
 
 FLEET = "fleet"
 LATEST = "latest"
+QUALITY = ".quality.html"
+"""How the name of Data Docs ends."""
 _WRITERS = 8
 
 
@@ -31,13 +34,17 @@ class HtmlReports:
         self._uri = uri.rstrip("/")
 
     def publish(
-        self, summaries: Sequence[RunSummary], forecasts: Mapping[str, Forecast] | None = None
+        self,
+        summaries: Sequence[RunSummary],
+        forecasts: Mapping[str, Forecast] | None = None,
+        quality: Mapping[str, object] | None = None,
     ) -> Mapping[str, str]:
-        """Writes the page of a run.
+        """Writes the page of a run, and its Data Docs as `<run_id>.quality.html` beside it.
 
         Args:
             summaries: the clusters of the run.
             forecasts: by cluster.
+            quality: see `data_docs`; the page leads to them.
 
         Returns:
             The URI of each cluster's page, by cluster.
@@ -49,7 +56,10 @@ class HtmlReports:
             return {}
         name = _page_name(summaries)
         uri = f"{self._uri}/{name}.html"
-        write_text(self._spark, uri, report_html(summaries, forecasts or {}))
+        if quality:
+            write_text(self._spark, f"{self._uri}/{name}{QUALITY}", data_docs(quality, summaries))
+        docs = f"{name.rpartition('/')[2]}{QUALITY}" if quality else None
+        write_text(self._spark, uri, report_html(summaries, forecasts or {}, docs))
         fleet = len(summaries) > 1
         return {one.cluster: f"{uri}#cluster-{one.cluster}" if fleet else uri for one in summaries}
 

@@ -8,11 +8,14 @@ from pipelines.common.text import text_table
 from pipelines.decide.rule.verdict import Verdict
 from pipelines.lake.run_summary import REFUSED, RunSummary
 from pipelines.reconcile.pause import pause_of_summary
+from pipelines.reconcile.ports import PublishedPage
 
 _SHOWN = 5
 
 
-def reconcile_result(summaries: Sequence[RunSummary], pages: Mapping[str, str], exit_code: int) -> dict[str, object]:
+def reconcile_result(
+    summaries: Sequence[RunSummary], pages: Mapping[str, PublishedPage], exit_code: int
+) -> dict[str, object]:
     """Returns the JSON object of `--output json` and `--result`."""
     return {
         "job": "reconcile",
@@ -21,8 +24,8 @@ def reconcile_result(summaries: Sequence[RunSummary], pages: Mapping[str, str], 
     }
 
 
-def cluster_object(one: RunSummary, page: str | None = None) -> dict[str, object]:
-    """Returns the JSON object of one cluster; `page` is the address of its page."""
+def cluster_object(one: RunSummary, page: PublishedPage | None = None) -> dict[str, object]:
+    """Returns the JSON object of one cluster."""
     deletable, held = one.total(Verdict.DELETABLE.value), one.total(Verdict.HELD.value)
     pause = pause_of_summary(one)
     return {
@@ -79,11 +82,12 @@ def cluster_object(one: RunSummary, page: str | None = None) -> dict[str, object
         ],
         "list_uri": one.list_uri,
         "lake_uri": one.lake_uri,
-        "report_uri": page,
+        "report_uri": page.uri if page else None,
+        "forecast": page.forecast.document() if page and page.forecast else None,
     }
 
 
-def reconcile_text(summaries: Sequence[RunSummary], pages: Mapping[str, str]) -> str:
+def reconcile_text(summaries: Sequence[RunSummary], pages: Mapping[str, PublishedPage]) -> str:
     """Formats one block for each cluster; a large fleet is cut to the clusters that need a person."""
     shown = (
         summaries if len(summaries) <= _SHOWN else [one for one in summaries if one.exit_code or pause_of_summary(one)]
@@ -95,7 +99,7 @@ def reconcile_text(summaries: Sequence[RunSummary], pages: Mapping[str, str]) ->
     return "\n\n".join(blocks)
 
 
-def _block(one: RunSummary, pages: Mapping[str, str]) -> str:
+def _block(one: RunSummary, pages: Mapping[str, PublishedPage]) -> str:
     lines = [
         f"{one.cluster}  run {one.run_id}  {one.status}"
         + ("  REPLAY: too old for a list" if one.mode == "REPLAY" else "")
@@ -131,5 +135,5 @@ def _block(one: RunSummary, pages: Mapping[str, str]) -> str:
     lines.append(f"  list    {one.list_uri or 'none'}")
     lines.append(f"  tables  {one.lake_uri}")
     if one.cluster in pages:
-        lines.append(f"  report  {pages[one.cluster]}")
+        lines.append(f"  report  {pages[one.cluster].uri}")
     return "\n".join(lines)

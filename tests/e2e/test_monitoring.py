@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 import shutil
 import subprocess
 import threading
@@ -15,11 +16,19 @@ from urllib.parse import quote
 
 import pytest
 import requests
+from pyspark.sql import SparkSession
 
+from jobs.cli.context import JobContext
+from jobs.cli.entry import main
+from jobs.demo.cluster.on_disk import ROOT
+from pipelines.common.instants import DAY_MS
 from pipelines.common.job_result import JobResult
+from tests.labs.cleanup.on_disk import CLUSTER, Lab
+from tests.labs.fleet_nights import orphan
 from tests.labs.measured_jobs import FAILED, NIGHT, parsed, published
 from tests.labs.places import PROJECT
 from tests.labs.programs import program
+from tests.labs.small_cluster import H1, group, timestamp
 from tests.labs.spark.standalone import LOCALHOST, free_port
 
 pytestmark = pytest.mark.long
@@ -136,14 +145,33 @@ def textfiles(folder: Path) -> Iterator[int]:
         server.server_close()
 
 
-@pytest.mark.slow("a real Prometheus has to scrape once before a dashboard can show something")
-def test_every_panel_of_the_dashboard_shows_data_and_every_rule_can_be_evaluated(tmp_path: Path) -> None:
-    folder, port = tmp_path / "textfiles", free_port()
-    for job, outcome in NIGHT:
-        published(folder, job, outcome)
+@pytest.fixture(scope="module")
+def real_night(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The textfiles of `night` on a cluster of real files that grows, after two nights with a finding."""
+    lab = Lab(spark, tmp_path_factory.mktemp("measured"))
+    lab.changes(orphan(lab.made, 0))
+    metrics, places = lab.root / "metrics", {"lake": lab.lake, "metrics": f"{lab.root}/metrics", "capacity": "1GiB"}
+    places |= {name: f"file:{lab.root}/{name}" for name in ("lists", "snapshots")}
+    text = json.loads(lab.config.read_text())
+    lab.config.write_text(json.dumps({**text, **places, "night": {"approval": "automatic", "tries": 1}}))
+    for number in range(2):
+        lab.night(f"earlier-{number}")
+        lab.pass_on(DAY_MS)
+        grown = lab.live / ROOT / "oldWALs" / f"{group(H1)}.{timestamp(5 + number)}"
+        grown.write_bytes(bytes(1000))
+        os.utime(grown, (lab.clock.now_ms() // 1000 - 3600,) * 2)
+    assert main(["night", "--config", str(lab.config)], context=JobContext("night", lab.clock, spark)) == 0
+    return metrics
+
+
+@pytest.mark.slow("a real Prometheus has to scrape a real night once before a dashboard can show something")
+def test_every_panel_of_the_dashboard_shows_data_of_a_real_night_and_every_rule_can_be_evaluated(
+    real_night: Path, tmp_path: Path
+) -> None:
+    folder, port = real_night, free_port()
     dashboard = json.loads((MONITORING / "walsafe.dashboard.json").read_text())
     queries = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
-    assert len(queries) > 15
+    assert len(queries) > 20
     base = f"http://{LOCALHOST}:{port}/api/v1"
 
     def data(path: str) -> Any:  # noqa: ANN401 - of Prometheus
@@ -167,7 +195,7 @@ def test_every_panel_of_the_dashboard_shows_data_and_every_rule_can_be_evaluated
         command = [program("prometheus"), f"--config.file={tmp_path}/prometheus.yml", *options]
         with started(*command, log=tmp_path / "prometheus.log"):
             until(lambda: result("walsafe_build_info"))
-            assert data("label/cluster/values") == ["prod-a"], "the variable of the dashboard"
+            assert data("label/cluster/values") == [CLUSTER], "the variable of the dashboard"
             empty = [query for query in queries if not result(query.replace("$cluster", ".*"))]
             assert empty == []
             assert {(rule["name"], rule["health"]) for rule in until(rules) if rule["health"] != "ok"} == set()

@@ -12,7 +12,9 @@ from jobs.cli.monitoring.metric_names import PREFIX
 from jobs.cli.monitoring.metrics import MeasuredRun, samples_of
 from jobs.cli.monitoring.publish_metrics import publish_metrics
 from pipelines.common.job_result import JobResult
+from pipelines.lake.forecast import Forecast
 from pipelines.lake.run_summary import FindingRow, PinnedRow, RunSummary, VerdictTotal
+from pipelines.reconcile.ports import PublishedPage
 from pipelines.reconcile.text import reconcile_result
 
 STARTED, ENDED = 1_795_000_040_000, 1_795_000_100_000
@@ -38,6 +40,7 @@ DONE = RunSummary(
     list_uri="file:/lists/prod-a/night-1",
 )
 REFUSED = replace(DONE, cluster="prod-b", status="REFUSED", exit_code=3, list_uri=None, reason="order")
+PAGE = PublishedPage("/page.html", Forecast(14, 350, 2**51, 10, 2.5, 1_795_216_000_500))
 TALLY = {"done_files": 7, "done_bytes": 700, "left_files": 1, "left_bytes": 90, "gone_files": 2}
 MAINTAINED = {
     "freed_bytes": 10,
@@ -53,7 +56,7 @@ FAILED = {"error": {"kind": "UnavailableError", "message": "no answer", "conditi
 PURGED = {"cluster": "prod-a", "runs": [{"status": "WAITING", **TALLY, "done_files": 0}, {"status": "DONE", **TALLY}]}
 NIGHT = (
     ("capture", JobResult(0, CAPTURED, "")),
-    ("reconcile", JobResult(5, reconcile_result([DONE], {}, 5), "")),
+    ("reconcile", JobResult(5, reconcile_result([DONE], {"prod-a": PAGE}, 5), "")),
     ("clean", JobResult(0, {"cluster": "prod-a", **TALLY}, "")),
     ("purge", JobResult(0, PURGED, "")),
     ("maintain", JobResult(0, MAINTAINED, "")),

@@ -253,9 +253,11 @@ def test_curves_are_of_earlier_nights_only(lake: LakeReader) -> None:
 def test_the_page_of_a_run_is_published(lake_uri: str, spark: SparkSession, tmp_path: Path) -> None:
     one = RunSummary("prod-a", "night-9", "DONE", "NIGHTLY", 0, None, LAST, lake_uri=lake_uri)
     reports = ReconcileReports(JobContext("reconcile", spark=spark), lake_uri, str(tmp_path / "pages"))
-    (page,) = reports.publish([one]).values()
-    text = Path(page.removeprefix("file:")).read_text(encoding="utf-8")
-    assert page.endswith("pages/prod-a/night-9.html")
+    (page,) = reports.publish([one], {}).values()
+    text = Path(page.uri.removeprefix("file:")).read_text(encoding="utf-8")
+    assert page.uri.endswith("pages/prod-a/night-9.html")
+    assert page.forecast is not None
+    assert page.forecast.growth_per_day == GIB
     assert "prod-a: bytes held by night and peer" in text, "the curves come from the lake"
     shown = tmp_path / "pages"
     assert 'url=night-9.html"' in (shown / "prod-a" / "latest.html").read_text(encoding="utf-8")
@@ -263,11 +265,11 @@ def test_the_page_of_a_run_is_published(lake_uri: str, spark: SparkSession, tmp_
     assert 'href="prod-a/latest.html"' in index
     assert 'href="prod-a/night-9.html"' in index
     assert "Refused: order of steps" in index, "of the other cluster, which this run did not have"
-    reports.publish([replace(one, run_id="night-7", files_started_ms=LAST - 2 * DAY)])
+    reports.publish([replace(one, run_id="night-7", files_started_ms=LAST - 2 * DAY)], {})
     assert 'url=night-9.html"' in (shown / "prod-a" / "latest.html").read_text(encoding="utf-8"), "a repeated old night"
     (shown / ".index.html.crc").write_text("of an older walsafe")
-    pages = reports.publish([one, replace(one, cluster="prod-b", status="REFUSED", reason="order")])
-    assert [uri.rpartition("/")[2] for uri in pages.values()] == [
+    pages = reports.publish([one, replace(one, cluster="prod-b", status="REFUSED", reason="order")], {})
+    assert [one.uri.rpartition("/")[2] for one in pages.values()] == [
         "night-9.html#cluster-prod-a",
         "night-9.html#cluster-prod-b",
     ]

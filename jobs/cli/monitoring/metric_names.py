@@ -56,6 +56,11 @@ METRICS = (
     Metric("peer_pinned_bytes", "Bytes under oldWALs that a peer holds: alone, or with others.", ("peer", "shared")),
     Metric("peer_freed_bytes", "Bytes that come free when the peer finishes or is removed.", ("peer",)),
     Metric("peer_oldest_wal_age_seconds", "Age of the oldest WAL that a peer holds.", ("peer",)),
+    Metric("capacity_bytes", "Bytes that oldWALs and the quarantine may take together."),
+    Metric(
+        "daily_growth_bytes", "Bytes that oldWALs and the quarantine grow by each day, at the pace of the last nights."
+    ),
+    Metric("capacity_full_timestamp_seconds", "When the capacity is used up, at the pace of the last nights."),
     Metric("cleanup_paused", "1 if a finding pauses the clean-up, else 0."),
     # clean, restore, purge
     Metric("cleanup_files", "Files of the last run, by what became of them.", (*RUN, "outcome")),

@@ -10,7 +10,7 @@ from prometheus_client.registry import Collector
 
 from jobs.cli.monitoring.metric_names import METRICS, PREFIX
 from pipelines.common.errors import EXIT_DONE, EXIT_PARTIAL
-from pipelines.common.instants import parse_instant
+from pipelines.common.instants import DAY_MS, parse_instant
 from pipelines.common.version import VERSION
 
 _BY_NAME = {metric.name: metric for metric in METRICS}
@@ -149,6 +149,16 @@ def _reconcile(add: Add, one: Json, _labels: Labels) -> None:
         add("peer_freed_bytes", row["freed_bytes"], peer=peer)
         if row["oldest_age_ms"] is not None:
             add("peer_oldest_wal_age_seconds", row["oldest_age_ms"] / 1000, peer=peer)
+    if one["forecast"] is not None:
+        _forecast(add, one["forecast"], parse_instant(one["files_started_at"]))
+
+
+def _forecast(add: Add, forecast: Json, night: int) -> None:
+    for name, key in (("capacity_bytes", "capacity_bytes"), ("daily_growth_bytes", "growth_per_day")):
+        if forecast[key] is not None:
+            add(name, forecast[key])
+    if forecast["days"] is not None:  # `full_at` may be after the last year that has a date
+        add("capacity_full_timestamp_seconds", (night + forecast["days"] * DAY_MS) / 1000)
 
 
 def _capture(add: Add, result: Json, _labels: Labels) -> None:

@@ -6,7 +6,7 @@ from pipelines.common.instants import DAY_MS, format_instant
 from pipelines.decide.reason_texts import REASON_TEXTS
 from pipelines.lake.cleanup_history import CLEAN, CleanupStep, cleanup_steps, quarantined
 from pipelines.lake.findings import by_urgency
-from pipelines.lake.forecast import Forecast, capacity_of, days_until_full, night_totals
+from pipelines.lake.forecast import capacity_of, days_until_full, night_totals
 from pipelines.lake.night_changes import holding_servers
 from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_summary import DELETABLE, DONE, HELD, STARTED, FindingRow, PinnedRow, VerdictTotal
@@ -64,13 +64,8 @@ def cluster_state(run: AnsweringRun, lake: LakeReader, settings: StateSettings, 
         "approval": _approval(run, steps, settings, now),
         "unfinished": [_unfinished(step) for step in steps if _is_unfinished(step, steps)],
         "quarantine": _quarantine(steps, settings.grace_ms, now),
-        "forecast": forecast_document(days_until_full(nights, capacity_of(nights, stated, record.free_bytes))),
+        "forecast": days_until_full(nights, capacity_of(nights, stated, record.free_bytes)).document(),
     }
-
-
-def forecast_document(forecast: Forecast) -> Json:
-    """Returns the forecast for JSON."""
-    return {**asdict(forecast), "full_at": None if forecast.full_at is None else format_instant(forecast.full_at)}
 
 
 def _verdict(verdict: str, totals: list[VerdictTotal]) -> Json:

@@ -93,6 +93,8 @@ def test_the_data_docs_stand_beside_the_page(nights: list[JobResult], desk: Desk
     reports = desk.lake / "reports" / "fleet"
     assert (reports / "night-0.html").exists()
     text = (reports / "night-0.quality.html").read_text(encoding="utf-8")
+    page = (reports / "night-0.html").read_text(encoding="utf-8")
+    assert page.count('<a href="night-0.quality.html">') == page.count('<section id="cluster-') > 1, "each leads there"
     document = json.loads(html.unescape(text.partition("<pre>")[2].partition("</pre>")[0]))
     assert (document["suite"]["name"], document["validation"]["success"]) == ("gate", False)
     failed = {

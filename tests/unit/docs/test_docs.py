@@ -5,7 +5,6 @@ import json
 import re
 import shlex
 from base64 import b64decode
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -31,17 +30,9 @@ from pipelines.reconcile.peer_remedy import remove_peer
 from pipelines.snapshot.snapshot_json import parse_snapshot, snapshot_document
 from schemas.registry import TABLES
 from tests.labs.analyst_lake import with_tables
+from tests.labs.documented_commands import ABBREVIATED, FENCE, IDS, PAGES, commands, text_of
 from tests.labs.places import DOCS, PROJECT
 from tests.models.commands import parse as parse_search
-
-PAGES = sorted([*PROJECT.glob("*.md"), *DOCS.rglob("*.md"), *(PROJECT / "benchmarks").glob("*.md")])
-IDS = [str(page.relative_to(PROJECT)) for page in PAGES]
-FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-ABBREVIATED = re.compile(r"…|\bJOB\b|--set-up")
-
-
-def text_of(page: Path) -> str:
-    return page.read_text(encoding="utf-8")
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -101,22 +92,6 @@ def test_every_decision_is_in_the_index_and_has_its_three_parts() -> None:
         assert page.name.startswith(f"{number:04d}-")
         assert f"({page.name})" in index
         assert re.findall(r"^\*\*(\w+)\.\*\*", text_of(page), re.MULTILINE) == ["Context", "Decision", "Consequences"]
-
-
-def commands() -> Iterator[tuple[str, str, bool]]:
-    """Each `./spark-submit.sh …` or `walsafe …` in a code block or code span, lines joined, without `> FILE`.
-
-    The last value says whether the block sets `WALSAFE_CONFIG`.
-    """
-    for page, name in zip(PAGES, IDS, strict=True):
-        text = text_of(page).replace("\\\n", " ")
-        for _, body in FENCE.findall(text):
-            for rest in re.findall(r"^[^#\n]*\./spark-submit\.sh((?:(?! > )[^\n])*)", body, re.MULTILINE):
-                yield name, rest, "export WALSAFE_CONFIG=" in body
-            for rest in re.findall(r"^walsafe( [^\n]*)", body, re.MULTILINE):
-                yield name, rest, False
-        for rest in re.findall(r"`\./spark-submit\.sh ([^`\n]+)`", FENCE.sub("", text)):
-            yield name, rest, False
 
 
 def test_commands_are_taken_by_the_parsers(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,8 @@ from jobs.cli.monitoring.metric_names import MEASURED, METRICS, PREFIX
 from jobs.cli.registry import JOBS
 from pipelines.common.errors import UnavailableError, UsageError
 from pipelines.common.job_result import JobResult
+from pipelines.lake.forecast import Forecast
+from pipelines.reconcile.ports import PublishedPage
 from pipelines.reconcile.text import cluster_object, reconcile_result
 from tests.labs.measured_jobs import (
     CAPTURED,
@@ -52,6 +54,26 @@ def test_sizes_sum_over_hbase_verdicts_and_labels_survive_quoting() -> None:
     assert NIGHTLY["peer_pinned_bytes", "prod-a", 'p"2\\', "no"] == 50
     assert NIGHTLY["peer_pinned_bytes", "prod-a", 'p"2\\', "yes"] == 70
     assert NIGHTLY["peer_oldest_wal_age_seconds", "prod-a", 'p"2\\'] == 90.5
+
+
+def test_the_forecast_as_far_as_it_is_known() -> None:
+    assert NIGHTLY["capacity_bytes", "prod-a"] == 2**51
+    assert NIGHTLY["daily_growth_bytes", "prod-a"] == 10
+    assert NIGHTLY["capacity_full_timestamp_seconds", "prod-a"] == 1_795_216_000.5
+    names = {"capacity_bytes", "daily_growth_bytes", "capacity_full_timestamp_seconds"}
+
+    def known(forecast: Forecast | None) -> dict[str, float]:
+        pages = {"prod-a": PublishedPage("/page.html", forecast)}
+        found = metrics_of("reconcile", JobResult(0, reconcile_result([DONE], pages, 0), ""))
+        return {key[0]: value for key, value in found.items() if key[0] in names}
+
+    assert known(None) == {}
+    assert known(Forecast(1, 5, None, refusal="too few")) == {}
+    assert known(Forecast(3, 5, 9, -2, refusal="it shrinks")) == {"capacity_bytes": 9, "daily_growth_bytes": -2}
+    far = known(Forecast(3, 5, 9, 2, 1e9, 10**17))
+    assert far["capacity_full_timestamp_seconds"] == 1_795_000_000.5 + 1e9 * 86_400, "in a year that no date has"
+    full = known(Forecast(3, 9, 9, 2, 0.0, 1_795_000_000_500))
+    assert full["capacity_full_timestamp_seconds"] == 1_795_000_000.5, "it is full already"
 
 
 def test_age_outcome_and_findings_by_their_code() -> None:
