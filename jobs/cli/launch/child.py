@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from io import BufferedReader
 from pathlib import Path
+from threading import Thread
 from types import FrameType
 from typing import IO, cast
 
@@ -73,7 +74,10 @@ def run_child(command: Sequence[str], environment: Mapping[str, str], stop: Path
             early.append(number)
         elif stop is not None and number == signal.SIGINT and not stop.exists():
             stop.touch()
-            log.say("walsafe: stopping after this batch or job; Ctrl-C again ends at once")
+            # in a thread, because the signal may have come in the middle of a write to standard error
+            Thread(
+                target=log.say, args=["walsafe: stopping after this batch or job; Ctrl-C again ends at once"]
+            ).start()
         else:
             with suppress(ProcessLookupError):  # it has just ended
                 os.killpg(child.pid, number)

@@ -22,6 +22,21 @@ job = "trap 'exit 9' INT; touch $0.began; until [ -e $0 ]; do sleep 0.05; done; 
 sys.exit(run_child(["bash", "-c", job, str(stop), *sys.argv[2:]], dict(os.environ), stop))
 """
 
+WHILE_WRITING = """
+import io, os, signal, sys
+from pathlib import Path
+from jobs.cli.launch.child import run_child
+class Interrupted(io.FileIO):
+    def write(self, data):
+        if b"working" in bytes(data):
+            os.kill(os.getpid(), signal.SIGINT)
+        return super().write(data)
+sys.stderr = io.TextIOWrapper(io.BufferedWriter(Interrupted(2, "wb")), line_buffering=True)
+stop = Path(sys.argv[1])
+job = "echo working; until [ -e $0 ]; do sleep 0.05; done; exit 7"
+sys.exit(run_child(["bash", "-c", job, str(stop)], dict(os.environ), stop))
+"""
+
 
 def wait_for(file: Path, process: subprocess.Popen[str]) -> None:
     while not file.exists():
@@ -43,6 +58,16 @@ def test_the_first_asks_and_the_job_ends_in_good_order(tmp_path: Path) -> None:
     _, said = process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == 0
     assert "stopping after this batch or job; Ctrl-C again ends at once" in said
+
+
+def test_it_may_come_while_the_launcher_writes(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", WHILE_WRITING, str(tmp_path / "stop")]
+    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
+    assert done.returncode == 7, done.stderr
+    assert sorted(done.stderr.splitlines()) == [
+        "walsafe: stopping after this batch or job; Ctrl-C again ends at once",
+        "working",
+    ]
 
 
 def test_the_second_ends_it_at_once(tmp_path: Path) -> None:

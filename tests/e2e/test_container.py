@@ -1,0 +1,223 @@
+"""The image and its manifests for Kubernetes: what the Dockerfile's steps build runs as the CronJob says."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import kubernetes_validate
+import pytest
+import yaml
+
+from jobs.cli.launch.submit import read_settings, read_user_arguments
+from pipelines.common import errors
+from pipelines.common.version import VERSION
+from tests.labs.cleanup.on_disk import Lab
+from tests.labs.image import Image, context_of
+from tests.labs.places import PROJECT
+from tests.labs.spark.jar_repository import jar_repository
+
+MANIFESTS = PROJECT / "conf" / "kubernetes"
+RUN_ID = "walsafe-prod-a-29384720"
+DIED = {128 + signal.SIGINT, 128 + signal.SIGKILL, 128 + signal.SIGTERM}
+
+
+def objects(name: str) -> list[dict[str, Any]]:
+    return list(yaml.safe_load_all((MANIFESTS / name).read_text()))
+
+
+def of_kind(name: str, kind: str, called: str) -> dict[str, Any]:
+    (found,) = (one for one in objects(name) if (one["kind"], one["metadata"]["name"]) == (kind, called))
+    return found
+
+
+@pytest.fixture(scope="module")
+def job() -> dict[str, Any]:
+    """What the CronJob starts."""
+    spec: dict[str, Any] = of_kind("night.yaml", "CronJob", "walsafe-prod-a")["spec"]["jobTemplate"]["spec"]
+    return spec
+
+
+@pytest.fixture(scope="module")
+def pod(job: Mapping[str, Any]) -> dict[str, Any]:
+    spec: dict[str, Any] = job["template"]["spec"]
+    return spec
+
+
+def environment_of(container: Mapping[str, Any], settings: str) -> dict[str, str]:
+    """The variables of the container, as the kubelet fills them in."""
+    told = {
+        "metadata.labels['batch.kubernetes.io/job-name']": RUN_ID,
+        "metadata.name": f"{RUN_ID}-x7x2k",
+        "metadata.namespace": "ops",
+    }
+    values: dict[str, str] = {}
+    for one in container["env"]:
+        source = one.get("valueFrom", {})
+        if "fieldRef" in source:
+            values[one["name"]] = told[source["fieldRef"]["fieldPath"]]
+        elif "configMapKeyRef" in source:
+            values[one["name"]] = settings
+        else:
+            values[one["name"]] = filled(one["value"], values)
+    return values
+
+
+def filled(text: str, values: Mapping[str, str]) -> str:
+    return re.sub(r"\$\((\w+)\)", lambda name: values[name[1]], text)
+
+
+@pytest.mark.promise("manifests-are-valid")
+@pytest.mark.parametrize("version", ["1.29", kubernetes_validate.latest_version()])
+@pytest.mark.parametrize("name", sorted(file.name for file in MANIFESTS.glob("*.yaml")))
+def test_manifests_fit_the_schemas_of_kubernetes(name: str, version: str) -> None:
+    for one in objects(name):
+        kubernetes_validate.validate(one, version, strict=True)
+
+
+@pytest.mark.promise("manifests-are-valid")
+def test_the_pod_template_of_executors_fits_too() -> None:
+    template = yaml.safe_load(of_kind("with-executors.yaml", "ConfigMap", "walsafe-spark")["data"]["executor.yaml"])
+    kubernetes_validate.validate(template, kubernetes_validate.latest_version(), strict=True)
+
+
+def test_a_misspelt_key_is_found() -> None:
+    wrong = of_kind("night.yaml", "CronJob", "walsafe-prod-a")
+    wrong["spec"]["concurencyPolicy"] = wrong["spec"].pop("concurrencyPolicy")
+    with pytest.raises(kubernetes_validate.ValidationError, match="concurencyPolicy"):
+        kubernetes_validate.validate(wrong, "1.29", strict=True)
+
+
+def test_what_the_pod_names_is_there(pod: Mapping[str, Any]) -> None:
+    of_the_site = {"hadoop-conf"}
+    maps = {one["metadata"]["name"] for one in objects("night.yaml") if one["kind"] == "ConfigMap"} | of_the_site
+    assert {one["configMap"]["name"] for one in pod["volumes"] if "configMap" in one} <= maps
+    assert {mount["name"] for mount in pod["containers"][0]["volumeMounts"]} == {one["name"] for one in pod["volumes"]}
+    assert pod["containers"][0]["image"].endswith(f"/walsafe:{VERSION}")
+
+
+@pytest.mark.promise("container-needs-no-rights")
+def test_a_pod_needs_no_rights(pod: Mapping[str, Any]) -> None:
+    (container,) = pod["containers"]
+    assert pod["securityContext"]["runAsNonRoot"]
+    assert container["securityContext"] == {
+        "readOnlyRootFilesystem": True,
+        "allowPrivilegeEscalation": False,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    assert of_kind("night.yaml", "ServiceAccount", "walsafe")["automountServiceAccountToken"] is False
+
+
+def test_only_a_pod_that_died_is_replaced(job: Mapping[str, Any]) -> None:
+    disrupted, failed = job["podFailurePolicy"]["rules"]
+    assert (disrupted["action"], failed["action"], failed["onExitCodes"]["operator"]) == ("Ignore", "FailJob", "NotIn")
+    assert set(failed["onExitCodes"]["values"]) == DIED
+    assert DIED.isdisjoint(value for name, value in vars(errors).items() if name.startswith("EXIT_"))
+
+
+@pytest.mark.parametrize(
+    ("name", "master", "local"),
+    [("night.yaml", "local[2]", True), ("with-executors.yaml", "k8s://https://kubernetes.default.svc", False)],
+)
+def test_settings_of_spark_are_read(pod: Mapping[str, Any], name: str, master: str, local: bool) -> None:
+    settings = of_kind(name, "ConfigMap", "walsafe-spark")["data"]["settings"]
+    arguments = environment_of(pod["containers"][0], settings)["SPARK_SUBMIT_ARGS"]
+    read = read_settings(read_user_arguments(arguments), PROJECT / "conf" / "spark-defaults.conf")
+    assert (read.master, read.local, read.cluster_mode) == (master, local, False)
+    assert read.values["spark.kubernetes.driver.pod.name"] == f"{RUN_ID}-x7x2k"
+    assert read.values["spark.kubernetes.namespace"] == "ops"
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory: pytest.TempPathFactory) -> Image:
+    folder = tmp_path_factory.mktemp("image")
+    context = folder / "context"
+    for path in [*context_of(PROJECT), Path("Dockerfile"), Path(".dockerignore")]:
+        (context / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(PROJECT / path, context / path)
+    settings = jar_repository(folder / "repository")
+    shutil.copyfile(settings, context / "ivysettings.xml")
+    return Image(folder, context, {"WALSAFE_IVY_SETTINGS": settings.name}, reached=settings.parent)
+
+
+@pytest.mark.long
+def test_the_image_has_only_what_runs(image: Image) -> None:
+    there = {path.name for path in image.root.joinpath("opt/walsafe").iterdir()}
+    assert there == {
+        ".jars", ".venv", "LICENSE", "conf", "ivysettings.xml", "jars.lock", "jobs", "pipelines", "requirements.txt",
+        "schemas", "scripts", "spark-submit.sh",
+    }  # fmt: skip
+    assert {path.name for path in image.root.joinpath("opt/walsafe/scripts").iterdir()} == {
+        "environment.sh",
+        "set_up.py",
+    }
+    assert list(image.root.joinpath("opt/walsafe/jobs").rglob("__pycache__/main.*.pyc"))
+    assert image.apt.split()[-4:] == ["ca-certificates", "krb5-user", "openjdk-17-jre-headless", "python3-venv"]
+
+
+@pytest.mark.long
+@pytest.mark.promise("container-needs-no-rights")
+def test_a_container_has_a_user_and_cannot_change_walsafe(image: Image) -> None:
+    tried = image.start(["-c", "id; touch /opt/walsafe/x; touch /x"], entrypoint=["/bin/sh"], volumes={"/tmp": None})  # noqa: S108
+    out, err = tried.communicate()
+    assert out.startswith("uid=10001(walsafe) gid=10001(walsafe)")
+    assert err.count("Read-only file system") == 2
+    asked = image.start(json.loads(image.said["CMD"]))
+    assert asked.communicate()[0].startswith("usage: ./spark-submit.sh JOB [options]")
+
+
+@pytest.mark.long
+@pytest.mark.promise("container-needs-no-rights", "pod-continues-the-night")
+def test_a_night_of_the_cronjob_is_stopped_and_continued(image: Image, pod: Mapping[str, Any], tmp_path: Path) -> None:
+    lab = Lab(None, tmp_path / "lab")  # type: ignore[arg-type] - it only lays the cluster out
+    places = {"lake": lab.lake, "lists": f"file:{lab.root}/lists", "snapshots": f"file:{lab.root}/snapshots"}
+    configuration = {**json.loads(lab.config.read_text()), **places, "night": {"tries": 1}}
+    etc = tmp_path / "etc"
+    etc.mkdir()
+    (etc / "prod-a.yaml").write_text(json.dumps(configuration))
+    (tmp_path / "empty").mkdir()
+    sources = {"tmp": None, "configuration": etc, "hadoop": tmp_path / "empty", "spark": tmp_path / "empty"}
+    (container,) = pod["containers"]
+    volumes = {mount["mountPath"]: sources[mount["name"]] for mount in container["volumeMounts"]}
+    settings = of_kind("night.yaml", "ConfigMap", "walsafe-spark")["data"]["settings"].replace("4g", "1g")
+    environment = environment_of(container, settings)
+    arguments = [filled(one, environment) for one in container["args"]] + ["--output", "json"]
+
+    def start() -> subprocess.Popen[str]:
+        return image.start(arguments, environment=environment, volumes={**volumes, str(lab.root): lab.root})
+
+    stopped = start()
+    stop_signal = getattr(signal, image.said["STOPSIGNAL"])
+    assert stopped.stderr is not None
+    told = list(until(stopped.stderr, "night: capture"))
+    os.kill(first_process(stopped.pid), stop_signal)
+    rest, err = stopped.communicate()
+    assert stopped.returncode in DIED, (told, err)
+    assert [(one["job"], one["exit_code"]) for one in json.loads(rest)["jobs"]] == [("capture", 0)]
+
+    replaced = start()
+    out, err = replaced.communicate()
+    # a new error finding: the clock is real, so HBase's cleaner seems not to have come by for long
+    assert replaced.returncode == errors.EXIT_PARTIAL, err
+    night = json.loads(out)
+    assert night["run_id"] == RUN_ID
+    jobs = [(one["job"], one["exit_code"]) for one in night["jobs"]]
+    assert jobs == [("capture", 2), ("reconcile", 5), ("clean", 0), ("purge", 0), ("maintain", 0)]
+    assert all("message" in json.loads(line) for line in err.splitlines())
+
+
+def until(lines: Iterator[str], words: str) -> Iterator[str]:
+    for line in lines:
+        yield line
+        if words in line:
+            return
+
+
+def first_process(outside: int) -> int:
+    """The first process of the container, whose parent is this one."""
+    return int(Path(f"/proc/{outside}/task/{outside}/children").read_text().split()[0])
