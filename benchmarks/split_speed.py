@@ -117,7 +117,7 @@ def write_table(directory: Path, rows: int, count: int) -> str:
 
 
 def verify(spark: SparkSession, before: str, after: str) -> bool:
-    reader = ParquetRows(spark)
+    reader = ParquetRows(spark, before, after)
     now = 1_790_000_000
     old = reader.tally(before, ExamineSettings(Placement(OLD, OLD), NEW, now))
     new = reader.tally(after, ExamineSettings(Placement(NEW, OLD), NEW, now))

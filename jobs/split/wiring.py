@@ -56,9 +56,11 @@ def log_inputs(context: JobContext, logs: str, facts: str, journal: str | None) 
 
 def run_split_verify(context: JobContext, request: VerifyRequest, run: JobRun, lake: str | None) -> JobResult:
     """Run split-verify with the production ports; `lake` is the folder of the Delta tables, None = no lake."""
-    return split_verify(request, ParquetRows(context.spark), run, JobLake.of(context.spark, lake, "-split-verify"))
+    rows = ParquetRows(context.spark, request.before.uri, request.after.uri)
+    return split_verify(request, rows, run, JobLake.of(context.spark, lake, "-split-verify"))
 
 
 def run_split_stale(context: JobContext, request: StaleRequest, run: JobRun, lake: str | None) -> JobResult:
     """Run split-stale with the production ports; `lake` as in `run_split_verify`."""
-    return split_stale(request, ParquetRows(context.spark), run, JobLake.of(context.spark, lake, "-split-stale"))
+    rows = ParquetRows(context.spark, request.uri)
+    return split_stale(request, rows, run, JobLake.of(context.spark, lake, "-split-stale"))

@@ -12,9 +12,10 @@ from pyspark.sql import SparkSession
 
 from jobs.cli.context import JobContext
 from jobs.cli.entry import main
+from pipelines.common.errors import UsageError
 from pipelines.pegasus.domain.keys import key_hash
 from pipelines.pegasus.domain.partitions import partition_index
-from pipelines.pegasus.domain.rows import Placement
+from pipelines.pegasus.domain.rows import Placement, RowKind
 from pipelines.pegasus.sources.row_files import ParquetRows
 from pipelines.pegasus.transforms.examined_rows import ExamineSettings
 from pipelines.pegasus.transforms.row_frames import row_heads
@@ -91,6 +92,34 @@ def test_of_rows_that_agree_nothing_is_shuffled(verified: Verified) -> None:
     plan = counted._jdf.queryExecution().executedPlan().toString()
     assert "MapInArrow" in plan
     assert "Exchange" not in plan
+
+
+def test_spark_and_the_tasks_themselves_read_the_same(verified: Verified) -> None:
+    rows = [*WHOLE, row_of(8, "long", value_of("x" * 5000)), Row(3, b"\x00\x09short", b""), row_of(8, "none", b"")]
+    uri = written(rows, verified.root / "some rows")
+    odd = pa.table(
+        {
+            "key": pa.array([b"k", None, b"\0\1kx"]).dictionary_encode(),
+            "partition_index": pa.array([1, 2, None], pa.int32()),
+            "value": pa.array([None, b"v", b"w"], pa.large_binary()),
+        }
+    )
+    pq.write_table(odd, f"{verified.root}/some rows/odd.parquet")
+    settings = ExamineSettings(Placement(8, 4), 8, AT_S)
+    assert uri.startswith("file:")
+    by_spark, by_tasks = ParquetRows(verified.spark), ParquetRows(verified.spark, uri)
+    spread = [{where: (one.rows, one.bytes, one.newest) for where, one in reader.tally(uri, settings).items()}
+              for reader in (by_spark, by_tasks)]  # fmt: skip
+    assert spread[0] == spread[1]
+    details = [reader.details(uri, settings, range(8), list(RowKind)).drop("digest").collect()
+               for reader in (by_spark, by_tasks)]  # fmt: skip
+    assert sorted(map(repr, details[0])) == sorted(map(repr, details[1]))
+    path = next((verified.root / "some rows").glob("*.parquet"))
+    data = bytearray(path.read_bytes())
+    data[len(data) // 3] ^= 255
+    path.write_bytes(data[:-9])
+    with pytest.raises(UsageError, match=r"some rows/\S+ is not a whole Parquet file; export it again"):
+        by_tasks.tally(uri, settings)
 
 
 @pytest.mark.promise("split-loss-is-found")

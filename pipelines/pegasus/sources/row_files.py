@@ -11,8 +11,9 @@ from pyspark.sql.types import BinaryType, DataType, IntegerType, StructType
 
 from pipelines.common.errors import UsageError
 from pipelines.pegasus.domain.rows import RowKind, Tallies
+from pipelines.pegasus.sources.local_rows import LocalHeads, local_paths
 from pipelines.pegasus.transforms.examined_rows import ExamineSettings
-from pipelines.pegasus.transforms.row_frames import detail_rows, row_sums
+from pipelines.pegasus.transforms.row_frames import Heads, detail_rows, row_heads, row_sums
 
 COLUMNS: dict[str, DataType] = {"partition_index": IntegerType(), "key": BinaryType(), "value": BinaryType()}
 """All columns of a file of rows; no other column is allowed."""
@@ -26,10 +27,27 @@ _DAMAGED = re.compile(
 
 
 class ParquetRows:
-    """Reads the rows of a table from Parquet files; it has no method that writes."""
+    """Reads the rows of tables from Parquet files; it has no method that writes."""
 
-    def __init__(self, spark: SparkSession) -> None:
+    def __init__(self, spark: SparkSession, *uris: str) -> None:
+        """Creates the reader of some directories.
+
+        If all of them are local or mounted, the tasks read the files themselves; otherwise, and if none is given, Spark
+        does. Their digests differ, so only rows of one reader are comparable.
+
+        Raises:
+            UsageError: there are no rows, or the columns are not `COLUMNS`.
+        """
         self._spark = spark
+        self._paths: dict[str, list[str]] | None = {} if uris else None
+        for uri in uris:
+            rows = self.rows(uri)
+            with parquet_errors(uri):
+                paths = local_paths(rows.inputFiles())
+            self._paths = None if paths is None or self._paths is None else {**self._paths, uri: paths}
+
+    def _heads(self, uri: str) -> Heads:
+        return row_heads(self.rows(uri)) if self._paths is None else LocalHeads(self._spark, self._paths[uri])
 
     def rows(self, uri: str) -> DataFrame:
         """Returns the rows of a directory.
@@ -44,15 +62,15 @@ class ParquetRows:
 
     def tally(self, uri: str, question: ExamineSettings) -> Tallies:
         """Returns the sums of all rows of a directory, after reading the whole directory."""
-        rows = self.rows(uri)
         with parquet_errors(uri):
-            return row_sums(rows, question)
+            return row_sums(self._heads(uri), question)
 
     def details(
         self, uri: str, question: ExamineSettings, groups: Collection[int], kinds: Collection[RowKind]
     ) -> DataFrame:
         """Returns the single rows of some groups or of some kinds, with the columns of `row_frames.DETAIL_SCHEMA`."""
-        return detail_rows(self.rows(uri), question, groups, kinds)
+        with parquet_errors(uri):
+            return detail_rows(self._heads(uri), question, groups, kinds)
 
 
 def check_columns(schema: StructType, uri: str) -> None:
@@ -85,14 +103,14 @@ def parquet_errors(uri: str, page: str = "docs/split-rows.md") -> Iterator[None]
     """
     try:
         yield
-    except (PySparkException, Py4JJavaError) as error:
+    except (PySparkException, Py4JJavaError, OSError) as error:
         text = str(error)
         if "PATH_NOT_FOUND" in text:
             raise UsageError(f"{uri}: no such directory; give a directory of Parquet files ({page})") from error
         if "UNABLE_TO_INFER_SCHEMA" in text:
             raise UsageError(f"{uri} contains no Parquet file; {page} says what it must contain") from error
         if _DAMAGED.search(text):
-            damaged = re.search(r"(?:file:|hdfs:|s3a?:)?/\S+\.parquet", text)
-            where = damaged.group(0) if damaged else "a file"
+            damaged = re.search(r"corrupted file: (.+?\.parquet): |(?:file:|hdfs:|s3a?:)?/\S+\.parquet", text)
+            where = damaged.group(1) or damaged.group(0) if damaged else "a file"
             raise UsageError(f"{uri}: {where} is not a whole Parquet file; export it again") from error
         raise

@@ -84,7 +84,7 @@ def _linear(data: Bytes, starts: Offsets, lengths: Offsets) -> Hashes:
         order = np.argsort((longest - lengths).astype(np.uint16), kind="stable")
         starts, lengths = starts[order], lengths[order]
     crcs = _zeros().take(lengths)
-    words, at = _words(data, starts, starts + lengths)
+    words, at = words_before(data, starts, starts + lengths)
     alive, tables, size = _alive(lengths, longest), _distances(), len(starts)
     index, term = np.empty(size, np.intp), np.empty(size, np.uint64)
     for distance in range(0, longest, _WORD):
@@ -103,7 +103,7 @@ def _linear(data: Bytes, starts: Offsets, lengths: Offsets) -> Hashes:
     return placed
 
 
-def _words(data: Bytes, starts: Offsets, ends: Offsets) -> tuple[Hashes, Offsets]:
+def words_before(data: Bytes, starts: Offsets, ends: Offsets) -> tuple[Hashes, Offsets]:
     """Returns a word for every eight consecutive bytes, and where the strings end in them.
 
     Bytes before a string are arbitrary.

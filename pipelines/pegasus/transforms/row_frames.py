@@ -3,8 +3,8 @@
 Counting needs no shuffle. Only rows whose sums differ are compared key by key.
 """
 
-from collections.abc import Collection, Iterator
-from typing import Any
+from collections.abc import Callable, Collection, Iterator
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -73,14 +73,22 @@ def row_heads(rows: DataFrame) -> DataFrame:
     )
 
 
-def row_sums(rows: DataFrame, question: ExamineSettings) -> Tallies:
+class Heads(Protocol):
+    """Rows with the columns of `row_heads`, wherever they are read."""
+
+    def mapInArrow(self, function: Callable[[Batches], Batches], schema: StructType) -> DataFrame:  # noqa: N802
+        """Applies a function to the batches of each task."""
+        ...
+
+
+def row_sums(heads: Heads, question: ExamineSettings) -> Tallies:
     """Returns the sums of all rows, without a shuffle."""
-    counted = row_heads(rows).mapInArrow(tally_of(question), TALLY_SCHEMA)
+    counted = heads.mapInArrow(tally_of(question), TALLY_SCHEMA)
     return merged_sums(iter(counted.collect()))
 
 
 def detail_rows(
-    rows: DataFrame, question: ExamineSettings, groups: Collection[int], kinds: Collection[RowKind]
+    heads: Heads, question: ExamineSettings, groups: Collection[int], kinds: Collection[RowKind]
 ) -> DataFrame:
     """Returns the single rows of some groups or of some kinds."""
     asked = np.array(sorted(groups), dtype=np.int32)
@@ -97,7 +105,7 @@ def detail_rows(
             arrays += [pa.array(column[wanted].view(np.int64)) for column in bits]
             yield pa.RecordBatch.from_arrays(arrays, names=DETAIL_SCHEMA.names)
 
-    return row_heads(rows).mapInArrow(pick, DETAIL_SCHEMA)
+    return heads.mapInArrow(pick, DETAIL_SCHEMA)
 
 
 def judged_keys(before: DataFrame, after: DataFrame) -> DataFrame:

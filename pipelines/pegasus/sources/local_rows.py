@@ -1,0 +1,82 @@
+"""Reads rows of Pegasus tables from local or mounted Parquet files in Spark's Python workers, without the JVM.
+
+Rows need not be converted from Spark's form into Arrow and sent to Python, which takes longer than to examine them.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeAlias
+from urllib.parse import unquote, urlparse
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from pipelines.pegasus.transforms.row_digests import row_digests
+from pipelines.pegasus.transforms.value_columns import HEAD_BYTES
+
+Batches: TypeAlias = Iterator[Any]
+_COLUMNS = ["partition_index", "key", "value"]
+_BINARY = (pa.binary(), pa.large_binary())
+_BATCH_BYTES = 8 << 20
+_FEWEST, _MOST = 256, 1 << 16
+_TASKS_A_CORE = 4
+
+
+def local_paths(uris: Sequence[str]) -> list[str] | None:
+    """Returns the paths of `file:` URIs; None = a URI has another file system."""
+    parsed = [urlparse(uri) for uri in uris]
+    return [unquote(one.path) for one in parsed] if all(one.scheme == "file" for one in parsed) else None
+
+
+class LocalHeads:
+    """The heads of rows in local Parquet files, with the columns of `row_frames.row_heads`."""
+
+    def __init__(self, spark: SparkSession, paths: Sequence[str]) -> None:
+        self._spark, self._paths = spark, paths
+
+    def mapInArrow(self, function: Callable[[Batches], Batches], schema: StructType) -> DataFrame:  # noqa: N802
+        """Applies a function to the batches of a task, as `DataFrame.mapInArrow` does.
+
+        A file that cannot be read is an error with the words `corrupted file: <path>`.
+        """
+        tasks = [(path, group) for path in self._paths for group in range(_opened(path).num_row_groups)]
+        count = min(len(tasks), _TASKS_A_CORE * self._spark.sparkContext.defaultParallelism) or 1
+        frame = self._spark.createDataFrame(tasks, "path string, row_group int").repartition(count)
+        return frame.mapInArrow(lambda batches: function(_heads(batches)), schema)
+
+
+def _heads(batches: Batches) -> Batches:
+    for batch in batches:
+        for task in batch.to_pylist():
+            yield from _group_heads(task["path"], task["row_group"])
+
+
+def _group_heads(path: str, row_group: int) -> Batches:
+    file = _opened(path)
+    about = file.metadata.row_group(row_group)
+    size = about.num_rows * _BATCH_BYTES // max(about.total_byte_size, 1)
+    try:
+        for batch in file.iter_batches(min(max(size, _FEWEST), _MOST), [row_group], _COLUMNS):
+            index, key, value = (batch.column(name) for name in _COLUMNS)
+            key, value = (one if one.type in _BINARY else one.cast(pa.binary()) for one in (key, value))
+            yield pa.RecordBatch.from_arrays(
+                [
+                    index.cast(pa.int32()),
+                    key,
+                    pc.binary_slice(value, 0, HEAD_BYTES),
+                    pc.binary_length(value).cast(pa.int64()),
+                    pa.array(row_digests(key, value).view("int64")),
+                ],
+                names=["partition_index", "key", "head", "value_length", "digest"],
+            )
+    except (pa.ArrowException, OSError, KeyError) as error:
+        raise OSError(f"corrupted file: {path}: {error}") from error
+
+
+def _opened(path: str) -> Any:  # noqa: ANN401 - pyarrow ships no types
+    try:
+        return pq.ParquetFile(path, page_checksum_verification=True)
+    except (pa.ArrowException, OSError) as error:
+        raise OSError(f"corrupted file: {path}: {error}") from error
