@@ -39,7 +39,7 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     from pipelines.pegasus.domain.keys import escape_bytes, key_hash
     from pipelines.pegasus.domain.partitions import partition_index
     from pipelines.pegasus.domain.rows import Placement
-    from pipelines.pegasus.simulate.world import Design
+    from pipelines.pegasus.simulate.scope import Design
     from pipelines.pegasus.use_cases.frame import split_run
     from pipelines.pegasus.use_cases.split_verify import ComparedSide, VerifyRequest
 

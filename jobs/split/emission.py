@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 from pipelines.common.errors import UsageError
 from pipelines.pegasus.simulate.emission import Emitted, EmittedRow, emit
 from pipelines.pegasus.simulate.faults import FAULTS
+from pipelines.pegasus.simulate.scope import Design
 from pipelines.pegasus.simulate.walk import WalkHistory, scope_of, walk
-from pipelines.pegasus.simulate.world import Design
 from pipelines.pegasus.transforms.log_checksum import crc32c
 
 _SCHEMA = pa.schema([("partition_index", pa.int32()), ("key", pa.binary()), ("value", pa.binary())])

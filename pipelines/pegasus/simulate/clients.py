@@ -2,24 +2,22 @@
 
 from collections.abc import Iterator
 
+from pipelines.pegasus.simulate.learning import sent_to_child
+from pipelines.pegasus.simulate.scope import CHILD_HALF, PARENT_HALF, Design, Scope
 from pipelines.pegasus.simulate.world import (
     ACKED,
-    CHILD_HALF,
     IDLE,
     NEW,
     NO_BALLOT,
     NO_CHILD,
     OLD,
     OLD_COUNT,
-    PARENT_HALF,
     PAUSED,
     PREPARED,
     REGISTERED,
     REJECT,
     SPLITTING,
     UNSENT,
-    Design,
-    Scope,
     Step,
     World,
     acked,
@@ -35,16 +33,16 @@ OK, REJECTED, MISUSED = "ERR_OK", "REJECT", "ERR_PARENT_PARTITION_MISUSED"
 
 
 def client_steps(world: World, scope: Scope, design: Design) -> Iterator[Step]:
-    """Yields the steps of clients: one write after the other.
+    """Yields the steps of clients: they send one write after the other, and do not wait for the answer to the last.
 
     Unless the scope has a client with a cache, a client may know any state of the table, so it tries parent and child.
     """
     place = next((number for number, state in enumerate(world.writes) if state == UNSENT), None)
-    if place is not None and PREPARED not in world.writes:
+    if place is not None and world.writes.count(PREPARED) < scope.in_flight:
         half = scope.writes[place]
         to_child = half == CHILD_HALF and world.cache == REGISTERED
         if said(world, half) == OK and not (scope.cached and to_child):
-            yield ("write_parent", place), _prepared(world, place)
+            yield ("write_parent", place), _prepared(world, place, design)
         if half == CHILD_HALF and child_serves(world) and (to_child or not scope.cached):
             yield ("write_child", place), _written_to_child(world, place)
         if scope.cached and design.refresh and not to_child and said(world, half) not in {OK, None}:
@@ -80,9 +78,10 @@ def child_serves(world: World) -> bool:
     return child is not None and world.replicas[child[1]].alive and world.replicas[child[1]].active
 
 
-def _prepared(world: World, place: int) -> World:
+def _prepared(world: World, place: int, design: Design) -> World:
     for node in living_members(world):
-        world = put(world, node, has=world.replicas[node].has | 1 << place)
+        one = sent_to_child(world.replicas[node], place, design)
+        world = put(world, node, has=one.has | 1 << place, due=one.due)
     synced = world.synced | (1 << place if world.lead.sync else 0)
     return _with_write(world, place, PREPARED)._replace(synced=synced)
 
@@ -90,10 +89,11 @@ def _prepared(world: World, place: int) -> World:
 def _may_commit(world: World, place: int) -> bool:
     """Returns whether a write can commit.
 
-    A write that was prepared in sync mode also needs the answer of every child, even if sync mode has ended since.
+    Writes commit in the order of their decrees. One that was prepared in sync mode also needs the answer of every
+    child, even if sync mode has ended since.
     """
     primary = leader(world)
-    if primary is None or not primary.has >> place & 1:
+    if primary is None or not primary.has >> place & 1 or PREPARED in world.writes[:place]:
         return False
     children = (one for one in map(world.replicas.__getitem__, living_members(world)) if one.child != NO_CHILD)
     return not world.synced >> place & 1 or all(one.child_has >> place & 1 for one in children)
@@ -123,8 +123,9 @@ def compaction_steps(world: World, scope: Scope, design: Design) -> Iterator[Ste
         stale = one.has & of_child & acked(world)  # uncommitted writes are not in RocksDB yet
         if takes and stale:
             yield ("compact_parent", node), put(world, node, has=one.has & ~stale)
-        if one.active and one.child_has & of_parent:
-            yield ("compact_child", node), put(world, node, child_has=one.child_has & ~of_parent)
+        foreign = one.child_has & of_parent & acked(world)
+        if one.active and foreign:
+            yield ("compact_child", node), put(world, node, child_has=one.child_has & ~foreign)
 
 
 def violation(world: World, scope: Scope, before: World | None = None) -> str | None:

@@ -3,11 +3,15 @@
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
+from pipelines.pegasus.simulate.learning import to_learn
 from pipelines.pegasus.simulate.protocol import meta_after_failover
+from pipelines.pegasus.simulate.scope import Design, Scope
 from pipelines.pegasus.simulate.world import (
     CANCELING,
     CAUGHT_UP,
+    CHECKPOINTED,
     LEARNT,
+    LISTING,
     MADE,
     NO_CHILD,
     NO_LEAD,
@@ -18,10 +22,9 @@ from pipelines.pegasus.simulate.world import (
     REJECT,
     SPLITTING,
     UNSENT,
-    Design,
-    Scope,
     Step,
     World,
+    acked,
     living_members,
     put,
     without_child,
@@ -67,6 +70,7 @@ def _new_ballot(world: World, primary: int, members: int, design: Design) -> Wor
         one = world.replicas[node]
         if design.drop_children and not (meta.child is not None and one.counted):
             one = without_child(one)
+        one = one._replace(due=0)  # copies of writes that were under way are sent again
         version = OLD if one.version == REJECT else one.version
         if node == primary and design.query_first and version == OLD and meta.doubled and (promoted or meta.child):
             version = REJECT
@@ -132,7 +136,7 @@ def _child_fails(world: World, design: Design) -> Iterator[Step]:
     _ = design
     for node in living_members(world):
         one = world.replicas[node]
-        if one.child in {MADE, LEARNT}:
+        if MADE <= one.child <= LEARNT:
             after = put(world, node, **without_child(one)._asdict())
             yield ("child_fails", node), after._replace(lead=NO_LEAD) if node == world.meta.primary else after
 
@@ -141,8 +145,31 @@ def _copy_fails(world: World, design: Design) -> Iterator[Step]:
     """F9: yields the steps in which the checkpoint could not be copied. The child starts to learn again."""
     _ = design
     for node in living_members(world):
-        if world.replicas[node].child == LEARNT:
+        if world.replicas[node].child == CHECKPOINTED:
             yield ("copy_fails", node), put(world, node, child=MADE, child_has=0)
+
+
+def _list_slow(world: World, design: Design) -> Iterator[Step]:
+    """F38: yields the steps in which a parent is slow to copy its prepare list, and takes writes meanwhile."""
+    for node in living_members(world):
+        one = world.replicas[node]
+        if one.child == CHECKPOINTED and one.child_ballot == one.ballot:
+            due = to_learn(one, acked(world), design)
+            yield ("list_slow", node), put(world, node, child=LISTING, due=due)
+
+
+def _three_second_check(world: World, design: Design) -> Iterator[Step]:
+    """F39: yields the steps in which a child's check, every three seconds, finds another ballot at its parent.
+
+    The child ends (`child_check_split_context`, `parent_check_states`), although meta may have registered it.
+    """
+    if world.meta.child is None:
+        return  # a new ballot has ended the children
+    for node in living_members(world):
+        one = world.replicas[node]
+        if one.child != NO_CHILD and not one.active and one.child_ballot != one.ballot:
+            ended = one if design.spare_registered else without_child(one)
+            yield ("three_second_check", node), put(world, node, **ended._asdict())
 
 
 def _child_refuses(world: World, design: Design) -> Iterator[Step]:
@@ -262,6 +289,8 @@ FAULTS: Mapping[str, Fault] = {
     "zookeeper_timeout": _zookeeper_timeout,
     "child_fails": _child_fails,
     "copy_fails": _copy_fails,
+    "list_slow": _list_slow,
+    "three_second_check": _three_second_check,
     "child_refuses": _child_refuses,
     "learner": _learner,
     "answer_lost": _answer_lost,

@@ -2,28 +2,24 @@
 
 from collections.abc import Iterator
 
+from pipelines.pegasus.simulate.learning import is_point_reached, learning_steps
+from pipelines.pegasus.simulate.scope import Design, Scope
 from pipelines.pegasus.simulate.world import (
     CANCELING,
-    CAUGHT_UP,
     IDLE,
-    LEARNT,
     MADE,
     NEW,
     NO_CHILD,
     NO_LEAD,
-    NOTIFIED,
     OLD,
     PAUSED,
     PAUSING,
     REJECT,
     SPLITTING,
-    Design,
     Meta,
     Replica,
-    Scope,
     Step,
     World,
-    acked,
     leader,
     living_members,
     put,
@@ -38,7 +34,7 @@ def protocol_steps(world: World, scope: Scope, design: Design) -> Iterator[Step]
     if primary is not None:
         yield from _primary_steps(world, primary, scope, design)
     for node in living_members(world):
-        yield from _child_steps(world, node)
+        yield from _child_steps(world, node, design)
 
 
 def _meta_steps(world: World, design: Design) -> Iterator[Step]:
@@ -137,7 +133,7 @@ def _primary_steps(world: World, primary: Replica, scope: Scope, design: Design)
         yield ("config_sync", node), _activated(world, node) if meta.child else put(world, node, version=OLD)
     if lead.caught == everyone and healthy and not lead.sync:
         yield ("sync_mode", node), world._replace(lead=lead._replace(sync=True))  # [7]
-    if lead.sync and not lead.point and _point_reached(world, nodes, design):
+    if lead.sync and not lead.point and is_point_reached(world, design):
         yield ("sync_point", node), world._replace(lead=lead._replace(point=True))
     for place in nodes:
         if lead.point and world.replicas[place].counted and not lead.counted >> place & 1:
@@ -167,13 +163,6 @@ def _created(world: World, design: Design) -> World:
     return world._replace(lead=NO_LEAD)
 
 
-def _point_reached(world: World, nodes: list[int], design: Design) -> bool:
-    """Returns whether every child has every mutation up to the sync point, which is the last one."""
-    return not design.sync_point or all(
-        world.replicas[node].has & ~world.replicas[node].child_has == 0 for node in nodes
-    )
-
-
 def _asked(world: World, node: int, design: Design) -> World:
     world = put(world, node, version=REJECT) if design.reject else world
     mail = world.mail | {("register", world.meta.ballot, "")}
@@ -199,7 +188,7 @@ def _activated(world: World, node: int) -> World:
     return put(world, node, version=NEW, active=counted)._replace(lead=NO_LEAD)
 
 
-def _child_steps(world: World, node: int) -> Iterator[Step]:
+def _child_steps(world: World, node: int, design: Design) -> Iterator[Step]:
     one, lead = world.replicas[node], world.lead
     if one.child == NO_CHILD:
         primary = leader(world)
@@ -209,25 +198,11 @@ def _child_steps(world: World, node: int) -> Iterator[Step]:
         return
     if one.child_ballot != one.ballot:
         return
-    waiting = one.has & ~one.child_has & world.synced & ~acked(world)
-    if waiting and one.child >= CAUGHT_UP:
-        yield ("copy", node), put(world, node, child_has=one.child_has | waiting & -waiting)
-    if one.active:
-        return
     if one.child == MADE and world.tight >> node & 1:
         yield ("disk_full", node), put(world, node, alive=False)  # F37: parent and child are on one disk
-    elif one.child == MADE:
-        yield ("learn", node), put(world, node, child=LEARNT, child_has=one.has & acked(world))  # [5]
-    elif one.child == LEARNT:
-        yield ("catch_up", node), put(world, node, child=CAUGHT_UP, child_has=one.has)
-    else:
-        missing = one.has & ~one.child_has
-        if missing and not waiting:
-            yield ("copy", node), put(world, node, child_has=one.child_has | missing & -missing)
-    if one.child == CAUGHT_UP:
-        after = put(world, node, child=NOTIFIED)
-        yield ("notify", node), after._replace(lead=lead._replace(caught=lead.caught | 1 << node))  # [6]
-    if lead.point and not one.counted:
+        return
+    yield from learning_steps(world, node, design)
+    if lead.point and not one.counted and not one.active:
         yield ("update_count", node), put(world, node, counted=True)  # [8]
 
 

@@ -6,20 +6,8 @@ Pegasus promises exact rows before and after a split, and promises nothing for a
 from collections.abc import Iterator
 
 from pipelines.pegasus.simulate.clients import child_serves
-from pipelines.pegasus.simulate.world import (
-    CHILD_HALF,
-    NEW,
-    OLD,
-    PARENT_HALF,
-    Design,
-    Scan,
-    Scope,
-    Step,
-    World,
-    acked,
-    half_mask,
-    leader,
-)
+from pipelines.pegasus.simulate.scope import CHILD_HALF, PARENT_HALF, Design, Scope
+from pipelines.pegasus.simulate.world import NEW, OLD, Scan, Step, World, acked, half_mask, leader
 
 
 def scan_steps(world: World, scope: Scope, design: Design) -> Iterator[Step]:

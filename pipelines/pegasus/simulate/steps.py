@@ -6,7 +6,8 @@ from pipelines.pegasus.simulate.clients import client_steps, compaction_steps
 from pipelines.pegasus.simulate.faults import fault_steps
 from pipelines.pegasus.simulate.protocol import protocol_steps
 from pipelines.pegasus.simulate.scans import scan_steps
-from pipelines.pegasus.simulate.world import Design, Scope, Step, World
+from pipelines.pegasus.simulate.scope import Design, Scope
+from pipelines.pegasus.simulate.world import Step, World
 
 
 def steps(world: World, scope: Scope, design: Design) -> Iterator[Step]:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pipelines.common.random_walk import random_walk
 from pipelines.pegasus.simulate.clients import is_settled, violation
 from pipelines.pegasus.simulate.faults import FAULTS
+from pipelines.pegasus.simulate.scope import CHILD_HALF, PARENT_HALF, Design, Scope
 from pipelines.pegasus.simulate.steps import steps
-from pipelines.pegasus.simulate.world import CHILD_HALF, PARENT_HALF, Design, Move, Scope, Step, World, first_world
+from pipelines.pegasus.simulate.world import Move, Step, World, first_world
 
 _MOST_STEPS = 400
 _SOME = 0.3

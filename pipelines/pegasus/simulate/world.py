@@ -1,18 +1,20 @@
 """The state of one group that is being split: meta, parents with their children, writes, and messages.
 
-The names are those of Pegasus. A write is a bit; `has` masks show which writes a replica has. Messages that are
-repeated until they are answered need no state: a lost message is one that arrives later.
+The names are those of Pegasus. A write is a bit; `has` masks show which writes a replica has. Clients send the writes
+in their order, so the place of a write stands for its decree. Messages that are repeated until they are answered need
+no state: a lost message is one that arrives later.
 """
 
 from typing import Any, NamedTuple
 
+from pipelines.pegasus.simulate.scope import Scope
+
 OLD, REJECT, NEW = 0, -1, 1
 """`partition_version` of a parent: of the old count, -1, of the new count."""
-NO_CHILD, MADE, LEARNT, CAUGHT_UP, NOTIFIED = range(5)
-"""Progress of a child: PS_PARTITION_SPLIT from MADE on."""
+NO_CHILD, MADE, CHECKPOINTED, LISTING, LEARNT, CAUGHT_UP, NOTIFIED = range(7)
+"""Progress of a child (`learning`): PS_PARTITION_SPLIT from MADE on. LISTING only if writes go on meanwhile."""
 UNSENT, PREPARED, ACKED = range(3)
 IDLE, SPLITTING, PAUSING, PAUSED, CANCELING = "", "SPLITTING", "PAUSING", "PAUSED", "CANCELING"
-PARENT_HALF, CHILD_HALF = "parent", "child"
 OLD_COUNT, NO_BALLOT, REGISTERED = range(3)
 """The cache of a client: the old count; the new count and a child with ballot -1; the registered child."""
 
@@ -67,6 +69,7 @@ class Replica(NamedTuple):
         child: the progress of its child.
         child_ballot: the ballot with which the child was created.
         child_has: the writes that the child has.
+        due: the writes on their way to the child, from the private log, the prepare list, or copied since.
         counted: whether the child has written the new count into its `.app-info`.
         active: whether the child serves, as primary or secondary.
     """
@@ -78,6 +81,7 @@ class Replica(NamedTuple):
     child: int
     child_ballot: int
     child_has: int
+    due: int
     counted: bool
     active: bool
 
@@ -152,65 +156,6 @@ class World(NamedTuple):
     tight: int = 0
 
 
-class Scope(NamedTuple):
-    """The group and the faults that a search plays.
-
-    Attributes:
-        replicas: replicas of the group.
-        writes: the half to which each write belongs after the split.
-        may: names of the moves that count as faults or operator actions.
-        faults: how many of them can happen.
-        cached: the writes are those of one client that has cached the table before the split; else those of any client.
-        scans: a full scan runs at some time.
-    """
-
-    replicas: int = 3
-    writes: tuple[str, ...] = (CHILD_HALF, PARENT_HALF)
-    may: frozenset[str] = frozenset()
-    faults: int = 1
-    cached: bool = False
-    scans: bool = False
-
-
-class Design(NamedTuple):
-    """The protocol: its defaults are the fixed one; other values give the shipped protocol and the mutants.
-
-    Attributes:
-        restart_all: a primary that starts the split again makes the secondaries start again (#2209: the shipped one
-            does not).
-        query_first: a new primary rejects until it knows whether meta has the child (F29: the shipped one does not).
-        remember_pause: PAUSED and CANCELING survive the meta leader (F5: in the shipped one they do not).
-        sync_point: the primary waits for the sync point.
-        reject: the parent rejects while it registers.
-        check_ballot: meta compares the ballot of a registration.
-        ballot_step: the child's first ballot is the parent's ballot plus this; correct is 1.
-        drop_children: a new ballot ends all children.
-        discard_orphans: a child that returns without being registered is discarded.
-        careful_filter: the compaction filter drops nothing while the version is -1.
-        check_start: meta refuses a split that it must not begin (F1).
-        check_disks: the operator asks the preflight for space on the disks (F37).
-        set_env: meta makes servers check hashes (`replica.split.validate_partition_hash`).
-        refresh: a client asks meta again when a partition rejects it (F34).
-        scan_filter: a scan returns only rows that the partition owns (F36).
-    """
-
-    restart_all: bool = True
-    query_first: bool = True
-    remember_pause: bool = True
-    sync_point: bool = True
-    reject: bool = True
-    check_ballot: bool = True
-    ballot_step: int = 1
-    drop_children: bool = True
-    discard_orphans: bool = True
-    careful_filter: bool = True
-    check_start: bool = True
-    check_disks: bool = True
-    set_env: bool = True
-    refresh: bool = True
-    scan_filter: bool = True
-
-
 NO_LEAD = Lead(0, False, False, 0, False)
 Move = tuple[str, int]
 """The name of a step, and its node, write or ballot."""
@@ -220,7 +165,7 @@ Step = tuple[Move, World]
 def first_world(scope: Scope) -> World:
     """Returns the state before the split is requested."""
     everyone = (1 << scope.replicas) - 1
-    replica = Replica(True, 1, OLD, 0, NO_CHILD, 0, 0, False, False)
+    replica = Replica(True, 1, OLD, 0, NO_CHILD, 0, 0, 0, counted=False, active=False)
     meta = Meta(1, 1, 0, everyone, None, IDLE, "", "", 0, validates=False)
     return World(
         meta, (replica,) * scope.replicas, NO_LEAD, (UNSENT,) * len(scope.writes), 0, frozenset(), False, scope.faults
@@ -236,7 +181,7 @@ def put(world: World, node: int, **changes: Any) -> World:  # noqa: ANN401 - fie
 
 def without_child(replica: Replica) -> Replica:
     """Returns the replica without its child."""
-    return replica._replace(child=NO_CHILD, child_ballot=0, child_has=0, counted=False, active=False)
+    return replica._replace(child=NO_CHILD, child_ballot=0, child_has=0, due=0, counted=False, active=False)
 
 
 def living_members(world: World) -> list[int]:

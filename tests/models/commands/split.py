@@ -13,14 +13,14 @@ from tests.models.split.report import split_search, subjects_of
 HELP = "make a model of Pegasus's partition split break: every failure, every order of events"
 NEEDS_SPARK = False
 DESCRIPTION = """\
-Plays the protocol of a partition split (start, asynchronous learning, the sync point, the count update, rejection,
-registration, activation; pause, restart, cancel; clients with any cache) on one group of replicas. With --rows it tries
-every order of events with one row of the failure table each, breadth-first, side by side on all cores; with
---seeds it plays random histories with several failures. It looks for: an acknowledged write that is lost, two owners
-of one key, a child without a higher ballot, a pause that is forgotten, a state without a way out.
+Plays the protocol of a partition split (start, learning mutation by mutation, the sync point, the count update,
+rejection, registration, activation; pause, restart, cancel; clients with any cache) on one group of replicas. With
+--rows it tries every order of events with one row of the failure table each, breadth-first, side by side on all cores;
+with --seeds it plays random histories with several failures. It looks for: an acknowledged write that is lost, two
+owners of one key, a child without a higher ballot, a pause that is forgotten, a state without a way out.
 
---design says which protocol: 'mended' must hold; 'shipped' shows the known defects, Pegasus issue #2209 among
-them; a mutant lacks one thing and must break (docs/split-model.md has all).
+--design says which protocol: 'mended' must hold; 'shipped' shows the known defects, Pegasus issue #2209 and
+#2210 among them; a mutant lacks one thing and must break (docs/split-model.md has all).
 
 --emit writes what the split of a whole table leaves behind: rows before and after, states, private logs as Pegasus
 writes them, a request journal, facts; and prints the commands that audit it. With --rows each of these rows strikes in
@@ -34,6 +34,7 @@ Exit code 3: something breaks; of --audits: an audit misses what it must see, or
 examples:
   ./tests/run --search split --rows all
   ./tests/run --search split --rows F11 --design shipped            # open Pegasus issue #2209; must exit with 3
+  ./tests/run --search split --rows F38 --design shipped            # open Pegasus issue #2210; must exit with 3
   ./tests/run --search split --seeds 10000
   ./tests/run --search split --emit /tmp/split --groups 4 --first-seed 7
   ./tests/run --search split --emit /tmp/late --groups 2 --rows F29 --design shipped
@@ -44,7 +45,7 @@ examples:
 def add_arguments(parser: ArgumentParser) -> None:
     """Declares the options."""
     parser.add_argument(
-        "--rows", nargs="+", default=[], metavar="ROW", help="rows of the failure table, F1 to F37, or all"
+        "--rows", nargs="+", default=[], metavar="ROW", help="rows of the failure table, F1 to F39, or all"
     )
     parser.add_argument("--seeds", type=int, default=0, metavar="N", help="random histories; whole 500s are played")
     parser.add_argument("--first-seed", type=int, default=0, metavar="N", help="default: 0")

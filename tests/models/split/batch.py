@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from pipelines.common.errors import UsageError
+from pipelines.pegasus.simulate.scope import Design
 from pipelines.pegasus.simulate.walk import story, walk
-from pipelines.pegasus.simulate.world import Design
 from tests.models.split.injections import BY_ROW, MUTANTS, SHIPPED
 
 RANGE = 500
@@ -25,6 +25,7 @@ class Simulated:
         settled: the number of states, or histories, in which the split had ended.
         broken: LOST, DOUBLE_OWNER, BALLOT, COUNT, MISSCANNED, FORGOTTEN or STUCK; None = nothing.
         history: the shortest history that breaks it, a step a line.
+        same_as: the row that is the same search; None = no row before it is.
     """
 
     design: str
@@ -35,6 +36,7 @@ class Simulated:
     settled: int
     broken: str | None
     history: str | None
+    same_as: str | None = None
 
 
 def design_of(name: str) -> Design:

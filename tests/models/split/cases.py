@@ -5,17 +5,17 @@ They are rows of the failure table and mutants, each with the audits that must d
 
 from dataclasses import dataclass
 
-from pipelines.pegasus.simulate.clients import DOUBLE
+from pipelines.pegasus.simulate.clients import DOUBLE, LOST, STUCK
+from pipelines.pegasus.simulate.scope import Design
 from pipelines.pegasus.simulate.walk import WalkHistory, walk
-from pipelines.pegasus.simulate.world import Design
 from tests.models.split.injections import BY_ROW, HOMES, INJECTIONS, MUTANTS, SHIPPED
 from tests.models.split.witness import broken_history, struck_history
 
 CANCELLED = ("F5", "F21", "F32")
 """Rows whose splits are cancelled."""
-SHIPPED_ROWS = ("F11", "F29")
-"""Pegasus issue #2209 and two owners. Everything else that the shipped protocol breaks repeats these two or
-`forget-pauses`.
+SHIPPED_ROWS = ("F11", "F29", "F38")
+"""Pegasus issue #2209, two owners, and Pegasus issue #2210. Everything else that the shipped protocol breaks repeats
+these, `forget-pauses` or `check-kills-registered`.
 """
 ALONE = ("env-lost", "no-start-check")
 """Mutants that affect a whole table: each has its own table."""
@@ -29,8 +29,14 @@ VERIFY, STALE, LOG, CONFIG, ROUTE = (
 AUDITS = (VERIFY, STALE, LOG, CONFIG, ROUTE)
 _DOUBLE = frozenset({VERIFY, LOG, ROUTE})
 _STUCK = frozenset({CONFIG})
+_LOST = frozenset({VERIFY, LOG})
 SEEN_BY = {
-    "no-sync-point": frozenset({VERIFY, LOG}),
+    "no-sync-point": _LOST,
+    "checkpoint-only": _LOST,
+    "no-private-log": _LOST,
+    "no-prepare-list": _LOST,
+    "torn-prepare-list": _LOST,
+    "check-kills-registered": _STUCK,
     "no-reject": frozenset({LOG, ROUTE}),
     "no-ballot-check": frozenset({LOG, ROUTE}),
     "same-ballot": frozenset({CONFIG}),
@@ -48,6 +54,7 @@ SEEN_BY = {
     "scans-unfiltered": frozenset({ROUTE}),
 }
 """The audits that must detect each mutant."""
+_SHIPPED_SEEN = {DOUBLE: _DOUBLE, LOST: _LOST, STUCK: _STUCK}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +114,7 @@ def _shipped(row: str) -> Case:
     history = broken_history(BY_ROW[row], SHIPPED)
     if history is None:
         raise LookupError(f"the shipped protocol breaks nothing in {row}")
-    return Case(row, "shipped", str(history.broken), history, _DOUBLE if history.broken == DOUBLE else _STUCK)
+    return Case(row, "shipped", str(history.broken), history, _SHIPPED_SEEN[history.broken or STUCK])
 
 
 def _seeds(number: int) -> list[Case]:

@@ -1,4 +1,4 @@
-"""Defines the failures F1 to F37 of a partition split as searches of the model: what is injected, and what must happen.
+"""Defines the failures F1 to F39 of a partition split as searches of the model: what is injected, and what must happen.
 
 A row without a fault is about order or delay. The search tries every order, so a message that is lost and sent again
 equals one that arrives late.
@@ -6,12 +6,12 @@ equals one that arrives late.
 
 from dataclasses import dataclass, field
 
-from pipelines.pegasus.simulate.clients import DOUBLE, FORGOTTEN, STUCK
+from pipelines.pegasus.simulate.clients import DOUBLE, FORGOTTEN, LOST, STUCK
 from pipelines.pegasus.simulate.faults import FAULTS
-from pipelines.pegasus.simulate.world import CHILD_HALF, PARENT_HALF, Design, Scope
+from pipelines.pegasus.simulate.scope import CHILD_HALF, PARENT_HALF, Design, Scope
 from tests.models.split.search import Explored, explore
 
-SHIPPED = Design(restart_all=False, query_first=False, remember_pause=False)
+SHIPPED = Design(restart_all=False, query_first=False, remember_pause=False, whole_list=False, spare_registered=False)
 """The protocol as Pegasus ships it. The default `Design` fixes what the model finds in it."""
 ONE = (CHILD_HALF,)
 BOTH = (CHILD_HALF, PARENT_HALF)
@@ -22,7 +22,7 @@ class Injection:
     """One row of the failure table.
 
     Attributes:
-        row: the name of the row, F1 to F37.
+        row: the name of the row, F1 to F39.
         what: the failure, in words.
         scope: the scope that is searched.
         sees: the moves that the search must make, which prove that the failure has really affected the protocol.
@@ -146,10 +146,30 @@ INJECTIONS: tuple[Injection, ...] = (
         "disk_freed",
         "child_written",
     ),
+    _row(
+        "F38",
+        "writes go on while a parent copies its prepare list for the child (#2210)",
+        _scope("list_slow"),
+        "list_copied",
+        "write_parent",
+        shipped=LOST,
+    ),
+    _row(
+        "F39",
+        "the check every three seconds meets a registered child after the parent's ballot has changed",
+        _scope("move_primary", "three_second_check", writes=ONE, faults=3),
+        "child_written",
+        shipped=STUCK,
+    ),
 )
 BY_ROW = {one.row: one for one in INJECTIONS}
 MUTANTS = {
     "no-sync-point": Design(sync_point=False),
+    "checkpoint-only": Design(replay_log=False, copy_list=False),
+    "no-private-log": Design(replay_log=False),
+    "no-prepare-list": Design(copy_list=False),
+    "torn-prepare-list": Design(whole_list=False),
+    "check-kills-registered": Design(spare_registered=False),
     "no-reject": Design(reject=False),
     "no-ballot-check": Design(check_ballot=False),
     "same-ballot": Design(ballot_step=0),
@@ -169,6 +189,11 @@ MUTANTS = {
 """The protocol with one rule removed or changed."""
 HOMES = {
     "no-sync-point": "F12",
+    "checkpoint-only": "F12",
+    "no-private-log": "F12",
+    "no-prepare-list": "F12",
+    "torn-prepare-list": "F38",
+    "check-kills-registered": "F39",
     "no-reject": "F12",
     "no-ballot-check": "F20",
     "same-ballot": "F12",

@@ -1,7 +1,7 @@
 """Tests the model of a split with rows of the failure table and with random seeds, and reports what was found."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 
 from pipelines.common.errors import UsageError
@@ -42,16 +42,34 @@ def split_search(subjects: Sequence[str], design: str, at_ms: int) -> JobResult:
         UsageError: there is no such design.
     """
     design_of(design)
-    played = list(side_by_side(partial(play, design=design), subjects))
+    firsts = _firsts(subjects)
+    searches = list(dict.fromkeys(firsts.values()))
+    found = dict(zip(searches, side_by_side(partial(play, design=design), searches), strict=True))
+    played = [_as_played(subject, first, found[first]) for subject, first in firsts.items()]
     broken = [one for one in played if one.broken]
     result = {
         "design": design,
-        "states": sum(one.states for one in played),
+        "states": _states(played),
         "broken": len(broken),
         "played": [asdict(one) for one in played],
     }
     run = split_run("split-model", "simulated", at_ms, {"subjects": list(subjects), "design": design})
     return deliver(run, JobLake(), [], _findings(broken), result, _lines(design, played))
+
+
+def _firsts(subjects: Sequence[str]) -> dict[str, str]:
+    """Returns for each subject the first one that is the same search: rows with the same group, faults and writes."""
+    first: dict[object, str] = {}
+    keys: dict[str, object] = {one: BY_ROW[one].scope if one in BY_ROW else one for one in subjects}
+    return {subject: first.setdefault(key, subject) for subject, key in keys.items()}
+
+
+def _as_played(subject: str, first: str, found: Simulated) -> Simulated:
+    return found if subject == first else replace(found, subject=subject, what=BY_ROW[subject].what, same_as=first)
+
+
+def _states(played: Sequence[Simulated]) -> int:
+    return sum(one.states for one in played if one.same_as is None)
 
 
 def _findings(broken: Sequence[Simulated]) -> Iterator[FindingRow]:
@@ -67,12 +85,14 @@ def _findings(broken: Sequence[Simulated]) -> Iterator[FindingRow]:
 
 
 def _lines(design: str, played: Sequence[Simulated]) -> Iterator[str]:
-    states = sum(one.states for one in played)
-    yield f"protocol {design}: {human_count(len(played), 'subject')}, {states:,} states or steps"
+    own = [one for one in played if one.same_as is None]
+    searches = f" in {len(own)} distinct searches" if len(own) < len(played) else ""
+    yield f"protocol {design}: {human_count(len(played), 'subject')}{searches}, {_states(played):,} states or steps"
     for one in played:
         said = one.broken or ("holds" if one.is_finished else "nothing found")
-        yield f"  {one.subject:<18} {one.states:>9,}  {said:<12} {one.what}"
-    for one in [one for one in played if one.broken][:_SHOWN]:
+        size = f"{one.states:,}" if one.same_as is None else f"as {one.same_as}"
+        yield f"  {one.subject:<18} {size:>9}  {said:<12} {one.what}"
+    for one in [one for one in own if one.broken][:_SHOWN]:
         yield ""
         yield f"{one.subject}: the shortest history that ends in {one.broken}"
         yield str(one.history)

@@ -7,8 +7,9 @@ from functools import lru_cache
 
 from pipelines.pegasus.simulate.clients import STUCK, is_settled, violation
 from pipelines.pegasus.simulate.faults import FAULTS
+from pipelines.pegasus.simulate.scope import Design, Scope
 from pipelines.pegasus.simulate.steps import steps
-from pipelines.pegasus.simulate.world import Design, Move, Scope, Step, World, first_world
+from pipelines.pegasus.simulate.world import Move, Step, World, first_world
 from tests.models.search import history, search
 
 

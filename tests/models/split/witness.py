@@ -5,9 +5,10 @@ from collections.abc import Iterable, Sequence
 
 from pipelines.pegasus.simulate.clients import is_settled
 from pipelines.pegasus.simulate.faults import FAULTS
+from pipelines.pegasus.simulate.scope import CHILD_HALF, PARENT_HALF, Design, Scope
 from pipelines.pegasus.simulate.steps import steps
 from pipelines.pegasus.simulate.walk import WalkHistory, walk
-from pipelines.pegasus.simulate.world import CHILD_HALF, PARENT_HALF, Design, Move, Scope, World, first_world
+from pipelines.pegasus.simulate.world import Move, World, first_world
 from tests.models.split.injections import Injection
 
 _MORE = (CHILD_HALF, CHILD_HALF, PARENT_HALF)

@@ -25,8 +25,8 @@ from pipelines.pegasus.domain.stale import FilterSettings, stale_findings, sum_b
 from pipelines.pegasus.domain.state.reading import parse_state
 from pipelines.pegasus.domain.verify.compare import compare_sums
 from pipelines.pegasus.simulate.emission import Emitted, emit
+from pipelines.pegasus.simulate.scope import Design
 from pipelines.pegasus.simulate.walk import walk
-from pipelines.pegasus.simulate.world import Design
 from pipelines.pegasus.transforms.examined_rows import ExamineSettings
 from pipelines.pegasus.transforms.log_checksum import crc32c
 from pipelines.pegasus.transforms.log_rows import log_batches

@@ -1,12 +1,15 @@
 """The model of a partition split: every failure row, every mutant, the known issues; and that its parts are needed."""
 
+from itertools import pairwise
+
 import pytest
 
 from pipelines.pegasus.simulate.clients import BALLOT, COUNT, DOUBLE, FORGOTTEN, LOST, MISSCANNED, STUCK
 from pipelines.pegasus.simulate.faults import FAULTS, fault_steps, start_error
+from pipelines.pegasus.simulate.scope import CHILD_HALF, PARENT_HALF, Design, Scope
 from pipelines.pegasus.simulate.steps import steps
 from pipelines.pegasus.simulate.walk import walk
-from pipelines.pegasus.simulate.world import CHILD_HALF, PARENT_HALF, Design, Scope, first_world
+from pipelines.pegasus.simulate.world import ACKED, LEARNT, PREPARED, first_world
 from tests.models.split.injections import BY_ROW, HOMES, INJECTIONS, MUTANTS, SHIPPED, Injection
 from tests.models.split.search import explore
 
@@ -14,7 +17,7 @@ BOTH = (CHILD_HALF, PARENT_HALF)
 
 
 def test_every_row_of_the_failure_table_is_injected() -> None:
-    assert [one.row for one in INJECTIONS] == [f"F{number}" for number in range(1, 38)]
+    assert [one.row for one in INJECTIONS] == [f"F{number}" for number in range(1, 40)]
     assert {name for one in INJECTIONS for name in one.scope.may} == set(FAULTS)
 
 
@@ -33,7 +36,7 @@ def test_what_a_failure_breaks_in_the_shipped_protocol(one: Injection) -> None:
     found = one.search(SHIPPED)
     # F11's and F29's failures happen in the scopes of other rows, too
     known = dict.fromkeys(("F6", "F10", "F13"), STUCK) | dict.fromkeys(
-        ("F7", "F8", "F16", "F18", "F19", "F20", "F28", "F35"), DOUBLE
+        ("F7", "F8", "F16", "F18", "F19", "F20", "F28", "F35", "F39"), DOUBLE
     )
     assert (found.broken.what if found.broken else None) == (one.shipped or known.get(one.row)), found.broken
 
@@ -48,13 +51,65 @@ def test_issue_2209_is_found_again() -> None:
     assert BY_ROW["F11"].search(Design()).broken is None, "if the secondaries' children begin anew, too, nothing hangs"
 
 
+def test_issue_2210_is_found_again() -> None:
+    broken = BY_ROW["F38"].search(SHIPPED).broken
+    assert broken is not None
+    assert broken.what == LOST
+    moves = {name: (number, about) for number, (name, about) in enumerate(broken.moves)}
+    (began, node), (ended, same) = moves["list_slow"], moves["list_copied"]
+    assert node == same
+    between = broken.moves[began + 1 : ended]
+    written = [about for name, about in between if name == "write_parent"]
+    assert any(("commit", place) in between for place in written), "written and committed while the list was copied"
+    child = broken.world.replicas[node]
+    assert not child.due, "the child was brought all that was due to it, so its decree is that of its parent"
+    assert child.has & ~child.child_has
+    assert BY_ROW["F38"].search(Design()).broken is None
+
+
+def test_the_three_second_check_ends_a_registered_child_for_good() -> None:
+    broken = BY_ROW["F39"].search(MUTANTS["check-kills-registered"]).broken
+    assert broken is not None
+    assert broken.world.meta.child is not None, "meta has the child, but no server has"
+    assert not any(one.child for one in broken.world.replicas)
+
+
+def test_a_child_is_brought_one_mutation_after_the_other_in_the_order_of_decrees() -> None:
+    scope = Scope(2, (CHILD_HALF,) * 6, frozenset(), 0)
+    brought = set[int]()
+    for seed in range(50):
+        history = walk(seed, Design(), scope)
+        for before, after in pairwise(history.worlds):
+            for was, now in zip(before.replicas, after.replicas, strict=True):
+                if was.child >= LEARNT and now.child >= LEARNT and not now.active:
+                    gained = now.child_has & ~was.child_has
+                    assert gained.bit_count() <= 1
+                    assert gained == (was.due & -was.due if gained else 0)
+                    brought.add(gained)
+    assert len(brought) > 3
+
+
+def test_two_writes_are_in_flight_and_commit_in_their_order() -> None:
+    scope = Scope(2, BOTH, frozenset(), 0)
+    worlds = [world for seed in range(20) for world in walk(seed, Design(), scope).worlds]
+    assert (PREPARED, PREPARED) in {world.writes for world in worlds}
+    assert (PREPARED, ACKED) not in {world.writes for world in worlds if world.meta.child is None}
+    one_by_one = walk(0, Design(), scope._replace(in_flight=1))
+    assert (PREPARED, PREPARED) not in {world.writes for world in one_by_one.worlds}
+
+
 BREAKS = {
     "no-sync-point": LOST,
+    "checkpoint-only": LOST,
+    "no-private-log": LOST,
+    "no-prepare-list": LOST,
+    "torn-prepare-list": LOST,
+    "check-kills-registered": STUCK,
     "no-reject": DOUBLE,
     "no-ballot-check": DOUBLE,
     "same-ballot": BALLOT,
     "ballot-leaps": BALLOT,
-    "children-outlive-ballots": STUCK,
+    "children-outlive-ballots": LOST,
     "orphans-are-loaded": DOUBLE,
     "filter-while-rejecting": LOST,
     "restart-alone": STUCK,

@@ -17,18 +17,9 @@ from pipelines.pegasus.simulate.emission.table import (
 )
 from pipelines.pegasus.simulate.emission.trace import Ack, Trace
 from pipelines.pegasus.simulate.scans import asks_child, rows_given
+from pipelines.pegasus.simulate.scope import CHILD_HALF, PARENT_HALF
 from pipelines.pegasus.simulate.walk import WalkHistory
-from pipelines.pegasus.simulate.world import (
-    CHILD_HALF,
-    NEW,
-    OLD,
-    PARENT_HALF,
-    REJECT,
-    Scan,
-    World,
-    half_mask,
-    leader,
-)
+from pipelines.pegasus.simulate.world import NEW, OLD, REJECT, Scan, World, half_mask, leader
 
 Request = Mapping[str, object]
 

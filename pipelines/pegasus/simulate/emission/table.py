@@ -6,8 +6,8 @@ from typing import NamedTuple
 from pipelines.pegasus.domain.keys import encode_key, key_hash
 from pipelines.pegasus.domain.partitions import partition_index
 from pipelines.pegasus.domain.values import StoredValue, Timetag, encode_value
+from pipelines.pegasus.simulate.scope import CHILD_HALF, PARENT_HALF
 from pipelines.pegasus.simulate.walk import WalkHistory
-from pipelines.pegasus.simulate.world import CHILD_HALF, PARENT_HALF
 
 CLUSTER = "simulated"
 APP_ID = 2

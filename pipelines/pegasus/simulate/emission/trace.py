@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 
 from pipelines.pegasus.simulate.emission.table import BASE_ROWS
 from pipelines.pegasus.simulate.walk import WalkHistory
@@ -179,13 +178,15 @@ class _Writer:
             elif was.child == MADE:
                 self._copy(node, lambda one: one.decree <= self.committed)
                 self.trace.learned[node] = self.committed
-            elif was.child == LEARNT and now.child == CAUGHT_UP:
-                self._copy(node, lambda _: True)
             elif now.child_has & ~was.child_has:
-                gained = now.child_has & ~was.child_has
-                self._copy(node, partial(_is_among, gained))
-            elif name == "sync_point":
+                self._brought(node, now.child_has & ~was.child_has)
+            elif name == "sync_point" or (was.child == LEARNT and now.child == CAUGHT_UP):
                 self._copy(node, lambda one: one.number is None)
+
+    def _brought(self, node: int, writes: int) -> None:
+        """Copies writes, and the empty mutations before them."""
+        last = max(one.decree for one in self.trace.parents[node] if _is_among(writes, one))
+        self._copy(node, lambda one: _is_among(writes, one) or (one.number is None and one.decree < last))
 
     def _copy(self, node: int, wanted: Callable[[Logged], bool]) -> None:
         """Copies the wanted mutations from the parent's log to its child's, unchanged except for the partition."""
