@@ -25,7 +25,10 @@ from pipelines.pegasus.simulate.world import (
 
 
 def learning_steps(world: World, node: int, design: Design) -> Iterator[Step]:
-    """[5, 6] Yields the steps in which the child of a node learns and is brought mutations, one by one."""
+    """[5, 6] Yields the steps in which the child of a node learns and is brought mutations, one by one.
+
+    A child that serves takes only mutations of sync mode, whose answer its parent awaits.
+    """
     one, committed = world.replicas[node], acked(world)
     if one.child == MADE:
         yield ("checkpoint", node), put(world, node, child=CHECKPOINTED, child_has=one.has & committed)
@@ -33,8 +36,9 @@ def learning_steps(world: World, node: int, design: Design) -> Iterator[Step]:
         yield ("learn", node), put(world, node, child=LEARNT, due=to_learn(one, committed, design))
     elif one.child == LISTING and not unlisted(one) & ~committed:
         yield ("list_copied", node), put(world, node, child=LEARNT)
-    if one.child >= LEARNT and one.due:
-        first = one.due & -one.due
+    coming = one.due & world.synced & ~committed if one.active else one.due
+    if one.child >= LEARNT and coming:
+        first = coming & -coming
         yield ("copy", node), put(world, node, child_has=one.child_has | first, due=one.due & ~first)
     if one.child == LEARNT and not one.due & committed:
         yield ("catch_up", node), put(world, node, child=CAUGHT_UP)

@@ -36,7 +36,7 @@ def test_what_a_failure_breaks_in_the_shipped_protocol(one: Injection) -> None:
     found = one.search(SHIPPED)
     # F11's and F29's failures happen in the scopes of other rows, too
     known = dict.fromkeys(("F6", "F10", "F13"), STUCK) | dict.fromkeys(
-        ("F7", "F8", "F16", "F18", "F19", "F20", "F28", "F35", "F39"), DOUBLE
+        ("F7", "F8", "F16", "F18", "F19", "F20", "F28", "F35"), DOUBLE
     )
     assert (found.broken.what if found.broken else None) == (one.shipped or known.get(one.row)), found.broken
 
@@ -164,9 +164,9 @@ def test_a_split_waits_for_room_on_the_disks() -> None:
 
 
 def test_a_scan_beside_a_split_is_flagged_and_may_see_rows_twice_or_not_at_all() -> None:
-    scope = BY_ROW["F36"].scope
+    scope = BY_ROW["F36"].scope._replace(writes=BOTH * 3)
     flagged, exact = [], []
-    for seed in range(300):
+    for seed in range(600):
         history = walk(seed, Design(), scope)
         scan = history.worlds[-1].scan
         assert scan is not None
