@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from pipelines.pegasus.simulate.emission.table import BASE_ROWS, Spread, key_of, value_of
 from pipelines.pegasus.simulate.walk import WalkHistory
-from pipelines.pegasus.simulate.world import acked
+from pipelines.pegasus.simulate.world import NO_CHILD, acked
 
 
 class EmittedRow(NamedTuple):
@@ -25,7 +25,7 @@ def rows_after(spread: Spread, history: WalkHistory) -> Iterator[EmittedRow]:
     """Yields the rows that the primaries of parent and child have at the end."""
     world = history.worlds[-1]
     yield from _held(spread, history, world.replicas[world.meta.primary].has, spread.group)
-    if world.meta.child is not None:
+    if world.meta.child is not None and world.replicas[world.meta.child[1]].child != NO_CHILD:
         yield from _held(spread, history, world.replicas[world.meta.child[1]].child_has, spread.child)
 
 
