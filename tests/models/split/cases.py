@@ -41,7 +41,7 @@ SEEN_BY = {
     "no-ballot-check": frozenset({LOG, ROUTE}),
     "same-ballot": frozenset({CONFIG}),
     "ballot-leaps": frozenset({CONFIG}),
-    "children-outlive-ballots": _STUCK,
+    "children-outlive-ballots": frozenset({VERIFY}),
     "orphans-are-loaded": frozenset({CONFIG, ROUTE}),
     "filter-while-rejecting": frozenset({VERIFY}),
     "restart-alone": _STUCK,
