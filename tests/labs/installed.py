@@ -1,7 +1,8 @@
-"""Installs packages of tests into a folder of the project, once."""
+"""Installs packages of tests into a folder of the project, once, by the hashes of a lock."""
 
 import fcntl
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -27,3 +28,9 @@ def installed(home: Path, wanted: str, install: Callable[[], None]) -> Path:
             install()
             stamp.write_text(wanted, encoding="utf-8")
     return home
+
+
+def pip_install(python: str | Path, lock: str | Path, *options: str) -> None:
+    """Installs the packages of a lock with the pip of a Python."""
+    quiet = ["--quiet", "--disable-pip-version-check", "--no-input", "--require-hashes"]
+    subprocess.run([str(python), "-m", "pip", "install", *quiet, *options, "--requirement", str(lock)], check=True)

@@ -1,11 +1,10 @@
 """Installs the other versions of Spark that walsafe supports, from the pyspark of each."""
 
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from tests.labs.installed import installed
+from tests.labs.installed import installed, pip_install
 from tests.labs.places import PROJECT
 
 LOCKS = {
@@ -19,11 +18,9 @@ def spark_home(version: str) -> Path:
     home = PROJECT / ".cache" / f"spark-{version}"
 
     def install() -> None:
-        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"]
-        pip += ["--no-deps", "--no-compile", "--target", str(home)]
         with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as lock:
             lock.write(LOCKS[version])
             lock.flush()
-            subprocess.run([*pip, "--require-hashes", "--requirement", lock.name], check=True)
+            pip_install(sys.executable, lock.name, "--no-deps", "--no-compile", "--target", str(home))
 
     return installed(home, LOCKS[version], install) / "pyspark"
