@@ -21,7 +21,8 @@ SYNCUP_PEERS = Table(
             column(
                 "hfile_refs",
                 LongType(),
-                "Number of bulk-loaded HFiles that wait for the peer; the next master drops those older than the run.",
+                "Number of bulk-loaded HFiles that wait for the peer; the next master of HBase 3 drops those older "
+                "than the run.",
             ),
             column(
                 "last_sequence_ids",

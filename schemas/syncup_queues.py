@@ -10,10 +10,18 @@ SYNCUP_QUEUES = Table(
     StructType(
         [
             *identity(),
-            column("queue", StringType(), "Row key in `hbase:replication`: peer-owner or peer-owner/source."),
+            column(
+                "queue",
+                StringType(),
+                "Row key in `hbase:replication`: peer-owner or peer-owner/source; in ZooKeeper: server/znode.",
+            ),
             column("peer_id", StringType(), "Peer of the queue."),
             column("peer_state", StringType(), "ENABLED or DISABLED; NULL for a removed peer."),
-            column("owner", StringType(), "The server that owns the row; the tool creates a flag file of this name."),
+            column(
+                "owner",
+                StringType(),
+                "The server that owns the queue; the tool of HBase 3 creates a flag file of this name.",
+            ),
             column("source", StringType(), "The server that wrote the WALs; equals owner in a normal queue."),
             column(
                 "is_placeholder",
@@ -21,18 +29,27 @@ SYNCUP_QUEUES = Table(
                 "Whether no row was flushed and the server has a directory below WALs/, so that the tool reads "
                 "all its WALs.",
             ),
-            column("action", StringType(), "SHIP, WAITS (forever), REMOVED_PEER or STANDBY (nothing is shipped)."),
+            column(
+                "action",
+                StringType(),
+                "SHIP, WAITS (forever), REMOVED_PEER or STANDBY (nothing is shipped); HBase 2 also: MOVES (to the "
+                "tool's own server name; nothing is shipped) and EMPTY (the queue is deleted).",
+            ),
             column("reason", StringType(), "Why the queue waits; NULL unless WAITS."),
             column("wal_groups", LongType(), "Number of WAL groups with users' edits that are read."),
             column("files", LongType(), "Number of WALs with users' edits that are read."),
             column("bytes", LongType(), "Bytes of these WALs, for each group from its offset on."),
             column("first_path", StringType(), "The first WAL with users' edits that is read; NULL = none."),
             column("first_start", LongType(), "Offset at which reading of this WAL begins."),
-            column("missing_files", LongType(), "Number of offsets inside a WAL that is in no directory."),
+            column(
+                "missing_files",
+                LongType(),
+                "Number of offsets inside a WAL, or of WALs in a queue in ZooKeeper, that no directory has.",
+            ),
             column(
                 "is_stale",
                 BooleanType(),
-                "Whether the row has changed since it was flushed; NULL = unknown.",
+                "Whether the row has changed since it was flushed; NULL = unknown, false in ZooKeeper.",
             ),
             column(
                 "resent_bytes",

@@ -20,10 +20,17 @@ SYNCUP_WALS = Table(
             column("wal", StringType(), "File name."),
             column("path", StringType(), "Path below the WAL root; NULL if MISSING."),
             column(
-                "content", StringType(), "EDITS, QUEUE_TABLE (the tool reads it and sends nothing of it) or MISSING."
+                "content",
+                StringType(),
+                "EDITS, QUEUE_TABLE (the tool reads it and sends nothing of it), MISSING, or NOT_READ (HBase 2: the "
+                "tool does not get to it).",
             ),
             column("length", LongType(), "Length of the file in the listing, bytes; too small while the file is open."),
-            column("start", LongType(), "Offset of the first byte that is read; 0 = from the first entry."),
+            column(
+                "start",
+                LongType(),
+                "Offset of the first byte that is read; 0 = from the first entry; NULL if nothing is.",
+            ),
             column("bytes", LongType(), "Bytes that are read."),
         ]
     ),

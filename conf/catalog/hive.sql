@@ -515,21 +515,21 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.syncup_queues (
   `cluster` string COMMENT 'Name of the HBase cluster, from snapshot.json.',
   `run_id` string COMMENT 'The run that wrote the row\; a repeated run replaces all rows of its cluster and run_id.',
   `run_date` date COMMENT 'UTC date of the start of the capture\'s step `files`.',
-  `queue` string COMMENT 'Row key in `hbase:replication`: peer-owner or peer-owner/source.',
+  `queue` string COMMENT 'Row key in `hbase:replication`: peer-owner or peer-owner/source\; in ZooKeeper: server/znode.',
   `peer_id` string COMMENT 'Peer of the queue.',
   `peer_state` string COMMENT 'ENABLED or DISABLED\; NULL for a removed peer.',
-  `owner` string COMMENT 'The server that owns the row\; the tool creates a flag file of this name.',
+  `owner` string COMMENT 'The server that owns the queue\; the tool of HBase 3 creates a flag file of this name.',
   `source` string COMMENT 'The server that wrote the WALs\; equals owner in a normal queue.',
   `is_placeholder` boolean COMMENT 'Whether no row was flushed and the server has a directory below WALs/, so that the tool reads all its WALs.',
-  `action` string COMMENT 'SHIP, WAITS (forever), REMOVED_PEER or STANDBY (nothing is shipped).',
+  `action` string COMMENT 'SHIP, WAITS (forever), REMOVED_PEER or STANDBY (nothing is shipped)\; HBase 2 also: MOVES (to the tool\'s own server name\; nothing is shipped) and EMPTY (the queue is deleted).',
   `reason` string COMMENT 'Why the queue waits\; NULL unless WAITS.',
   `wal_groups` bigint COMMENT 'Number of WAL groups with users\' edits that are read.',
   `files` bigint COMMENT 'Number of WALs with users\' edits that are read.',
   `bytes` bigint COMMENT 'Bytes of these WALs, for each group from its offset on.',
   `first_path` string COMMENT 'The first WAL with users\' edits that is read\; NULL = none.',
   `first_start` bigint COMMENT 'Offset at which reading of this WAL begins.',
-  `missing_files` bigint COMMENT 'Number of offsets inside a WAL that is in no directory.',
-  `is_stale` boolean COMMENT 'Whether the row has changed since it was flushed\; NULL = unknown.',
+  `missing_files` bigint COMMENT 'Number of offsets inside a WAL, or of WALs in a queue in ZooKeeper, that no directory has.',
+  `is_stale` boolean COMMENT 'Whether the row has changed since it was flushed\; NULL = unknown, false in ZooKeeper.',
   `resent_bytes` bigint COMMENT 'Part of `bytes` that the peer has received already\; NULL = unknown.'
 )
 COMMENT 'One row for each queue that ReplicationSyncUp would claim\; written by `plan-syncup`, run ids end in `-syncup`.'
@@ -546,9 +546,9 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.syncup_wals (
   `position` bigint COMMENT 'Position in the queue, from 1\; a MISSING WAL comes before all others, at 0.',
   `wal` string COMMENT 'File name.',
   `path` string COMMENT 'Path below the WAL root\; NULL if MISSING.',
-  `content` string COMMENT 'EDITS, QUEUE_TABLE (the tool reads it and sends nothing of it) or MISSING.',
+  `content` string COMMENT 'EDITS, QUEUE_TABLE (the tool reads it and sends nothing of it), MISSING, or NOT_READ (HBase 2: the tool does not get to it).',
   `length` bigint COMMENT 'Length of the file in the listing, bytes\; too small while the file is open.',
-  `start` bigint COMMENT 'Offset of the first byte that is read\; 0 = from the first entry.',
+  `start` bigint COMMENT 'Offset of the first byte that is read\; 0 = from the first entry\; NULL if nothing is.',
   `bytes` bigint COMMENT 'Bytes that are read.'
 )
 COMMENT 'One row for each queue and WAL that ReplicationSyncUp would read for it.'
@@ -565,7 +565,7 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.syncup_peers (
   `files` bigint COMMENT 'Number of WALs with users\' edits that are read, counted once for each queue.',
   `bytes` bigint COMMENT 'Bytes of these WALs.',
   `resent_bytes` bigint COMMENT 'Part of `bytes` that the peer has received already\; NULL = unknown.',
-  `hfile_refs` bigint COMMENT 'Number of bulk-loaded HFiles that wait for the peer\; the next master drops those older than the run.',
+  `hfile_refs` bigint COMMENT 'Number of bulk-loaded HFiles that wait for the peer\; the next master of HBase 3 drops those older than the run.',
   `last_sequence_ids` bigint COMMENT 'Number of regions of a serial peer with a last pushed sequence id\; the next master drops them likewise.'
 )
 COMMENT 'One row for each peer: the data that ReplicationSyncUp would read for it, and its other data in `hbase:replication`.'

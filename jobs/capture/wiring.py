@@ -76,7 +76,9 @@ class CaptureWiring:
     def sources(self) -> CaptureSources | ZooKeeperSources | OfflineSources:
         """Returns all sources; nothing is read yet."""
         state = self._section.state
-        return self._offline(state) if isinstance(state, OfflineStateSection) else self.live_sources()
+        if isinstance(state, OfflineStateSection) and not isinstance(self._section.queues, ZooKeeperQueuesSection):
+            return self._offline(state)
+        return self.live_sources()
 
     def live_sources(self) -> CaptureSources | ZooKeeperSources:
         """Returns the sources of a cluster that is not declared down; nothing is read yet."""
@@ -157,6 +159,7 @@ class CaptureWiring:
         return ExportedQueues(self._export)
 
     def _zookeeper(self, section: ZooKeeperQueuesSection) -> ZooKeeperSources:
+        from pipelines.capture.sources.offline_state import OfflineCluster
         from pipelines.capture.sources.zookeeper_client import ZooKeeperClient
         from pipelines.capture.sources.zookeeper_queues import ZooKeeperQueues
         from pipelines.capture.sources.zookeeper_state import ZooKeeperState
@@ -165,13 +168,18 @@ class CaptureWiring:
         client = ZooKeeperClient(section.quorum, section.timeout, digest)
         self._stack.callback(client.close)
         queues = ZooKeeperQueues(client, section.parent, section.replication)
-        if isinstance(self._section.state, ZooKeeperStateSection):
-            state: PeerSource = ZooKeeperState(queues, self._hadoop, self._section.hbase.site or "")
+        listing = self._listing()
+        down = None
+        if isinstance(self._section.state, ZooKeeperStateSection | OfflineStateSection):
+            znodes = ZooKeeperState(queues, self._hadoop, self._section.hbase.site or "")
+            state: PeerSource = znodes
+            if isinstance(self._section.state, OfflineStateSection):
+                names = (section.parent, section.replication)
+                down = OfflineCluster(znodes, client, self._hadoop, self._wal_root, *names)
         else:
             state = self._state()
-        listing = self._listing()
         if isinstance(listing, WalTree):
-            return ZooKeeperSources(listing, listing, queues, state, listing)
+            return ZooKeeperSources(listing, listing, queues, state, listing, down)
         watched = WatchedListing(listing)
         return ZooKeeperSources(watched, watched, queues, state)
 

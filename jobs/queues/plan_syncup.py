@@ -5,7 +5,7 @@ from argparse import ArgumentParser, Namespace
 from jobs.cli.context import JobContext
 from pipelines.common.job_result import JobResult
 
-HELP = "what ReplicationSyncUp (HBase 3) would ship with the source cluster down, and what it would lose"
+HELP = "what ReplicationSyncUp would ship with the source cluster down, and what it would lose"
 NEEDS_SPARK = True
 DESCRIPTION = """\
 HBase's ReplicationSyncUp ships what is left in the queues of a source cluster that is down; it has no dry run. From a
@@ -17,7 +17,11 @@ and whether it would end at all. It refuses (exit code 3) where edits would be l
 (WALs/<server>-splitting), into which the tool does not look; queues whose row was never flushed. It refuses, too, where
 the tool would die half-way: names that are no WAL's, queues of a serial peer.
 
-The snapshot is taken with HBase stopped, HDFS and ZooKeeper up (docs/syncup.md):
+Of queues in ZooKeeper it tells what the tool of HBase 2 does: it moves queues of disabled peers to a name of its own,
+and it waits forever for a WAL that it does not find.
+
+The snapshot is taken with HBase stopped, HDFS and ZooKeeper up (docs/syncup.md); this one is of HBase 3, and HBase 2
+has queues: {source: zookeeper, quorum: "zk1:2181,zk2:2181,zk3:2181"}:
 
   capture:
     files:  {source: hadoop}

@@ -60,12 +60,12 @@ def capture_offline(
         UsageError: a source is not what the configuration says.
     """
     state, timeline = sources.state, Timeline(clock, patience, subject.clock_host)
-    _refuse_running(state, patience)
+    refuse_running(state, patience)
     settings = with_retries("Settings", state.settings, patience)
     names: list[str] = []
     files = timeline.take("files", sources.files, lambda: _listed(sources.files, sink, names))
     directories = timeline.take("wal_directories", sources.directories, sources.directories.wal_directories)
-    timeline.take("online", state, lambda: _refuse_running(state, patience))
+    timeline.take("online", state, lambda: refuse_running(state, patience))
     timeline.take("crashing", state, lambda: None)
     peers, zk_queue_data = timeline.take("peers", state, lambda: (known_peers(state), state.zk_queue_data()))
     cells = [
@@ -74,7 +74,7 @@ def capture_offline(
     ]
     facts = with_retries("Extra syncup", lambda: _facts(sources, cells[0], names), patience)
     sink.documents(f"extras/{EXTRA}.jsonl", fact_documents(facts))
-    timeline.take("online-2", state, lambda: _refuse_running(state, patience))
+    timeline.take("online-2", state, lambda: refuse_running(state, patience))
     timeline.take("crashing-2", state, lambda: None)
     exists = sources.table.exists() if sources.table is not None else any(cells)
     # a master migrates if it finds queue data in ZooKeeper; without such data there is nothing to migrate
@@ -88,7 +88,12 @@ def capture_offline(
     return CaptureResult(sink.finish(snapshot), snapshot, files, len(cells[-1]), None)
 
 
-def _refuse_running(state: OfflineCluster, patience: RetryPolicy) -> None:
+def refuse_running(state: OfflineCluster, patience: RetryPolicy) -> None:
+    """Refuses a cluster that is not down.
+
+    Raises:
+        RefusedError: a master or a region server runs.
+    """
     running = with_retries("ZooKeeper", state.running, patience)
     if running is not None:
         raise RefusedError(

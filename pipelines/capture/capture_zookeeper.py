@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from pipelines.capture.capture import CaptureResult, CaptureTarget, known_peers
+from pipelines.capture.capture_offline import refuse_running
 from pipelines.capture.neighbours import Neighbours, read_neighbours, with_neighbours, with_space
 from pipelines.capture.ports import (
     ClusterSettings,
@@ -24,6 +25,7 @@ from pipelines.capture.ports import (
     ZnodeSource,
 )
 from pipelines.capture.secrets import without_secrets
+from pipelines.capture.sources.offline_state import OfflineCluster
 from pipelines.capture.timeline import RetryPolicy, Timeline, with_retries
 from pipelines.common.clock import Clock
 from pipelines.common.conditions import Condition
@@ -34,20 +36,27 @@ from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.zookeeper.queued_wals import queue_key, unsettled_reason
 from pipelines.hbase.zookeeper.tree import ReplicationTree, Znode, parse_tree
 from pipelines.snapshot.capture_order import ZOOKEEPER_CAPTURE_ORDER, mixed_clusters_reason
+from pipelines.snapshot.extras import extra_file
 from pipelines.snapshot.model import QUEUE_STORAGE_ZOOKEEPER, Membership, Snapshot, WalDirectory
+from pipelines.snapshot.syncup_facts import EXTRA, SyncUpFacts, fact_documents
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class ZooKeeperSources:
-    """The source of each part of a snapshot of a cluster with queues in ZooKeeper."""
+    """The source of each part of a snapshot of a cluster with queues in ZooKeeper.
+
+    Attributes:
+        down: set if the cluster is down: the snapshot is for ReplicationSyncUp alone, and has the extra `syncup`.
+    """
 
     files: FileSource
     directories: WalDirectorySource
     znodes: ZnodeSource
     state: PeerSource
     space: SpaceSource | None = None
+    down: OfflineCluster | None = None
 
     def capture(
         self, subject: CaptureTarget, sink: SnapshotSink, *, clock: Clock, patience: RetryPolicy
@@ -66,12 +75,14 @@ def capture_zookeeper(
     quiet only makes reconcile hold more files.
 
     Raises:
-        RefusedError: the steps are out of order (a clock that was set back), or files and queues come from two
-            clusters.
+        RefusedError: the steps are out of order (a clock that was set back), files and queues come from two clusters,
+            or a cluster that should be down runs.
         UnavailableError: a source or the sink did not answer.
         UsageError: a source is not what the configuration says.
     """
     timeline = Timeline(clock, patience, subject.clock_host)
+    if sources.down is not None:
+        refuse_running(sources.down, patience)
     settings = with_retries("Settings", sources.state.settings, patience)
     _same_cluster(settings, with_retries("Cluster id", sources.znodes.cluster_id, patience))
     files = timeline.take("files", sources.files, lambda: sink.files(sources.files.files()))
@@ -95,8 +106,21 @@ def capture_zookeeper(
     peers = _marked(peers, with_retries("Peers again", sources.state.peers, patience))
     snapshot = _snapshot(subject, settings, tuple(map(without_secrets, peers)), timeline)
     snapshot = replace(snapshot, membership=_membership(online), membership_2=_membership(online_2))
-    snapshot = with_space(with_neighbours(snapshot, neighbours, sink), sources.space, sink)
+    if sources.down is not None:
+        snapshot = _with_syncup(snapshot, sources.down, sink, patience)
+    else:
+        snapshot = with_space(with_neighbours(snapshot, neighbours, sink), sources.space, sink)
     return CaptureResult(sink.finish(snapshot), snapshot, files, len(readings[-1]), restless)
+
+
+def _with_syncup(snapshot: Snapshot, down: OfflineCluster, sink: SnapshotSink, patience: RetryPolicy) -> Snapshot:
+    """Returns the snapshot with the extra `syncup`; no neighbours, no space: reconcile does not trust it anyway."""
+    facts = with_retries(
+        "Extra syncup", lambda: SyncUpFacts(down.root(), tuple(down.directories()), tuple(down.flags())), patience
+    )
+    sink.documents(extra_file(EXTRA), fact_documents(facts))
+    refuse_running(down, patience)
+    return replace(snapshot, extras=(EXTRA,))
 
 
 def _same_cluster(settings: ClusterSettings, znodes: str | None) -> None:

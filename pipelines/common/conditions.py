@@ -93,7 +93,7 @@ class Condition(Enum):
         "Wait until a migration has ended, then capture with queues from that table.",
     )
     QUEUES_IN_ZOOKEEPER = ConditionText(
-        "The queues are in ZooKeeper, but this job reads `hbase:replication`.",
+        "The queues are in ZooKeeper as HBase 1 keeps them, with a lock; this job knows HBase 2 and 3.",
         "Use `dump-queues` or `audit-queues`.",
     )
     QUEUE_TABLE_MISSING = ConditionText(
@@ -200,11 +200,12 @@ class Condition(Enum):
 
     # plan-syncup
     SYNCUP_BAD_WAL_NAME = ConditionText(
-        "ReplicationSyncUp would throw on the name of a file below `WALs/` or `oldWALs/`.",
-        "Move that file away, then capture again.",
+        "ReplicationSyncUp would throw on the name of a file below `WALs/` or `oldWALs/`, or of a WAL in ZooKeeper.",
+        "Follow the remedy in the message.",
     )
     SYNCUP_SERIAL_PEER = ConditionText(
-        "ReplicationSyncUp would read queues of a serial peer and die, and HBase would drop queues at its next start.",
+        "ReplicationSyncUp would read queues of a serial peer: that of HBase 3 dies, and HBase would drop queues at "
+        "its next start; that of HBase 2 never ends.",
         "Start HBase and let it ship the queues.",
     )
     SYNCUP_WALS_UNREAD = ConditionText(

@@ -183,8 +183,12 @@ FINDINGS: Mapping[str, ConditionText] = {
         "Run `ReplicationSyncUp -f` to its end before HBase starts, or remove the files.",
     ),
     "SYNCUP_DISABLED_PEER": ConditionText(
-        "ReplicationSyncUp claims the queues of a disabled peer and waits forever.",
+        "ReplicationSyncUp claims the queues of a disabled peer and ships none; that of HBase 3 waits forever.",
         "Enable the peer in ZooKeeper, or wait until HBase runs.",
+    ),
+    "SYNCUP_WAL_UNFOUND": ConditionText(
+        "ReplicationSyncUp of HBase 2 looks for WALs at wrong paths, and tries to open them forever.",
+        "Start HBase and let it ship, or copy the WALs into `oldWALs` for the time of the run.",
     ),
     "SYNCUP_EMPTY_QUEUE": ConditionText(
         "An enabled peer has a queue without a WAL to read, and the tool waits for its end forever.",

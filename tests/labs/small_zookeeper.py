@@ -5,12 +5,16 @@ from pathlib import Path
 
 from jobs.demo.cluster.model import GeneratedCapture
 from pipelines.files.file_batch import FileBatch
+from pipelines.snapshot.extras import extra_file
+from pipelines.snapshot.syncup_facts import EXTRA, SyncUpFacts, fact_documents
 from pipelines.snapshot.target import LocalTarget
 from pipelines.snapshot.writer import SnapshotWriter
 from tests.strategies.zookeeper import Queues, znodes, zookeeper_snapshot
 
 
-def zookeeper_directory(out: Path, made: GeneratedCapture, first: Queues, second: Queues, after: int = 7) -> Path:
+def zookeeper_directory(
+    out: Path, made: GeneratedCapture, first: Queues, second: Queues, after: int = 7, down: SyncUpFacts | None = None
+) -> Path:
     """Writes a snapshot as `capture` would: files, peers and times of a cluster, but other queues; returns its path.
 
     Args:
@@ -19,6 +23,7 @@ def zookeeper_directory(out: Path, made: GeneratedCapture, first: Queues, second
         first: the first reading of the queues.
         second: the second reading of the queues.
         after: the cversion of `rs` at the end; 7 = nothing moved.
+        down: the extra of a cluster that is down.
     """
     snapshot = replace(
         zookeeper_snapshot(["1", "2"]),
@@ -28,6 +33,7 @@ def zookeeper_directory(out: Path, made: GeneratedCapture, first: Queues, second
         peers=made.snapshot.peers,
         retention=made.snapshot.retention,
         log_cleaner_plugins=made.snapshot.log_cleaner_plugins,
+        extras=() if down is None else (EXTRA,),
     )
     files = made.files
     with SnapshotWriter(LocalTarget(out)) as writer:
@@ -35,5 +41,7 @@ def zookeeper_directory(out: Path, made: GeneratedCapture, first: Queues, second
         writer.files([FileBatch(paths, lengths, [file.modification_time for file in files])])
         writer.znodes("queues-1.jsonl", znodes(first))
         writer.znodes("queues-2.jsonl", znodes(second, 7, after))
+        if down is not None:
+            writer.documents(extra_file(EXTRA), fact_documents(down))
         writer.finish(snapshot)
     return out

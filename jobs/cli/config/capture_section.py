@@ -288,8 +288,15 @@ class CaptureSection(Section):
                 raise ValueError(
                     "hbase.site is missing: no master is asked, so its hbase-site.xml must tell times to live"
                 )
-        elif isinstance(self.queues, ZooKeeperQueuesSection) and not isinstance(self.state, HBaseStateSection):
-            raise ValueError("queues.source zookeeper needs state.source hbase or zookeeper")
+        elif isinstance(self.queues, ZooKeeperQueuesSection):
+            if isinstance(self.state, OfflineStateSection):
+                for name in ("quorum", "parent", "replication"):
+                    if getattr(self.state, name) != getattr(self.queues, name):
+                        raise ValueError(
+                            f"state.{name} and queues.{name} differ: both are the ZooKeeper of the cluster"
+                        )
+            elif not isinstance(self.state, HBaseStateSection):
+                raise ValueError("queues.source zookeeper needs state.source hbase, zookeeper or offline")
         return self
 
     @model_validator(mode="after")
@@ -297,8 +304,10 @@ class CaptureSection(Section):
         down = isinstance(self.state, OfflineStateSection)
         if down and self.hbase.site is None:
             raise ValueError("hbase.site is missing: no master is asked, so its hbase-site.xml must tell hbase.rootdir")
-        if down and not isinstance(self.queues, HFilesQueuesSection | CellsQueuesSection | ExportQueuesSection):
-            raise ValueError("state.source offline needs queues.source hfiles, cells or export")
+        if down and not isinstance(
+            self.queues, HFilesQueuesSection | CellsQueuesSection | ExportQueuesSection | ZooKeeperQueuesSection
+        ):
+            raise ValueError("state.source offline needs queues.source hfiles, zookeeper, cells or export")
         if down and isinstance(self.files, FsimageFilesSection | LsFilesSection):
             raise ValueError("state.source offline needs files.source hadoop or webhdfs: the files as they are now")
         if isinstance(self.queues, HFilesQueuesSection) and not down:

@@ -22,7 +22,7 @@ def syncup_findings(plan: SyncUpPlan, snapshot: Snapshot, facts: SyncUpFacts) ->
         *_empty_queues(plan),
         *_missing_wals(plan),
         *_stale(plan, facts),
-        *_removed_peers(plan),
+        *removed_peers(plan),
         *_flags_that_stay(plan, snapshot),
     )
 
@@ -78,8 +78,8 @@ def _disabled_peers(plan: SyncUpPlan) -> Iterator[FindingRow]:
             peer_id,
             f"Peer {peer_id} is DISABLED: ReplicationSyncUp claims {human_count(len(own), 'queue')} of it with "
             f"{human_bytes(size)}, ships nothing, and never ends.",
-            f"Without a master only ZooKeeper can enable it: set {_peer_state(peer_id)} to the bytes 50 42 55 46 08 00 "
-            "(docs/syncup.md#a-disabled-peer), or wait until HBase runs.",
+            f"Without a master only ZooKeeper can enable it: set {peer_state_znode(peer_id)} to the bytes 50 42 55 46 "
+            "08 00 (docs/syncup.md#a-disabled-peer), or wait until HBase runs.",
             peer_id=peer_id,
             files=sum(len(one.edits) for one in own),
             size=size,
@@ -87,7 +87,8 @@ def _disabled_peers(plan: SyncUpPlan) -> Iterator[FindingRow]:
         )
 
 
-def _peer_state(peer_id: str) -> str:
+def peer_state_znode(peer_id: str) -> str:
+    """Returns the znode with the state of a peer, below `zookeeper.znode.parent`."""
     return f"replication/peers/{peer_id}/peer-state"
 
 
@@ -166,7 +167,8 @@ def _stale(plan: SyncUpPlan, facts: SyncUpFacts) -> Iterator[FindingRow]:
     )
 
 
-def _removed_peers(plan: SyncUpPlan) -> Iterator[FindingRow]:
+def removed_peers(plan: SyncUpPlan) -> Iterator[FindingRow]:
+    """Yields a finding for each peer that does not exist and has queues."""
     counts = Counter(one.row.queue.peer_id for one in plan.queues if one.action is SyncUpAction.REMOVED_PEER)
     for peer_id, queues in sorted(counts.items()):
         yield finding(

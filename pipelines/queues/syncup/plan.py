@@ -42,6 +42,11 @@ class QueuePlan:
     resent_bytes: int | None
 
     @property
+    def name(self) -> str:
+        """How the tables name the queue."""
+        return str(self.row.queue)
+
+    @property
     def action(self) -> SyncUpAction:
         """What the tool does with the queue."""
         if self.peer is None:

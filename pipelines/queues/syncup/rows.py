@@ -21,6 +21,10 @@ class SyncUpAction(StrEnum):
     """Nothing: the peer does not exist."""
     STANDBY = "STANDBY"
     """It drops the queue: the peer of synchronous replication is STANDBY."""
+    MOVES = "MOVES"
+    """HBase 2: it moves the queue to a server name of its own and ships nothing: the peer is disabled."""
+    EMPTY = "EMPTY"
+    """HBase 2: it deletes the queue, which has no WAL."""
 
 
 class SyncUpContent(StrEnum):
@@ -31,7 +35,10 @@ class SyncUpContent(StrEnum):
     QUEUE_TABLE = "QUEUE_TABLE"
     """A WAL of hbase:replication itself: it reads the WAL and sends nothing of it."""
     MISSING = "MISSING"
-    """The WAL of an offset; no directory has it."""
+    """The WAL of an offset, or HBase 2: a WAL of the queue; no directory has it."""
+    NOT_READ = "NOT_READ"
+    """HBase 2: the tool does not get to it; it is in a queue of a disabled peer, where the tool does not look, or
+    behind such a WAL."""
 
 
 @dataclass(frozen=True, slots=True)

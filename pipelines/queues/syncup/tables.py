@@ -1,21 +1,19 @@
 """Converts a plan to table rows."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from pipelines.hbase.peers import Peer
-from pipelines.hbase.replication_queues import Cell
 from pipelines.queues.syncup.plan import QueuePlan, SyncUpPlan
 from pipelines.queues.syncup.rows import SyncUpContent, SyncUpPeerRow, SyncUpQueueRow, SyncUpWalRow
-
-_HFILE_REFS, _LAST_SEQUENCE_IDS = b"hfileref", b"sid"
+from pipelines.snapshot.other_families import OtherFamilies
 
 
 def queue_row(plan: QueuePlan) -> SyncUpQueueRow:
     """Returns the row of one queue."""
     queue, edits = plan.row.queue, plan.edits
     return SyncUpQueueRow(
-        queue=str(queue),
+        queue=plan.name,
         peer_id=queue.peer_id,
         peer_state=plan.peer.state if plan.peer else None,
         owner=str(queue.owner),
@@ -37,39 +35,37 @@ def queue_row(plan: QueuePlan) -> SyncUpQueueRow:
 def wal_rows(plan: QueuePlan) -> Iterator[SyncUpWalRow]:
     """Yields the rows of its WALs, missing ones first, then in the order of the tool."""
     queue = plan.row.queue
-    names = (str(queue), queue.peer_id, str(queue.wals_of))
+    names = (plan.name, queue.peer_id, str(queue.wals_of))
     for group, wal in plan.missing:
         yield SyncUpWalRow(*names, group, 0, wal, None, SyncUpContent.MISSING.value, None, None, 0)
     for position, one in enumerate(plan.wals, 1):
         path = one.file.path
         wal = path.rpartition("/")[2]
+        start = None if one.content is SyncUpContent.NOT_READ else one.start
         content = one.content.value
-        yield SyncUpWalRow(*names, one.group, position, wal, path, content, one.file.length, one.start, one.bytes)
+        yield SyncUpWalRow(*names, one.group, position, wal, path, content, one.file.length, start, one.bytes)
 
 
-def peer_rows(plan: SyncUpPlan, peers: Sequence[Peer], cells: Iterable[Cell]) -> list[SyncUpPeerRow]:
-    """Returns one row per peer that exists or has rows.
+def peer_rows(plan: SyncUpPlan, peers: Sequence[Peer], beside: OtherFamilies) -> list[SyncUpPeerRow]:
+    """Returns one row per peer that exists or has queues or other data.
 
     Args:
         plan: of the cluster.
         peers: existing peers.
-        cells: of `hbase:replication`, all families; row keys of families other than `queue` are peer ids.
+        beside: data other than queues.
     """
-    counts = Counter(
-        (cell.row.decode("utf-8", errors="replace"), cell.family)
-        for cell in cells
-        if cell.family in {_HFILE_REFS, _LAST_SEQUENCE_IDS}
-    )
     known = {peer.peer_id: peer for peer in peers}
-    ids = {*known, *(peer for peer, _ in counts), *(one.row.queue.peer_id for one in plan.queues)}
-    return [
-        _peer_row(peer_id, known.get(peer_id), [one for one in plan.queues if one.row.queue.peer_id == peer_id], counts)
-        for peer_id in sorted(ids)
-    ]
+    pushed = Counter(peer_id for peer_id, _ in beside.pushed)
+    ids = {*known, *beside.hfile_refs, *pushed, *(one.row.queue.peer_id for one in plan.queues)}
+    rows = []
+    for peer_id in sorted(ids):
+        queues = [one for one in plan.queues if one.row.queue.peer_id == peer_id]
+        rows.append(_peer_row(peer_id, known.get(peer_id), queues, beside.hfile_refs.get(peer_id, 0), pushed[peer_id]))
+    return rows
 
 
 def _peer_row(
-    peer_id: str, peer: Peer | None, queues: Sequence[QueuePlan], counts: Counter[tuple[str, bytes]]
+    peer_id: str, peer: Peer | None, queues: Sequence[QueuePlan], hfile_refs: int, last_sequence_ids: int
 ) -> SyncUpPeerRow:
     resent = [one.resent_bytes for one in queues]
     known = [number for number in resent if number is not None]
@@ -81,6 +77,6 @@ def _peer_row(
         files=sum(len(one.edits) for one in queues),
         bytes=sum(one.bytes for one in queues),
         resent_bytes=sum(known) if len(known) == len(resent) else None,
-        hfile_refs=counts[peer_id, _HFILE_REFS],
-        last_sequence_ids=counts[peer_id, _LAST_SEQUENCE_IDS],
+        hfile_refs=hfile_refs,
+        last_sequence_ids=last_sequence_ids,
     )

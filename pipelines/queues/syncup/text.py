@@ -3,22 +3,27 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
-from pipelines.common.human import human_bytes, human_count, human_instant
+from pipelines.common.human import human_bytes, human_count, human_duration, human_instant
 from pipelines.common.instants import format_instant
 from pipelines.lake.findings import finding_lines
 from pipelines.lake.run_summary import FindingRow
 from pipelines.queues.syncup.plan import SyncUpPlan
 from pipelines.queues.syncup.rows import SyncUpAction, SyncUpPeerRow, SyncUpQueueRow, SyncUpWalRow
-from pipelines.snapshot.model import Snapshot
+from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, QUEUE_STORAGE_ZOOKEEPER, Snapshot
 from pipelines.snapshot.syncup_facts import SyncUpFacts
 
 _SHOWN = 20
 _TOOL = "hbase org.apache.hadoop.hbase.replication.regionserver.ReplicationSyncUp"
+_SLEEPS = (30, 60)
+"""Seconds that `ReplicationSourceManager.claimQueue` of HBase 2 sleeps before each queue: one to two times
+`replication.sleep.before.failover`, 30 s by default."""
 _DOES = {
     SyncUpAction.SHIP: "ships it",
     SyncUpAction.WAITS: "WAITS FOR EVER",
     SyncUpAction.REMOVED_PEER: "leaves it: the peer does not exist",
     SyncUpAction.STANDBY: "drops it: the peer is STANDBY",
+    SyncUpAction.MOVES: "MOVES it and ships nothing: the peer is disabled",
+    SyncUpAction.EMPTY: "removes it: no WAL is in it",
 }
 
 
@@ -36,7 +41,9 @@ def plan_result(
         "files_started_at": human_instant(snapshot.files_step.started_at),
         "command": syncup_command(facts),
         "servers": [str(server) for server in plan.servers],
-        "flag_files": [f"{facts.root}/ReplicationSyncUp/{server}" for server in ("info", *plan.servers)],
+        "flag_files": [f"{facts.root}/ReplicationSyncUp/{server}" for server in ("info", *plan.servers)]
+        if snapshot.queue_storage == QUEUE_STORAGE_TABLE
+        else [],
         "leftover_flag_files": [flag.name for flag in facts.flags],
         "flushed_at": None if table is None or table.flushed_at is None else format_instant(table.flushed_at),
         "unflushed_until": None if table is None or table.last_written is None else format_instant(table.last_written),
@@ -55,7 +62,7 @@ def syncup_command(facts: SyncUpFacts) -> str:
 
 
 def plan_lines(
-    cluster: str,
+    snapshot: Snapshot,
     facts: SyncUpFacts,
     plan: SyncUpPlan,
     queues: Sequence[SyncUpQueueRow],
@@ -63,7 +70,7 @@ def plan_lines(
     findings: Sequence[FindingRow],
 ) -> Iterator[str]:
     """Yields the text for the on-call engineer."""
-    yield from _head(cluster, facts, plan, queues)
+    yield from _head(snapshot, facts, plan, queues)
     yield from _peer_lines(peers)
     yield from _queue_lines(queues)
     yield from finding_lines(findings)
@@ -75,12 +82,17 @@ def _without_queue(row: SyncUpWalRow) -> dict[str, object]:
     return {name: value for name, value in asdict(row).items() if name not in {"queue", "peer_id", "source"}}
 
 
-def _head(cluster: str, facts: SyncUpFacts, plan: SyncUpPlan, queues: Sequence[SyncUpQueueRow]) -> Iterator[str]:
+def _head(snapshot: Snapshot, facts: SyncUpFacts, plan: SyncUpPlan, queues: Sequence[SyncUpQueueRow]) -> Iterator[str]:
     size = human_bytes(sum(row.bytes for row in queues))
     made = sum(row.is_placeholder for row in queues)
     of_these = f" ({human_count(made, 'placeholder')} among them)" if made else ""
     servers, claimed = human_count(len(plan.servers), "server"), human_count(len(queues), "queue")
-    yield f"cluster {cluster}: ReplicationSyncUp would claim {claimed}{of_these} of {servers}, and read {size}"
+    yield f"cluster {snapshot.cluster}: ReplicationSyncUp would claim {claimed}{of_these} of {servers}, and read {size}"
+    if snapshot.queue_storage == QUEUE_STORAGE_ZOOKEEPER:
+        yield "  offsets: as in ZooKeeper; at most the last batch of each queue is sent again"
+        least, most = (human_duration(len(queues) * seconds * 1000) for seconds in _SLEEPS)
+        yield f"  it claims one queue after the other, by default within {least} to {most}"
+        return
     table = facts.table
     if table is None:
         yield "  offsets: as exported; what ReplicationSyncUp reads may be older"

@@ -58,6 +58,11 @@ class PlannedWal:
     @property
     def bytes(self) -> int:
         """Number of bytes that are read."""
+        return 0 if self.content is SyncUpContent.NOT_READ else self.waiting
+
+    @property
+    def waiting(self) -> int:
+        """Number of bytes that the peer lacks, read or not."""
         return max(self.file.length - self.start, 0)
 
 

@@ -92,6 +92,7 @@ PAUSE_RULES: Mapping[str, PauseRule] = {
     # sync-up
     "SYNCUP_LEFTOVER": _goes_on(_SYNC_UP),
     "SYNCUP_DISABLED_PEER": _goes_on(_SYNC_UP),
+    "SYNCUP_WAL_UNFOUND": _goes_on(_SYNC_UP),
     "SYNCUP_EMPTY_QUEUE": _goes_on(_SYNC_UP),
     "SYNCUP_TWO_FILE_SYSTEMS": _goes_on(_SYNC_UP),
     "SYNCUP_STALENESS_UNKNOWN": _goes_on(_SYNC_UP),

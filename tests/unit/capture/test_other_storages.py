@@ -31,6 +31,7 @@ class World:
     readings: Mapping[str, Sequence[Znode]] = field(default_factory=dict)
     rows: Sequence[bytes] = ()
     now: int = 1_000
+    quiet_for: int = 9
     asked: list[str] = field(default_factory=list)
 
     def now_ms(self) -> int:
@@ -74,11 +75,13 @@ class World:
         for row in self.rows:
             yield Cell(row, b"queue", b"g", b"w:1")
 
-    def documents(self, _name: str, documents: Iterable[object]) -> int:
+    def documents(self, name: str, documents: Iterable[object]) -> int:
+        self.asked.append(name)
         return len(list(documents))
 
-    def running(self) -> None:
-        """Nobody is at work."""
+    def running(self) -> str | None:
+        """Says who is at work, as soon as the queues have been read so often."""
+        return "a master is up" if len(self.asked) >= self.quiet_for else None
 
     def zk_queue_data(self) -> bool:
         return False
@@ -120,6 +123,22 @@ def test_znodes_that_nobody_can_read_are_not_quiet(steps: tuple[str, ...]) -> No
     assert restless is not None
     assert "rs/junk" in restless
     assert world.asked == ["queues-1", "queues-2"] * 2
+
+
+def test_znodes_of_a_cluster_that_is_down_come_with_what_the_tool_needs() -> None:
+    world = World()
+    taken = world.capture(ZooKeeperSources(world, world, world, world, None, world))  # type: ignore[arg-type]
+    assert taken.snapshot.extras == ("syncup",)
+    assert world.asked == ["queues-1", "queues-2", "extras/syncup.jsonl"]
+
+
+@pytest.mark.parametrize("quiet_for", [0, 2])
+def test_a_cluster_that_should_be_down_and_runs_is_refused(quiet_for: int) -> None:
+    """Before anything is read, or afterwards."""
+    world = World(quiet_for=quiet_for)
+    with pytest.raises(RefusedError, match="a master is up: HBase is running"):
+        world.capture(ZooKeeperSources(world, world, world, world, None, world))  # type: ignore[arg-type]
+    assert len(world.asked) == quiet_for + bool(quiet_for), "the extra, then the second look"
 
 
 @pytest.mark.promise("rows-are-compared-in-any-layout")

@@ -177,7 +177,7 @@ def raised_findings() -> dict[str, str | None]:
     """Codes of all findings with their severity, where the call names it."""
     found: dict[str, str | None] = {}
     rooms = PROJECT / "pipelines"
-    paths = [*(rooms / "reconcile" / "findings").glob("*.py"), *(rooms / "queues").glob("*/findings.py")]
+    paths = [*(rooms / "reconcile" / "findings").glob("*.py"), *(rooms / "queues").glob("*/*findings.py")]
     modules = [ast.parse(path.read_text(encoding="utf-8")) for path in paths]
     for call in (node for module in modules for node in ast.walk(module)):
         if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in RAISING):

@@ -83,6 +83,9 @@ def test_a_cluster_that_is_down() -> None:
     assert config is not None
     assert isinstance(config.queues, HFilesQueuesSection)
     assert (config.queues.jars, config.queues.table) == (("/opt/hbase/lib/*.jar",), "hbase:replication")
+    znodes = capture(queues=f"{{source: zookeeper, {ZK}}}", state=OFFLINE, hbase="{site: x}").capture
+    assert znodes is not None
+    assert isinstance(znodes.queues, ZooKeeperQueuesSection)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +93,11 @@ def test_a_cluster_that_is_down() -> None:
     [
         ({"queues": HFILES, "state": OFFLINE}, "hbase.site is missing"),
         ({"queues": HFILES}, "needs state.source offline"),
-        ({"state": OFFLINE, "hbase": "{site: x}"}, "needs queues.source hfiles, cells or export"),
+        ({"state": OFFLINE, "hbase": "{site: x}"}, "needs queues.source hfiles, zookeeper, cells or export"),
+        (
+            {"queues": "{source: zookeeper, quorum: other:2181}", "state": OFFLINE, "hbase": "{site: x}"},
+            r"state\.quorum and queues\.quorum differ",
+        ),
         ({"queues": "{source: hfiles, jars: []}", "state": OFFLINE, "hbase": "{site: x}"}, "jars"),
         (
             {"files": "{source: ls}", "queues": HFILES, "state": OFFLINE, "hbase": "{site: x}"},
@@ -142,7 +149,7 @@ def test_queues_in_zookeeper_with_and_without_a_master() -> None:
         ({"queues": f"{{source: zookeeper, {ZK}}}", "state": "{source: zookeeper}"}, r"hbase\.site is missing"),
         (
             {"queues": f"{{source: zookeeper, {ZK}}}", "state": "{source: simulated, path: x}"},
-            "needs state.source hbase or zookeeper",
+            "needs state.source hbase, zookeeper or offline",
         ),
         ({"state": "{source: shell}"}, "line 6: 'capture.state.source' must be one of hbase, zookeeper"),
         ({"step_attempts": "0"}, "capture.step_attempts"),

@@ -27,6 +27,7 @@ from pipelines.queues.syncup.rows import SyncUpAction, SyncUpPeerRow, SyncUpQueu
 from pipelines.queues.syncup.tables import peer_rows, queue_row, wal_rows
 from pipelines.queues.syncup.wals import FilesOfServers, ListedWal
 from pipelines.snapshot.model import Membership, Snapshot, WalDirectory
+from pipelines.snapshot.other_families import OtherFamilies
 from pipelines.snapshot.syncup_facts import FlagFile, StoreFile, SyncUpFacts, TableFacts, fact_documents
 from pipelines.snapshot.syncup_lines import parse_facts
 from schemas.syncup_peers import SYNCUP_PEERS
@@ -296,8 +297,7 @@ def test_rows_of_a_plan() -> None:
         (0, "MISSING", None),
         (1, "EDITS", WALS[2]),
     ]
-    cells = [cell("1", "h1", family="hfileref"), cell("1", "h2", family="hfileref"), cell("7", "r", family="sid")]
-    rows = peer_rows(plan, (ONE, OFF), cells)
+    rows = peer_rows(plan, (ONE, OFF), OtherFamilies({"1": 2}, {("7", "r"): 9}))
     assert [(one.peer_id, one.queues, one.bytes, one.hfile_refs, one.last_sequence_ids) for one in rows] == [
         ("1", 1, 100, 2, 0),
         ("2", 1, 200, 0, 0),

@@ -12,6 +12,7 @@ import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.RemoteIterator;
 import org.apache.hadoop.hbase.HBaseConfiguration;
 import org.apache.hadoop.hbase.HBaseTestingUtility;
+import org.apache.hadoop.hbase.MiniHBaseCluster;
 import org.apache.hadoop.hbase.ServerName;
 import org.apache.hadoop.hbase.StartMiniClusterOption;
 import org.apache.hadoop.hbase.TableName;
@@ -19,11 +20,15 @@ import org.apache.hadoop.hbase.client.Admin;
 import org.apache.hadoop.hbase.client.ColumnFamilyDescriptorBuilder;
 import org.apache.hadoop.hbase.client.Put;
 import org.apache.hadoop.hbase.client.RegionInfo;
+import org.apache.hadoop.hbase.client.Result;
+import org.apache.hadoop.hbase.client.ResultScanner;
+import org.apache.hadoop.hbase.client.Scan;
 import org.apache.hadoop.hbase.client.Table;
 import org.apache.hadoop.hbase.client.TableDescriptorBuilder;
 import org.apache.hadoop.hbase.master.HMaster;
 import org.apache.hadoop.hbase.master.procedure.ServerCrashProcedure;
 import org.apache.hadoop.hbase.replication.ReplicationPeerConfig;
+import org.apache.hadoop.hbase.replication.ReplicationPeerConfigBuilder;
 import org.apache.hadoop.hbase.util.Bytes;
 import org.apache.hadoop.hbase.util.JVMClusterUtil.RegionServerThread;
 
@@ -75,6 +80,10 @@ public final class Harness {
 
   public String property(String name) {
     return conf().get(name);
+  }
+
+  public String clusterKey() {
+    return util.getClusterKey();
   }
 
   public String clusterId() throws IOException {
@@ -129,6 +138,17 @@ public final class Harness {
     }
   }
 
+  public int countRows(String name) throws IOException {
+    int rows = 0;
+    try (Table table = util.getConnection().getTable(TableName.valueOf(name));
+        ResultScanner scanner = table.getScanner(new Scan())) {
+      for (Result ignored : scanner) {
+        rows++;
+      }
+    }
+    return rows;
+  }
+
   public void flush(String name) throws IOException {
     admin().flush(TableName.valueOf(name));
   }
@@ -143,10 +163,14 @@ public final class Harness {
 
   // replication
 
-  /** A peer that takes everything at once; the cluster key is only told to whoever asks. */
+  /** A peer: another cluster, or, if the host of its key is `nowhere`, one that takes everything at once. */
   public void addPeer(String id, String clusterKey, boolean enabled, boolean serial) throws IOException {
-    admin().addReplicationPeer(id, ReplicationPeerConfig.newBuilder().setClusterKey(clusterKey).setSerial(serial)
-      .setReplicationEndpointImpl(NowhereEndpoint.class.getName()).build(), enabled);
+    ReplicationPeerConfigBuilder config =
+      ReplicationPeerConfig.newBuilder().setClusterKey(clusterKey).setSerial(serial);
+    if (clusterKey.startsWith("nowhere:")) {
+      config.setReplicationEndpointImpl(NowhereEndpoint.class.getName());
+    }
+    admin().addReplicationPeer(id, config.build(), enabled);
   }
 
   public void setPeer(String id, boolean enabled) throws IOException {
@@ -159,6 +183,23 @@ public final class Harness {
 
   public void removePeer(String id) throws IOException {
     admin().removeReplicationPeer(id);
+  }
+
+  // the whole cluster
+
+  /** Ends all servers at once: nothing is flushed, no WAL is archived. */
+  public void crash() throws IOException {
+    MiniHBaseCluster cluster = util.getMiniHBaseCluster();
+    cluster.getLiveRegionServerThreads().forEach(thread -> StoppedServers.letEnd(thread.getRegionServer()));
+    util.killMiniHBaseCluster();
+    cluster.waitUntilShutDown();
+  }
+
+  public void restart(int servers) throws Exception {
+    util.restartHBaseCluster(servers);
+    util.invalidateConnection();
+    admin().cleanerChoreSwitch(false);
+    admin().balancerSwitch(false, true);
   }
 
   // files
