@@ -1,26 +1,27 @@
 """Measures how many files per second clean moves, and purge deletes, on a real HDFS on this machine.
 
-    .venv/bin/python benchmarks/clean_speed.py --files 100000 …  --webhdfs                                          the
-    same through WebHDFS
+    .venv/bin/python benchmarks/clean_speed.py --files 100000
 
-Empty WALs of two servers below oldWALs of a MiniDFSCluster; what HBase would answer is simulated: no peers, so every
-file is DELETABLE. One night lists them; then clean rehearses and executes, and purge --before-grace deletes them. "All"
-is the whole job without the start of Spark: list, digests, second look, lease, audit, renames. "Moving" is from the
-first intent to the last outcome. Name node, data node, Spark and walsafe share the machine. It stops with exit code 1
-when a file was not moved or not deleted. It needs what ./tests/run sets up.
+    .venv/bin/python benchmarks/clean_speed.py --files 100000 --webhdfs
 
-20,000 files on 2 cores: clean 518 files/s (moving alone 678), purge 762 (1,081), rehearsal 3,648.
+The peer is a plain Java client that only renames: as many files, as many threads, the same name node, no look before or
+after, no audit. Empty WALs of two servers lie below oldWALs of a MiniDFSCluster; what HBase would answer is simulated:
+no peers, so every file is DELETABLE. One night lists them; then clean rehearses and executes, and purge --before-grace
+deletes them. "Seconds" are those of the whole job without the start of Spark: list, digests, second look, lease, audit,
+renames. "Moving" is from the first intent to the last outcome, audit included. Name node, data node, Spark and walsafe
+share the machine. It stops with exit code 1 when a file was not moved or not deleted. Each run adds lines to
+benchmarks/results/clean.jsonl. It needs what ./tests/run sets up.
 """
 
 import argparse
 import json
-import os
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,8 @@ from pyspark.sql import SparkSession
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.hdfs_files import make_files
-from benchmarks.records import folder
+from benchmarks.hdfs_files import CHUNK, THREADS, make_files
+from benchmarks.records import RESULTS, add, begin, folder
 from jobs.capture import capture_cluster
 from jobs.cleanup.wiring import open_cleanup
 from jobs.cli.config.configuration import Config, load_config
@@ -41,6 +42,7 @@ from pipelines.cleanup.clean import CleanRequest, clean
 from pipelines.cleanup.purge import PurgeRequest, purge
 from pipelines.cleanup.request import CleanupPlace, CleanupPorts
 from pipelines.common.job_result import JobResult
+from pipelines.files.hadoop_jvm import HadoopJvm
 from pipelines.snapshot.model import Retention
 from tests.labs.cluster.hdfs import HdfsCluster
 from tests.labs.cluster.jvm import OPTIMIZED
@@ -50,6 +52,21 @@ CLUSTER, RUN, ROOT = "bench", "night", "/hbase"
 FIRST_WAL = 1_760_000_000_000
 BATCH = 5_000
 """The default of `clean.batch`."""
+_PLAIN = r"""
+package walsafe;
+
+import org.apache.hadoop.fs.FileContext;
+import org.apache.hadoop.fs.Options;
+import org.apache.hadoop.fs.Path;
+
+public class PlainClient {
+    public void rename(FileContext context, String from, String to, String names) throws Exception {
+        for (String name : names.split("\n")) {
+            context.rename(new Path(from, name), new Path(to, name), new Options.Rename[0]);
+        }
+    }
+}
+"""
 
 
 @dataclass
@@ -146,32 +163,62 @@ class Clocked:
         return getattr(self._inner, name)
 
 
-def timed(what: str, files: int, bench: Bench, job: Callable[[], JobResult]) -> JobResult:
+@dataclass(frozen=True)
+class Point:
+    """The measurements of one step; `moving_seconds` is None where nothing is moved, or for the whole step."""
+
+    step: str
+    files: int
+    seconds: float
+    moving_seconds: float | None = None
+
+
+def plain_client(bench: Bench, files: int) -> Point:
+    """Renames as many files with Hadoop's client alone."""
+    origin, target = f"{bench.hdfs.uri}/plain/from", f"{bench.hdfs.uri}/plain/to"
+    names = [f"{group(H1)}.{FIRST_WAL + index}" for index in range(files)]
+    make_files(bench.spark, origin, names)
+    bench.hdfs.file_system().mkdirs(bench.hdfs.path("/plain/to"))
+    hadoop = HadoopJvm.of(bench.spark)
+    context = hadoop.view.org.apache.hadoop.fs.FileContext.getFileContext(hadoop.path(origin).toUri(), hadoop.conf)
+    client = hadoop.compiled("walsafe.PlainClient", _PLAIN)
+    chunks = ["\n".join(names[start : start + CHUNK]) for start in range(0, files, CHUNK)]
+    started = time.perf_counter()
+    with ThreadPoolExecutor(THREADS) as pool:
+        list(pool.map(lambda chunk: client.rename(context, origin, target, chunk), chunks))
+    return Point("plain client", files, time.perf_counter() - started)
+
+
+def timed(step: str, files: int, bench: Bench, job: Callable[[], JobResult]) -> tuple[JobResult, Point]:
     bench.told.clear()
     started = time.perf_counter()
     outcome = job()
     seconds = time.perf_counter() - started
-    line = f"{what:<24}{files:>9,} files{seconds:>8.1f} s all{files / seconds:>9,.0f} files/s"
-    if len(bench.told) > 1:
-        moving = bench.told[-1] - bench.told[0]
-        line += f"{moving:>8.1f} s moving{files / moving:>9,.0f} files/s"
-    print(line, flush=True)
-    return outcome
+    moving = bench.told[-1] - bench.told[0] if len(bench.told) > 1 else None
+    return outcome, Point(step, files, seconds, moving)
 
 
-def measure(bench: Bench, files: int) -> None:
-    started = time.perf_counter()
+def measure(bench: Bench, files: int) -> Iterator[Point]:
+    yield plain_client(bench, files)
     bench.lay_out(files)
-    print(f"{'laid out':<24}{files:>9,} files{time.perf_counter() - started:>8.1f} s", flush=True)
     bench.night()
-    timed("clean, rehearsal", files, bench, lambda: bench.clean(execute=False))
-    cleaned = timed("clean --execute", files, bench, lambda: bench.clean(execute=True))
+    yield timed("clean, rehearsal", files, bench, lambda: bench.clean(execute=False))[1]
+    cleaned, point = timed("clean --execute", files, bench, lambda: bench.clean(execute=True))
     if cleaned.result["done_files"] != files:
         raise SystemExit(f"not all files were moved:\n{cleaned.text}")
-    purged = timed("purge --before-grace", files, bench, bench.purge)
+    yield point
+    purged, point = timed("purge --before-grace", files, bench, bench.purge)
     runs: Any = purged.result["runs"]
     if [one["done_files"] for one in runs] != [files]:
         raise SystemExit(f"not all files were deleted:\n{purged.text}")
+    yield point
+
+
+def show(point: Point) -> None:
+    line = f"{point.step:<24}{point.files:>9,} files{point.seconds:>8.1f} s{point.files / point.seconds:>9,.0f} files/s"
+    if point.moving_seconds:
+        line += f"{point.moving_seconds:>8.1f} s moving{point.files / point.moving_seconds:>9,.0f} files/s"
+    print(line, flush=True)
 
 
 def main() -> None:
@@ -179,14 +226,17 @@ def main() -> None:
     parser.add_argument("--files", type=int, default=100_000, help="files under oldWALs (default: 100,000)")
     parser.add_argument("--webhdfs", action="store_true", help="move and delete through WebHDFS")
     parser.add_argument("--work", type=folder, help="parent of the scratch directory (default: TMPDIR)")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
     args = parser.parse_args()
-    print(f"{os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f} before it began")
+    run = begin(__file__, sys.argv[1:])
     with tempfile.TemporaryDirectory(prefix="walsafe-clean-", dir=args.work) as scratch:
         work = Path(scratch)
         spark = local_session(work, quick_start=False)
         hdfs = HdfsCluster(work / "hdfs", options=OPTIMIZED)
         try:
-            measure(Bench(spark, hdfs, work, args.webhdfs), args.files)
+            for point in measure(Bench(spark, hdfs, work, args.webhdfs), args.files):
+                show(point)
+                add(run, "clean", asdict(point), args.out)
         finally:
             hdfs.close()
             spark.stop()

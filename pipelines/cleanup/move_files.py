@@ -110,7 +110,7 @@ def move_files(store: WalStore, subjects: Sequence[CleanupFile], way: MoveRoute,
         holder.check()
     errors = store.move([Move(f"{way.origin}/{one.path}", f"{way.target}/{one.path}") for one in ready])
     strangers: list[CleanupFile] = []
-    for (subject, source, found), error in zip(_ends(ready, way, holder), errors, strict=True):
+    for (subject, source, found), error in zip(_ends_after(ready, way, holder), errors, strict=True):
         if error is None and found is not None and not is_same_file(subject, found) and way.done is FileOutcome.MOVED:
             strangers.append(subject)
             continue
@@ -130,6 +130,18 @@ def _ends(
     uris = [f"{end}/{one.path}" for one in subjects for end in (way.origin, way.target)]
     seen = holder.seen(uris)
     return zip(subjects, seen[::2], seen[1::2], strict=True)
+
+
+def _ends_after(
+    subjects: Sequence[CleanupFile], way: MoveRoute, holder: LeaseHolder
+) -> Iterator[tuple[CleanupFile, FileState | None, FileState | None]]:
+    """Yields the same as `_ends`, but looks below the origin only for files that the target does not show."""
+    found = holder.seen([f"{way.target}/{one.path}" for one in subjects])
+    unsure = [one.path for one, seen in zip(subjects, found, strict=True) if not is_same_file(one, seen)]
+    looks = holder.seen([f"{way.origin}/{path}" for path in unsure]) if unsure else []
+    sources = dict(zip(unsure, looks, strict=True))
+    for subject, seen in zip(subjects, found, strict=True):
+        yield subject, sources.get(subject.path), seen
 
 
 def _moved(

@@ -2,7 +2,7 @@
 
 `listStatus` of a directory with millions of files needs some 700 bytes of heap for each; `listStatusIterator` fetches
 pages. A loop in Python over it would need several py4j calls for each file, so a class in the JVM makes the text of a
-page.
+page. On HDFS it asks Hadoop's `DFSClient`, which makes no URI of each name.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,17 +11,30 @@ from pipelines.files.file_status import FileStatus
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject
 
 PAGE = 10_000
-_CLASS = "walsafe.HadoopListing"
+_WORTH_A_PAGE = 50
+"""A page of a listing takes about as long as so many calls for one path."""
+_HDFS = "org.apache.hadoop.hdfs.DistributedFileSystem"
+_CLASS, _HDFS_CLASS = "walsafe.HadoopListing", "walsafe.HdfsListing"
 _SOURCE = r"""
 package walsafe;
 
 import java.io.IOException;
 import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.RemoteIterator;
 
 public class HadoopListing {
+    private RemoteIterator statuses;
+
+    public HadoopListing open(FileSystem files, String directory) throws IOException {
+        HadoopListing opened = new HadoopListing();
+        opened.statuses = files.listStatusIterator(new Path(directory));
+        return opened;
+    }
+
     /** The next entries, one in each line; empty at the end of the directory. */
-    public String page(RemoteIterator statuses, int most) throws IOException {
+    public String page(int most) throws IOException {
         StringBuilder lines = new StringBuilder();
         for (int count = 0; count < most && statuses.hasNext(); count++) {
             FileStatus status = (FileStatus) statuses.next();
@@ -31,6 +44,101 @@ public class HadoopListing {
             lines.append(status.getModificationTime()).append(',').append(name).append('\n');
         }
         return lines.toString();
+    }
+}
+"""
+_HDFS_SOURCE = r"""
+package walsafe;
+
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.hdfs.DFSClient;
+import org.apache.hadoop.hdfs.DistributedFileSystem;
+import org.apache.hadoop.hdfs.protocol.DirectoryListing;
+import org.apache.hadoop.hdfs.protocol.HdfsFileStatus;
+
+public class HdfsListing {
+    private DFSClient client;
+    private String directory;
+    private byte[] after = new byte[0];
+    private boolean more = true;
+
+    public HdfsListing open(FileSystem files, String uri) throws IOException {
+        HdfsListing opened = new HdfsListing();
+        opened.client = ((DistributedFileSystem) files).getClient();
+        opened.directory = new Path(uri).toUri().getPath();
+        return opened;
+    }
+
+    /** The next entries, one in each line, a few more than asked for; empty at the end of the directory. */
+    public String page(int most) throws IOException {
+        StringBuilder lines = new StringBuilder();
+        for (int count = 0; count < most && more; ) {
+            HdfsFileStatus[] found = next();
+            for (int i = 0; i < found.length; i++) {
+                String name = found[i].getLocalName().replace("%", "%25").replace("\n", "%0A");
+                lines.append(told(found[i])).append(',').append(name).append('\n');
+            }
+            count += found.length;
+        }
+        return lines.toString();
+    }
+
+    /**
+     * What a directory shows of some names, in their order, each with a \0: nothing where it has no such name. Null if
+     * too many other names lie between them.
+     */
+    public String look(FileSystem files, String uri, String names, int pages) throws IOException {
+        HdfsListing listing = open(files, uri);
+        String[] wanted = names.split("\0");
+        byte[] last = null;
+        for (int i = 0; i < wanted.length; i++) {
+            byte[] name = wanted[i].getBytes("UTF-8");
+            // without its last byte it sorts before the name
+            byte[] before = Arrays.copyOf(name, name.length - 1);
+            listing.after = i == 0 || compare(before, listing.after) < 0 ? before : listing.after;
+            last = last == null || compare(name, last) > 0 ? name : last;
+        }
+        Map shown = new HashMap();
+        for (int page = 0; listing.more && compare(listing.after, last) < 0; page++) {
+            if (page == pages) {
+                return null;
+            }
+            HdfsFileStatus[] found = listing.next();
+            for (int i = 0; i < found.length; i++) {
+                shown.put(found[i].getLocalName(), told(found[i]));
+            }
+        }
+        StringBuilder answers = new StringBuilder();
+        for (int i = 0; i < wanted.length; i++) {
+            Object one = shown.get(wanted[i]);
+            answers.append(one == null ? "" : one).append('\0');
+        }
+        return answers.toString();
+    }
+
+    private HdfsFileStatus[] next() throws IOException {
+        DirectoryListing part = client.listPaths(directory, after, false);
+        if (part == null) {
+            throw new FileNotFoundException("File " + directory + " does not exist.");
+        }
+        more = part.hasMore();
+        after = part.getLastName();
+        return part.getPartialListing();
+    }
+
+    private static String told(HdfsFileStatus status) {
+        String kind = status.isSymlink() ? "link" : status.isDirectory() ? "directory" : "file";
+        return kind + "," + status.getLen() + "," + status.getModificationTime();
+    }
+
+    private static int compare(byte[] one, byte[] two) {
+        return Arrays.compareUnsigned(one, two);
     }
 }
 """
@@ -47,23 +155,45 @@ class HadoopListing:
     def __init__(self, hadoop: HadoopJvm, files: JavaObject) -> None:
         self._hadoop = hadoop
         self._files = files
-        self._java = hadoop.compiled(_CLASS, _SOURCE)
+        # a file system that extends it, such as one with mount points, has another client or none
+        self._hdfs = hadoop.compiled(_HDFS_CLASS, _HDFS_SOURCE) if files.getClass().getName() == _HDFS else None
+        self._java = self._hdfs or hadoop.compiled(_CLASS, _SOURCE)
 
     def pages(self, uri: str, page: int = PAGE) -> Iterator[Sequence[FileStatus]]:
         """Yields the elements of a directory in pages.
 
         Args:
             uri: the URI of the directory.
-            page: the largest number of elements fetched at a time.
+            page: the number of elements fetched at a time, approximately.
 
         Raises:
             Py4JJavaError: there is no such directory, or the file system refused.
         """
-        statuses = self._files.listStatusIterator(self._hadoop.path(uri))
-        while lines := str(self._java.page(statuses, page)).split("\n")[:-1]:
+        opened = self._java.open(self._files, uri)
+        while lines := str(opened.page(page)).split("\n")[:-1]:
             yield [parse_status(line) for line in lines]
             if len(lines) < page:
                 return
+
+    def look(self, directory: str, names: Sequence[str]) -> list[FileStatus | None] | None:
+        r"""Returns what a directory of HDFS shows of some names, by a listing of the part in which they are.
+
+        That takes a tenth of the time of a call for each. None = ask for each: the file system is none, or too many
+        other names lie between them.
+
+        Args:
+            directory: the URI of the directory.
+            names: names without \0.
+
+        Raises:
+            Py4JJavaError: there is no such directory, or the file system refused.
+        """
+        if self._hdfs is None:
+            return None
+        answer = self._hdfs.look(self._files, directory, "\0".join(names), 2 + len(names) // _WORTH_A_PAGE)
+        if answer is None:
+            return None
+        return [parse_status(f"{told},") if told else None for told in str(answer).split("\0")[:-1]]
 
 
 def parse_status(line: str) -> FileStatus:

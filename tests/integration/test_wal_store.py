@@ -14,6 +14,7 @@ from pipelines.cleanup.stores.wal_store import FileSystemWalStore
 from pipelines.cleanup.stores.webhdfs_calls import WebHdfsCalls
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError
 from pipelines.files.hadoop_jvm import HadoopJvm
+from pipelines.files.hadoop_listing import HadoopListing
 from tests.labs.cluster.hdfs import HdfsCluster
 
 pytestmark = pytest.mark.realhbase
@@ -277,6 +278,31 @@ def test_nothing_outside_is_touched(hdfs_cluster: HdfsCluster, store: WalStore, 
             with pytest.raises(RefusedError):
                 change()
     assert tree(store, root) == {"old/good", "precious"}
+
+
+def test_many_paths_are_seen_as_each_is_alone(spark: SparkSession, store: WalStore, root: str) -> None:
+    """Hadoop's store lists their directory, instead of asking for each."""
+    uris = make_many(spark, root, 120)
+    store.make_directories([f"{root}/old/h1%2C5.30x"])
+    missing = [f"{root}/old/{name}" for name in ("h1%2C5.555", "a", "zz", "h1%2C5.")]
+    asked = [*reversed(uris[10:100]), f"{root}/old/h1%2C5.30x", *missing, f"{root}/quarantine"]
+    alone = [store.seen([uri])[0] for uri in asked]
+    assert [one is not None and one.is_file for one in alone] == [True] * 90 + [False] * 6
+    assert [one is None for one in alone] == [False] * 91 + [True] * 4 + [False]
+    assert store.seen(asked) == alone
+    assert store.seen([f"{root}/none/{number}" for number in range(60)]) == [None] * 60
+
+
+@pytest.mark.long
+def test_names_far_apart_are_not_looked_for_in_a_listing(spark: SparkSession, root: str) -> None:
+    names = [uri.rpartition("/")[2] for uri in make_many(spark, root, 5_000)]
+    hadoop = HadoopJvm.of(spark)
+    listing = HadoopListing(hadoop, hadoop.path(root).getFileSystem(hadoop.conf))
+    near, far = sorted(names)[:1_500], sorted(names)[::2_400]
+    shown = listing.look(f"{root}/old", near)
+    assert shown is not None
+    assert [one.is_file for one in shown if one] == [True] * 1_500
+    assert listing.look(f"{root}/old", far) is None
 
 
 @pytest.mark.long

@@ -1,8 +1,9 @@
 """Declares the calls of the clean-up on one path of one file system: the port below `FileSystemWalStore`."""
 
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
+from pipelines.cleanup.ports import Move
 from pipelines.cleanup.stores.store_failures import OTHER, Failure, parse_failure
 from pipelines.files.file_status import FileStatus
 
@@ -69,6 +70,27 @@ class FileCalls(Protocol):
 
     def close(self) -> None:
         """Closes the connections."""
+        ...
+
+
+@runtime_checkable
+class ManyCalls(Protocol):
+    """Calls about many paths at a time, for a file system where a single call costs more on its way than in the end.
+
+    Each answers for the paths in their order, as the call of `FileCalls` does for each alone, with its failure as the
+    answer. Once the file system does not answer, the paths that follow are not tried.
+    """
+
+    def statuses(self, uris: Sequence[str]) -> list[FileStatus | Failure]:
+        """See `FileCalls.status`."""
+        ...
+
+    def rename_files(self, moves: Sequence[Move]) -> list[Failure | None]:
+        """See `FileCalls.rename_file`."""
+        ...
+
+    def delete_files(self, uris: Sequence[str]) -> list[Failure | None]:
+        """See `FileCalls.delete_file`."""
         ...
 
 

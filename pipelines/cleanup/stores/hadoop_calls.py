@@ -1,24 +1,32 @@
 """Calls Hadoop's `FileSystem` in Spark's JVM for the clean-up: any scheme, HA nameservices, Kerberos."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import TypeVar
 
 from py4j.protocol import Py4JJavaError
 
+from pipelines.cleanup.ports import Move
 from pipelines.cleanup.stores.file_calls import FileCallError
-from pipelines.cleanup.stores.store_failures import OTHER, parse_failure
+from pipelines.cleanup.stores.store_failures import NOT_TRIED, OTHER, UNAVAILABLE, Failure, parse_failure
 from pipelines.files.file_status import FileStatus
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
 from pipelines.files.hadoop_listing import HadoopListing
 from pipelines.files.observer_reads import refuse_observer_reads
 
 _PAGE = 5_000
+_WORTH_A_LISTING = 50
+_GONE = Failure("FileNotFoundException", "its directory does not show it")
 _DONE, _FAILED = "+", "-"
+_T = TypeVar("_T")
 _CLASS = "walsafe.HadoopCalls"
 _SOURCE = r"""
 package walsafe;
 
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.util.regex.Pattern;
 import org.apache.commons.io.IOUtils;
 import org.apache.hadoop.fs.FileContext;
 import org.apache.hadoop.fs.FileStatus;
@@ -58,6 +66,51 @@ public class HadoopCalls {
             return isFile ? rename(context, source, target, false) : "-" + other;
         } catch (Throwable problem) {
             return "-" + problem;
+        }
+    }
+
+    public String statuses(FileSystem files, String paths, String unavailable) {
+        Answers answers = new Answers(unavailable);
+        String[] each = paths.split("\0");
+        for (int i = 0; i < each.length && !answers.end; i++) {
+            answers.add(status(files, each[i]));
+        }
+        return answers.text.toString();
+    }
+
+    /** Each file is looked at just before its own rename. */
+    public String renameFiles(
+            FileSystem files, FileContext context, String ends, String other, String unavailable) {
+        Answers answers = new Answers(unavailable);
+        String[] each = ends.split("\0");
+        for (int i = 0; i < each.length && !answers.end; i += 2) {
+            answers.add(renameFile(files, context, each[i], each[i + 1], other));
+        }
+        return answers.text.toString();
+    }
+
+    public String deleteFiles(FileSystem files, String paths, String other, String unavailable) {
+        Answers answers = new Answers(unavailable);
+        String[] each = paths.split("\0");
+        for (int i = 0; i < each.length && !answers.end; i++) {
+            answers.add(delete(files, each[i], false, other));
+        }
+        return answers.text.toString();
+    }
+
+    /** Each answer and a \0; they end after one that says that the file system does not answer. */
+    private static class Answers {
+        final StringBuilder text = new StringBuilder();
+        final Pattern last;
+        boolean end;
+
+        Answers(String unavailable) {
+            last = Pattern.compile(unavailable);
+        }
+
+        void add(String answer) {
+            text.append(answer.replace('\0', ' ')).append('\0');
+            end = answer.startsWith("-") && last.matcher(answer.split("\n", 2)[0]).find();
         }
     }
 
@@ -147,9 +200,30 @@ class HadoopCalls:
 
     def status(self, uri: str) -> FileStatus:
         """See `FileCalls.status`."""
-        kind, length, modified = self._answer(uri, self._java.status, self._files, uri).split(",")
-        is_directory = kind == "directory"
-        return FileStatus("", kind == "file", is_directory, 0 if is_directory else int(length), int(modified))
+        return _status(self._answer(uri, self._java.status, self._files, uri))
+
+    def statuses(self, uris: Sequence[str]) -> list[FileStatus | Failure]:
+        """See `ManyCalls.statuses`."""
+        places: dict[str, list[int]] = defaultdict(list)
+        for place, uri in enumerate(uris):
+            places[uri.rpartition("/")[0]].append(place)
+        answers: dict[int, FileStatus | Failure] = {}
+        for directory, own in places.items():
+            shown = self._listed(directory, [uris[place].rpartition("/")[2] for place in own])
+            answers |= zip(own, shown or self._asked([uris[place] for place in own]), strict=True)
+        return [answers[place] for place in range(len(uris))]
+
+    def _asked(self, uris: Sequence[str]) -> list[FileStatus | Failure]:
+        answers = self._answers(uris, lambda rest: self._java.statuses(self._files, "\0".join(rest), UNAVAILABLE))
+        return [_status(answer) if isinstance(answer, str) else answer for answer in answers]
+
+    def _listed(self, directory: str, names: Sequence[str]) -> list[FileStatus | Failure]:
+        """Returns what a listing of the directory shows; empty = they are few, or it cannot be listed."""
+        if len(names) >= _WORTH_A_LISTING:
+            with java_errors(directory), suppress(Py4JJavaError):
+                shown = self._listing.look(directory, names)
+                return [_GONE if one is None else one for one in shown or ()]
+        return []
 
     def pages(self, uri: str) -> Iterator[Sequence[FileStatus]]:
         """See `FileCalls.pages`."""
@@ -168,6 +242,23 @@ class HadoopCalls:
     def rename_file(self, source: str, target: str) -> None:
         """See `FileCalls.rename_file`."""
         self._answer(source, self._java.renameFile, self._files, self._context, source, target, OTHER)
+
+    def rename_files(self, moves: Sequence[Move]) -> list[Failure | None]:
+        """See `ManyCalls.rename_files`."""
+
+        def call(rest: Sequence[Move]) -> JavaObject:
+            ends = "\0".join(end for move in rest for end in (move.source, move.target))
+            return self._java.renameFiles(self._files, self._context, ends, OTHER, UNAVAILABLE)
+
+        return [None if isinstance(answer, str) else answer for answer in self._answers(moves, call)]
+
+    def delete_files(self, uris: Sequence[str]) -> list[Failure | None]:
+        """See `ManyCalls.delete_files`."""
+
+        def call(rest: Sequence[str]) -> JavaObject:
+            return self._java.deleteFiles(self._files, "\0".join(rest), OTHER, UNAVAILABLE)
+
+        return [None if isinstance(answer, str) else answer for answer in self._answers(uris, call)]
 
     def replace(self, source: str, target: str) -> None:
         """See `FileCalls.replace`."""
@@ -198,9 +289,29 @@ class HadoopCalls:
         with java_errors(self._root):
             self._files.close()
 
+    def _answers(self, elements: Sequence[_T], call: Callable[[Sequence[_T]], JavaObject]) -> list[str | Failure]:
+        """Returns the result or failure of each element."""
+        answers: list[str | Failure] = []
+        while len(answers) < len(elements):
+            with java_errors(self._root):
+                texts = str(call(elements[len(answers) :])).split("\0")[:-1]
+            answers += [
+                parse_failure(text.removeprefix(_FAILED)) if text.startswith(_FAILED) else text.removeprefix(_DONE)
+                for text in texts
+            ]
+            if isinstance(answers[-1], Failure) and answers[-1].unavailable:
+                answers += [parse_failure(NOT_TRIED)] * (len(elements) - len(answers))
+        return answers
+
     def _answer(self, uri: str, method: JavaObject, *arguments: JavaObject) -> str:
         with java_errors(uri):
             text = str(method(*arguments))
         if text.startswith(_FAILED):
             raise FileCallError(parse_failure(text.removeprefix(_FAILED)))
         return text.removeprefix(_DONE)
+
+
+def _status(answer: str) -> FileStatus:
+    kind, length, modified = answer.split(",")
+    is_directory = kind == "directory"
+    return FileStatus("", kind == "file", is_directory, 0 if is_directory else int(length), int(modified))

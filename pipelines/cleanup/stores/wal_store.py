@@ -8,7 +8,7 @@ from threading import Event
 from typing import TypeVar
 
 from pipelines.cleanup.ports import FileState, Move
-from pipelines.cleanup.stores.file_calls import FileCallError, FileCalls
+from pipelines.cleanup.stores.file_calls import FileCallError, FileCalls, ManyCalls
 from pipelines.cleanup.stores.store_failures import (
     NOT_TRIED,
     OTHER_KIND,
@@ -25,6 +25,7 @@ from pipelines.common.errors import UnavailableError
 from pipelines.files.file_batch import FileBatch
 from pipelines.files.file_status import FileStatus
 
+_LOOKS_AT_ONCE, _CHANGES_AT_ONCE = 2_000, 100
 _T = TypeVar("_T")
 _R = TypeVar("_R")
 
@@ -51,6 +52,10 @@ class FileSystemWalStore:
         self, calls: FileCalls, root: str, within: Iterable[str], threads: int = 8, where: str | None = None
     ) -> None:
         self._calls = calls
+        many = calls if isinstance(calls, ManyCalls) else None
+        self._statuses = many.statuses if many else None
+        self._rename_files = many.rename_files if many else None
+        self._delete_files = many.delete_files if many else None
         self._where = where or root
         self._guard = WalGuard(root, within, self._described)
         self._pool = ThreadPoolExecutor(threads)
@@ -72,13 +77,17 @@ class FileSystemWalStore:
     def move(self, moves: Sequence[Move]) -> list[str | None]:
         """See `WalStore.move`; does not move a directory or a symbolic link."""
         self._guard.allow([path for move in moves for path in (move.source, move.target)])
-        answers = self._each(lambda move: self._calls.rename_file(move.source, move.target), moves)
+        answers = self._each(
+            lambda move: self._calls.rename_file(move.source, move.target),
+            moves,
+            self._rename_files,
+        )
         return outcomes(_failures(answers), f"moving {len(moves)} files on {self._where}")
 
     def delete(self, uris: Sequence[str]) -> list[str | None]:
         """See `WalStore.delete`."""
         self._guard.allow(uris)
-        answers = _failures(self._each(self._calls.delete_file, uris))
+        answers = self._each(self._calls.delete_file, uris, self._delete_files)
         what = f"deleting {len(uris)} files on {self._where}"
         return outcomes([None if answer and answer.gone else answer for answer in answers], what)
 
@@ -170,31 +179,51 @@ class FileSystemWalStore:
         self._pool.shutdown()
         self._calls.close()
 
-    def _each(self, call: Callable[[_T], _R], elements: Sequence[_T]) -> list[_R | Failure]:
+    def _each(
+        self,
+        call: Callable[[_T], _R],
+        elements: Sequence[_T],
+        many: Callable[[Sequence[_T]], list[_R | Failure]] | None,
+        at_once: int = _CHANGES_AT_ONCE,
+    ) -> list[_R | Failure]:
         """Calls a function for each element; returns the answers in order, with a failure as the answer of its element.
 
         Once a call fails because the file system does not answer, the elements that have not begun are not tried,
         because each of them could wait for minutes.
+
+        Args:
+            call: asks about one element.
+            elements: the elements.
+            many: asks about many elements; None = the file system has no such call.
+            at_once: the largest number of elements for `many`.
         """
         broken = Event()
 
         def one(element: _T) -> _R | Failure:
-            if broken.is_set():
-                return parse_failure(NOT_TRIED)
             try:
                 return call(element)
             except FileCallError as error:
-                if error.failure.unavailable:
-                    broken.set()
                 return error.failure
+
+        def some(part: Sequence[_T]) -> list[_R | Failure]:
+            if broken.is_set():
+                return [parse_failure(NOT_TRIED)] * len(part)
+            try:
+                answers = [one(element) for element in part] if many is None else many(part)
             except BaseException:
                 broken.set()
                 raise
+            if any(isinstance(answer, Failure) and answer.unavailable for answer in answers):
+                broken.set()
+            return answers
 
-        calls: list[Future[_R | Failure]] = []
+        size = 1 if many is None else at_once
+        calls: list[Future[list[_R | Failure]]] = []
         try:
-            calls.extend(self._pool.submit(one, element) for element in elements)
-            return [submitted.result() for submitted in calls]
+            calls.extend(
+                self._pool.submit(some, elements[start : start + size]) for start in range(0, len(elements), size)
+            )
+            return [answer for submitted in calls for answer in submitted.result()]
         except BaseException:
             # whoever handles this failure must find no rename or deletion still under way
             broken.set()
@@ -202,7 +231,11 @@ class FileSystemWalStore:
             raise
 
     def _described(self, uris: Sequence[str]) -> list[FileStatus | Failure]:
-        return self._each(self._calls.status, uris)
+        # in order, so that a listing shows many of one directory
+        places = sorted(range(len(uris)), key=uris.__getitem__)
+        answers = self._each(self._calls.status, [uris[place] for place in places], self._statuses, _LOOKS_AT_ONCE)
+        found = dict(zip(places, answers, strict=True))
+        return [found[place] for place in range(len(uris))]
 
     def _make_directory(self, uri: str) -> None:
         try:
