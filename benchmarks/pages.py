@@ -38,6 +38,7 @@ def page(folder: Path = RESULTS) -> str:
         ("Fleets", "fleet", fleet),
         ("A small cluster: where each second goes", "floor", floor),
         ("Questions", "explain", explain),
+        ("Clean-up of a real HDFS", "clean", clean),
     ):
         runs = newest_of_each(name, folder)
         parts += [f"## {title}\n"] if runs else []
@@ -159,6 +160,23 @@ def explain(run: Run) -> str:
         rows.append((question, *("" if one is None else f"{one:.1f} s" for one in told)))
     size = run.points[0]
     return f"{size['nights']} nights of {size['files']:,} files in the lake.\n\n{markdown(rows)}"
+
+
+def clean(run: Run) -> str:
+    """Returns the section that compares the clean-up with a client that only renames."""
+    rows: list[tuple[str, ...]] = [
+        ("", "files", "seconds", "moving", "files/s moving", "of the plain client"),
+        ("---", "--:", "--:", "--:", "--:", "--:"),
+    ]
+    plain = run.points[0]["files"] / run.points[0]["seconds"]
+    for point in run.points:
+        moving = point["moving_seconds"]
+        speed = point["files"] / (moving or point["seconds"])
+        shown = (f"{moving:.1f}", f"{speed:,.0f}", f"{speed / plain:.2f}") if moving else ("", "", "")
+        if point is run.points[0]:
+            shown = (f"{point['seconds']:.1f}", f"{plain:,.0f}", "1")
+        rows.append((point["step"], f"{point['files']:,}", f"{point['seconds']:.1f}", *shown))
+    return f"{markdown(rows)}\n\nMoving is from the first intent to the last outcome, with the audit."
 
 
 def capture(runs: Sequence[Run]) -> str:

@@ -5,12 +5,15 @@ pages. A loop in Python over it would need several py4j calls for each file, so 
 page. On HDFS it asks Hadoop's `DFSClient`, which makes no URI of each name.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 
 from pipelines.files.file_status import FileStatus
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject
 
 PAGE = 10_000
+_FILE, _DIRECTORY = "f", "d"
+_ESCAPED = re.compile(r"\\(.)")
 _WORTH_A_PAGE = 50
 """A page of a listing takes about as long as so many calls for one path."""
 _HDFS = "org.apache.hadoop.hdfs.DistributedFileSystem"
@@ -33,17 +36,21 @@ public class HadoopListing {
         return opened;
     }
 
-    /** The next entries, one in each line; empty at the end of the directory. */
+    /** The next entries by column: a line of kinds, of lengths, of times, then each name; empty at the end. */
     public String page(int most) throws IOException {
-        StringBuilder lines = new StringBuilder();
+        StringBuilder kinds = new StringBuilder();
+        StringBuilder lengths = new StringBuilder();
+        StringBuilder times = new StringBuilder();
+        StringBuilder names = new StringBuilder();
         for (int count = 0; count < most && statuses.hasNext(); count++) {
             FileStatus status = (FileStatus) statuses.next();
-            String kind = status.isFile() ? "file" : status.isDirectory() ? "directory" : "link";
-            String name = status.getPath().getName().replace("%", "%25").replace("\n", "%0A");
-            lines.append(kind).append(',').append(status.getLen()).append(',');
-            lines.append(status.getModificationTime()).append(',').append(name).append('\n');
+            kinds.append(status.isFile() ? 'f' : status.isDirectory() ? 'd' : 'l');
+            lengths.append(status.getLen()).append(',');
+            times.append(status.getModificationTime()).append(',');
+            String name = status.getPath().getName().replace("\\", "\\\\").replace("\n", "\\n");
+            names.append('\n').append(name);
         }
-        return lines.toString();
+        return kinds.length() == 0 ? "" : kinds + "\n" + lengths + "\n" + times + names;
     }
 }
 """
@@ -75,18 +82,24 @@ public class HdfsListing {
         return opened;
     }
 
-    /** The next entries, one in each line, a few more than asked for; empty at the end of the directory. */
+    /** The next entries as `HadoopListing.page` tells them, a few more than asked for. */
     public String page(int most) throws IOException {
-        StringBuilder lines = new StringBuilder();
-        for (int count = 0; count < most && more; ) {
+        StringBuilder kinds = new StringBuilder();
+        StringBuilder lengths = new StringBuilder();
+        StringBuilder times = new StringBuilder();
+        StringBuilder names = new StringBuilder();
+        while (kinds.length() < most && more) {
             HdfsFileStatus[] found = next();
             for (int i = 0; i < found.length; i++) {
-                String name = found[i].getLocalName().replace("%", "%25").replace("\n", "%0A");
-                lines.append(told(found[i])).append(',').append(name).append('\n');
+                HdfsFileStatus status = found[i];
+                kinds.append(status.isSymlink() ? 'l' : status.isDirectory() ? 'd' : 'f');
+                lengths.append(status.getLen()).append(',');
+                times.append(status.getModificationTime()).append(',');
+                String name = status.getLocalName().replace("\\", "\\\\").replace("\n", "\\n");
+                names.append('\n').append(name);
             }
-            count += found.length;
         }
-        return lines.toString();
+        return kinds.length() == 0 ? "" : kinds + "\n" + lengths + "\n" + times + names;
     }
 
     /**
@@ -133,7 +146,7 @@ public class HdfsListing {
     }
 
     private static String told(HdfsFileStatus status) {
-        String kind = status.isSymlink() ? "link" : status.isDirectory() ? "directory" : "file";
+        String kind = status.isSymlink() ? "l" : status.isDirectory() ? "d" : "f";
         return kind + "," + status.getLen() + "," + status.getModificationTime();
     }
 
@@ -170,9 +183,9 @@ class HadoopListing:
             Py4JJavaError: there is no such directory, or the file system refused.
         """
         opened = self._java.open(self._files, uri)
-        while lines := str(opened.page(page)).split("\n")[:-1]:
-            yield [parse_status(line) for line in lines]
-            if len(lines) < page:
+        while statuses := parse_page(str(opened.page(page))):
+            yield statuses
+            if len(statuses) < page:
                 return
 
     def look(self, directory: str, names: Sequence[str]) -> list[FileStatus | None] | None:
@@ -193,12 +206,26 @@ class HadoopListing:
         answer = self._hdfs.look(self._files, directory, "\0".join(names), 2 + len(names) // _WORTH_A_PAGE)
         if answer is None:
             return None
-        return [parse_status(f"{told},") if told else None for told in str(answer).split("\0")[:-1]]
+        return [parse_status(told) if told else None for told in str(answer).split("\0")[:-1]]
 
 
-def parse_status(line: str) -> FileStatus:
-    """Parses `kind,length,modification time,name`, in which the name escapes line ends."""
-    kind, length, modified, name = line.split(",", 3)
-    is_directory = kind == "directory"
-    plain = name.replace("%0A", "\n").replace("%25", "%")
-    return FileStatus(plain, kind == "file", is_directory, 0 if is_directory else int(length), int(modified))
+def parse_page(text: str) -> list[FileStatus]:
+    """Parses a line of kinds (a letter each), of lengths and of times (each with a comma), and a line for each name."""
+    if not text:
+        return []
+    kinds, lengths, times, *names = text.split("\n")
+    if "\\" in text:
+        names = [_ESCAPED.sub(lambda match: "\n" if match[1] == "n" else match[1], name) for name in names]
+    sizes = [
+        0 if kind == _DIRECTORY else int(length) for kind, length in zip(kinds, lengths.split(",")[:-1], strict=True)
+    ]
+    is_file, is_directory = [kind == _FILE for kind in kinds], [kind == _DIRECTORY for kind in kinds]
+    modified = map(int, times.split(",")[:-1])
+    return list(map(FileStatus._make, zip(names, is_file, is_directory, sizes, modified, strict=True)))
+
+
+def parse_status(text: str) -> FileStatus:
+    """Parses `kind,length,modification time` of a path whose name is known."""
+    kind, length, modified = text.split(",")
+    is_directory = kind == _DIRECTORY
+    return FileStatus("", kind == _FILE, is_directory, 0 if is_directory else int(length), int(modified))

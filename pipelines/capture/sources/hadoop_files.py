@@ -5,8 +5,9 @@ from contextlib import contextmanager
 
 from py4j.protocol import Py4JJavaError
 
-from pipelines.capture.sources.wal_tree import NoSuchDirectoryError, WalTreeEntry
+from pipelines.capture.sources.wal_tree import NoSuchDirectoryError
 from pipelines.common.errors import UnavailableError
+from pipelines.files.file_status import FileStatus
 from pipelines.files.hadoop_jvm import HadoopJvm, java_errors
 from pipelines.files.hadoop_listing import PAGE, HadoopListing
 from pipelines.hbase.server_names import MAX_LONG
@@ -44,17 +45,13 @@ class HadoopLister:
             # an observer name node may lag behind; msync makes the next read as fresh as that of the active name node
             self._lagging = provider is not None and "Observer" in str(provider)
 
-    def pages(self, directory: str) -> Iterator[Sequence[WalTreeEntry]]:
+    def pages(self, directory: str) -> Iterator[Sequence[FileStatus]]:
         """See `DirectoryLister.pages`."""
         uri = f"{self._root}/{directory}"
         with _missing(directory), java_errors(uri):
             if self._lagging:
                 self._files.msync()
-            for page in self._listing.pages(uri, self._page):
-                yield [
-                    WalTreeEntry(status.name, status.is_directory, status.length, status.modification_time)
-                    for status in page
-                ]
+            yield from self._listing.pages(uri, self._page)
 
     def free_bytes(self) -> int | None:
         """See `SpaceSource.free_bytes`; None for a local file system, and for one that has no limit."""

@@ -6,11 +6,12 @@ HBase archives by rename, from `WALs/<server>/` to `oldWALs/` (or `oldWALs/<serv
 
 import logging
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
 from pipelines.common.errors import MalformedError, UnavailableError, UsageError, WalsafeError
 from pipelines.common.progress import Progress
 from pipelines.files.file_batch import FileBatch
+from pipelines.files.file_status import FileStatus
 from pipelines.hbase.server_names import ServerName
 from pipelines.snapshot.model import WalDirectory
 
@@ -31,6 +32,10 @@ class WalTreeEntry(NamedTuple):
     modification_time: int
 
 
+Listed: TypeAlias = WalTreeEntry | FileStatus
+"""An element of a directory as one of the listers tells it; both have the attributes of `WalTreeEntry`."""
+
+
 class NoSuchDirectoryError(Exception):
     """The directory does not exist, or no longer exists."""
 
@@ -38,7 +43,7 @@ class NoSuchDirectoryError(Exception):
 class DirectoryLister(Protocol):
     """Lists the directories of one file system."""
 
-    def pages(self, directory: str) -> Iterator[Sequence[WalTreeEntry]]:
+    def pages(self, directory: str) -> Iterator[Sequence[Listed]]:
         """Yields the elements of a directory below the WAL root, in pages of a bounded size.
 
         Raises:
@@ -86,8 +91,8 @@ class WalTree:
         found = False
         for directory, page in self._walk(ARCHIVE):
             found = True
-            for entry in page:
-                live.pop(entry.name, None)  # archived meanwhile: the file counts once, in oldWALs
+            for name in live.keys() & {entry.name for entry in page} if live else ():
+                del live[name]  # archived meanwhile: the file counts once, in oldWALs
             progress.more(len(page))
             if page:
                 yield _batch(directory, page)
@@ -135,7 +140,7 @@ class WalTree:
                 return files
         raise UnavailableError(f"directories below {self._root} kept changing while they were listed; try again")
 
-    def _walk(self, root: str, *, strict: bool = False) -> Iterator[tuple[str, list[WalTreeEntry]]]:
+    def _walk(self, root: str, *, strict: bool = False) -> Iterator[tuple[str, Sequence[Listed]]]:
         """Yields pages of files, depth first; yields none if the root does not exist.
 
         Args:
@@ -149,8 +154,9 @@ class WalTree:
             below: list[str] = []
             try:
                 for page in self._lister.pages(directory):
-                    below += [f"{directory}/{entry.name}" for entry in page if entry.is_directory]
-                    yield directory, [entry for entry in page if not entry.is_directory]
+                    here = [f"{directory}/{entry.name}" for entry in page if entry.is_directory]
+                    below += here
+                    yield directory, [entry for entry in page if not entry.is_directory] if here else page
                 yield directory, []  # the directory exists, empty or not
             except NoSuchDirectoryError:
                 if strict and directory != root:
@@ -177,7 +183,7 @@ def server_of_directory(name: str) -> ServerName | None:
         return None
 
 
-def _server(entry: WalTreeEntry) -> ServerName | None:
+def _server(entry: Listed) -> ServerName | None:
     if not entry.is_directory:
         return None
     server = server_of_directory(entry.name)
@@ -186,7 +192,7 @@ def _server(entry: WalTreeEntry) -> ServerName | None:
     return server
 
 
-def _batch(directory: str, page: Sequence[WalTreeEntry]) -> FileBatch:
+def _batch(directory: str, page: Sequence[Listed]) -> FileBatch:
     return FileBatch(
         [f"{directory}/{entry.name}" for entry in page],
         [entry.length for entry in page],

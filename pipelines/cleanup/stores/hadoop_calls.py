@@ -12,7 +12,7 @@ from pipelines.cleanup.stores.file_calls import FileCallError
 from pipelines.cleanup.stores.store_failures import NOT_TRIED, OTHER, UNAVAILABLE, Failure, parse_failure
 from pipelines.files.file_status import FileStatus
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
-from pipelines.files.hadoop_listing import HadoopListing
+from pipelines.files.hadoop_listing import HadoopListing, parse_status
 from pipelines.files.observer_reads import refuse_observer_reads
 
 _PAGE = 5_000
@@ -39,7 +39,7 @@ public class HadoopCalls {
     public String status(FileSystem files, String path) {
         try {
             FileStatus status = files.getFileLinkStatus(new Path(path));
-            String kind = status.isFile() ? "file" : status.isDirectory() ? "directory" : "link";
+            String kind = status.isFile() ? "f" : status.isDirectory() ? "d" : "l";
             return "+" + kind + "," + status.getLen() + "," + status.getModificationTime();
         } catch (Throwable problem) {
             return "-" + problem;
@@ -200,7 +200,7 @@ class HadoopCalls:
 
     def status(self, uri: str) -> FileStatus:
         """See `FileCalls.status`."""
-        return _status(self._answer(uri, self._java.status, self._files, uri))
+        return parse_status(self._answer(uri, self._java.status, self._files, uri))
 
     def statuses(self, uris: Sequence[str]) -> list[FileStatus | Failure]:
         """See `ManyCalls.statuses`."""
@@ -215,7 +215,7 @@ class HadoopCalls:
 
     def _asked(self, uris: Sequence[str]) -> list[FileStatus | Failure]:
         answers = self._answers(uris, lambda rest: self._java.statuses(self._files, "\0".join(rest), UNAVAILABLE))
-        return [_status(answer) if isinstance(answer, str) else answer for answer in answers]
+        return [parse_status(answer) if isinstance(answer, str) else answer for answer in answers]
 
     def _listed(self, directory: str, names: Sequence[str]) -> list[FileStatus | Failure]:
         """Returns what a listing of the directory shows; empty = they are few, or it cannot be listed."""
@@ -309,9 +309,3 @@ class HadoopCalls:
         if text.startswith(_FAILED):
             raise FileCallError(parse_failure(text.removeprefix(_FAILED)))
         return text.removeprefix(_DONE)
-
-
-def _status(answer: str) -> FileStatus:
-    kind, length, modified = answer.split(",")
-    is_directory = kind == "directory"
-    return FileStatus("", kind == "file", is_directory, 0 if is_directory else int(length), int(modified))

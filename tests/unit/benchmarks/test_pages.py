@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.bench import collections
 from benchmarks.floor import covered, pieces, slowest
-from benchmarks.pages import capture, marginal, nights, page, sizes
+from benchmarks.pages import capture, clean, marginal, nights, page, sizes
 from benchmarks.records import Run, add, command_line, newest_of_each, recorded
 from benchmarks.speed_report import MIB, JobSpeed
 from benchmarks.split_pages import DecodeSpeed, HashSpeed, SplitSpeed, VerifySpeed, as_point
@@ -231,3 +231,15 @@ def test_lines_are_json(tmp_path: Path) -> None:
         "load": 0.1,
         "point": {"seconds": 1.0},
     }
+
+
+def test_the_clean_up_is_compared_with_a_client_that_only_renames() -> None:
+    points = [
+        {"step": "plain client", "files": 1000, "seconds": 2.0, "moving_seconds": None},
+        {"step": "clean, rehearsal", "files": 1000, "seconds": 4.0, "moving_seconds": None},
+        {"step": "clean --execute", "files": 1000, "seconds": 9.0, "moving_seconds": 4.0},
+    ]
+    text = clean(Run("2026-11-25T00:00:00Z", "clean_speed.py", 2, 0.1, points))
+    assert "| plain client | 1,000 | 2.0 | 2.0 | 500 | 1 |" in text
+    assert "| clean, rehearsal | 1,000 | 4.0 |  |  |  |" in text
+    assert "| clean --execute | 1,000 | 9.0 | 4.0 | 250 | 0.50 |" in text
