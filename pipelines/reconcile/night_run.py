@@ -22,6 +22,7 @@ from pipelines.decide.spark.verdicts import looked_up, with_answers
 from pipelines.lake.run_summary import DELETABLE, DONE, FAILED, REFUSED, STARTED, RunKey, RunSummary
 from pipelines.reconcile.cluster_cases import NIGHTLY, ClusterCase, untrusted_totals
 from pipelines.reconcile.findings import ODD_REASONS, OddDirectory, OffsetWal
+from pipelines.reconcile.listing_counts import listing_counts
 from pipelines.reconcile.past import PastNight
 from pipelines.reconcile.ports import ListRequest, StagedLists
 from pipelines.reconcile.request import ReconcilePorts, ReconcileRequest
@@ -99,7 +100,7 @@ def _decide_and_write(
     ports, settings = night.ports, night.request.settings
     files = ports.reader.files([case.opened for case in night.with_files()])
     believed = [case for case in night.with_files() if case.refused is None]
-    listed = beside.submit(_listings, files, sum(case.snapshot.listed for case in believed)) if believed else None
+    listed = beside.submit(listing_counts, files, sum(case.snapshot.listed for case in believed)) if believed else None
     _LOG.info("deciding")
     frames = _frames(night)
     found, decisions = _decided(night, files, frames)
@@ -170,22 +171,6 @@ def _counted(found: DataFrame, frames: DecisionFrames, settings: ReconcileSettin
         for name in summary.GATE_COUNTS:
             sums[name] += row[name]
     return {cluster: ClusterTotals(tuple(rows), counts[cluster]) for cluster, rows in totals.items()}
-
-
-def _listings(files: DataFrame, rows: int) -> dict[str, ListingCounts]:
-    repeats: dict[str, int] = {}
-    if summary.repeated_hashes(files, rows).collect()[0]["repeated"]:
-        repeats = {row["cluster"]: row["duplicate_paths"] for row in summary.duplicate_paths(files).collect()}
-    return {
-        row["cluster"]: ListingCounts(
-            row["rows"],
-            row["archived_files"],
-            row["archived_bytes"] or 0,
-            repeats.get(row["cluster"], 0),
-            row["remote_files"],
-        )
-        for row in summary.listing_totals(files).collect()
-    }
 
 
 def _examples(night: NightRun, files: DataFrame, decisions: DataFrame) -> Mapping[tuple[str, str], Sequence[str]]:

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from urllib.parse import unquote
 
+import pyarrow as pa
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
@@ -24,6 +25,7 @@ from pipelines.hbase.replication_queues import Cell, QueueCell, RowLayout, parse
 from pipelines.hbase.zookeeper.tree import ReplicationTree, Znode, parse_tree
 from pipelines.snapshot.extras import KNOWN_EXTRAS, Extras, extra_file
 from pipelines.snapshot.extras_lines import parse_extras
+from pipelines.snapshot.few_files import few_files
 from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, QUEUE_STORAGE_ZOOKEEPER, Snapshot
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 from pipelines.snapshot.other_families import OtherFamilyCells, beside_rows, beside_znodes
@@ -46,6 +48,7 @@ class SnapshotDirectories:
         self._row_layout = row_layout
         self._readings = {QUEUE_STORAGE_TABLE: self._with_passes, QUEUE_STORAGE_ZOOKEEPER: _with_trees}
         self._listings: dict[tuple[str, ...], DataFrame] = {}
+        self._read: dict[str, pa.Table] = {}
 
     def of_fleet(self, fleet: str) -> list[str]:
         """Returns the snapshot directories of a fleet: its sub-directories without hidden ones (unfinished captures).
@@ -68,6 +71,10 @@ class SnapshotDirectories:
         """
         with ThreadPoolExecutor(_READERS) as pool:
             opened = list(pool.map(self._open, uris))
+        if len(opened) == 1 and opened[0].listing_readable and (parts := few_files(opened[0])) is not None:
+            self._read[opened[0].uri] = pa.concat_tables(parts.values())
+            counts = {name.removeprefix("files/"): rows.num_rows for name, rows in parts.items()}
+            return [_counted(opened[0], counts, f"{opened[0].uri}/files")]
         return self._with_row_counts(opened)
 
     def files(self, opened: Sequence[OpenedSnapshot]) -> DataFrame:
@@ -77,7 +84,13 @@ class SnapshotDirectories:
         """
         place = tuple(one.uri for one in opened)
         if place not in self._listings:
-            self._listings[place] = at_hand(self._files(opened), sum(one.known.listed for one in opened))
+            read = self._read.get(place[0]) if len(place) == 1 else None
+            if read is None:
+                frame = at_hand(self._files(opened), sum(one.known.listed for one in opened))
+            else:
+                rows = self._session(opened).createDataFrame(read, SNAPSHOT_FILES)
+                frame = rows.select(F.lit(opened[0].cluster).alias("cluster"), *SNAPSHOT_FILES.names)
+            self._listings[place] = frame
         return self._listings[place]
 
     def _files(self, opened: Sequence[OpenedSnapshot]) -> DataFrame:
