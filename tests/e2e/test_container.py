@@ -1,4 +1,7 @@
-"""The image and its manifests for Kubernetes: what the Dockerfile's steps build runs as the CronJob says."""
+"""What goes elsewhere: the image and its manifests for Kubernetes, and the packed environment for YARN.
+
+What the Dockerfile's steps build runs as the CronJob says; executors run as Spark asks Kubernetes for them.
+"""
 
 import json
 import os
@@ -6,6 +9,7 @@ import re
 import shutil
 import signal
 import subprocess
+import venv
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,6 +25,9 @@ from tests.labs.cleanup.on_disk import Lab
 from tests.labs.image import Image, context_of
 from tests.labs.places import PROJECT
 from tests.labs.spark.jar_repository import jar_repository
+from tests.labs.spark.kubernetes_api import DRIVER, NAMESPACE, KubernetesApi
+from tests.labs.spark.same_night import MANY_SMALL_TASKS, Night, assert_same, reconcile
+from tests.labs.spark.submitter import Submitter
 
 MANIFESTS = PROJECT / "conf" / "kubernetes"
 RUN_ID = "walsafe-prod-a-29384720"
@@ -221,3 +228,56 @@ def until(lines: Iterator[str], words: str) -> Iterator[str]:
 def first_process(outside: int) -> int:
     """The first process of the container, whose parent is this one."""
     return int(Path(f"/proc/{outside}/task/{outside}/children").read_text().split()[0])
+
+
+@pytest.mark.deep
+@pytest.mark.promise("same-list-wherever-spark-runs", "executors-of-pods-need-little")
+def test_executors_in_pods_of_their_own(submit: Submitter, snapshots: Path, here: Night, tmp_path: Path) -> None:
+    role = of_kind("with-executors.yaml", "Role", "walsafe")
+    data = of_kind("with-executors.yaml", "ConfigMap", "walsafe-spark")["data"]
+    (tmp_path / "executor.yaml").write_text(data["executor.yaml"])
+    api = KubernetesApi(tmp_path / "pods", role)
+    settings = data["settings"].replace("/etc/walsafe-spark", str(tmp_path)).replace("=4g", "=900m")
+    settings = re.sub(r"--master \S+", f"--master {api.master}", settings).replace("instances=4", "instances=2")
+    small = "--driver-memory 1g --conf spark.executor.cores=1 --conf spark.driver.host=127.0.0.1"
+    names = f"--conf spark.kubernetes.namespace={NAMESPACE} --conf spark.kubernetes.driver.pod.name={DRIVER}"
+    polled = (
+        "--conf spark.kubernetes.executor.enableApiWatcher=false --conf spark.kubernetes.executor.apiPollingInterval=1s"
+    )
+    pods: dict[str, Any] = {}
+    try:
+        there = reconcile(
+            submit, snapshots, tmp_path, f"{settings} {small} {names} {polled} {MANY_SMALL_TASKS}",
+            meanwhile=lambda _line: pods.update(api.pods),
+        )  # fmt: skip
+    finally:
+        api.close()
+    assert api.refused == [], api.logs()
+    assert len({task["Task Info"]["Executor ID"] for task in there.tasks}) == 2
+    assert_same(here, there)
+    for pod in pods.values():
+        (container,) = pod["spec"]["containers"]
+        assert "python" not in container["image"]
+        assert container["securityContext"] == {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+        assert pod["metadata"]["ownerReferences"][0]["name"] == DRIVER
+        kubernetes_validate.validate(pod, kubernetes_validate.latest_version())
+
+
+@pytest.mark.deep
+@pytest.mark.promise("packed-environment-runs")
+def test_a_packed_environment_runs_elsewhere(tmp_path: Path) -> None:
+    tool, archive, there = tmp_path / "tool", tmp_path / "walsafe-env.tar.gz", tmp_path / "container" / "environment"
+    venv.create(tool, with_pip=True)
+    subprocess.run([tool / "bin" / "pip", "install", "--quiet", "venv-pack2==0.9.2"], check=True)
+    pack = ["--quiet", "--prefix", str((PROJECT / ".venv").resolve()), "--exclude", "*/pyspark/jars/*"]
+    subprocess.run([tool / "bin" / "venv-pack", *pack, "--compress-level", "1", "--output", archive], check=True)
+    there.mkdir(parents=True)
+    subprocess.run(["tar", "--extract", "--file", archive, "--directory", there], check=True)
+    archive.unlink()
+    asked = "import deltalake, pyspark; print(pyspark.__file__, deltalake.__file__)"
+    done = subprocess.run(
+        ["./environment/bin/python", "-I", "-c", asked], cwd=there.parent, capture_output=True, text=True, check=True
+    )
+    assert [Path(file).is_relative_to(there) for file in done.stdout.split()] == [True, True]
+    assert not list(there.glob("lib/python*/site-packages/pyspark/jars/*"))
+    shutil.rmtree(there)
