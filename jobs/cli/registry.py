@@ -157,7 +157,7 @@ GROUPS: dict[str, dict[str, JobEntry]] = {
         ),
         "plan-syncup": JobEntry(
             "jobs.queues.plan_syncup",
-            "what ReplicationSyncUp (HBase 3) would ship with the source cluster down, and what it would lose",
+            "what ReplicationSyncUp would ship with the source cluster down, and what it would lose",
             small=True,
         ),
     },
