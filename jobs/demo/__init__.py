@@ -7,6 +7,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -158,12 +159,12 @@ def _held_example(last: RunSummary, places: DemoPlaces, context: JobContext) -> 
 
 
 def _commands(places: DemoPlaces, nights: Sequence[RunSummary], held: str) -> list[DemoCommand]:
-    from jobs.cli.launch.jars import supported_sparks
-    from jobs.cli.launch.places import PROJECT
     from jobs.cli.session import DELTA_CATALOG, DELTA_EXTENSION
 
     project, last = _project(), nights[-1]
-    own_spark = supported_sparks(PROJECT / "jars.lock")[-1]
+    own_spark = version("pyspark").rpartition(".")[
+        0
+    ]  # of .venv; the driver's modules are in an archive without jars.lock
     first_day = utc_day(nights[0].files_started_ms).isoformat()
     start, config = f"{project}spark-submit.sh", ("--config", str(places.config))
     totals = f"delta.`{places.lake}/verdict_totals`"
