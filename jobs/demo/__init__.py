@@ -162,9 +162,8 @@ def _commands(places: DemoPlaces, nights: Sequence[RunSummary], held: str) -> li
     from jobs.cli.session import DELTA_CATALOG, DELTA_EXTENSION
 
     project, last = _project(), nights[-1]
-    own_spark = version("pyspark").rpartition(".")[
-        0
-    ]  # of .venv; the driver's modules are in an archive without jars.lock
+    # that of .venv; jars.lock would say it too, but is not in the archive of the driver's modules
+    own_spark = version("pyspark").rpartition(".")[0]
     first_day = utc_day(nights[0].files_started_ms).isoformat()
     start, config = f"{project}spark-submit.sh", ("--config", str(places.config))
     totals = f"delta.`{places.lake}/verdict_totals`"
