@@ -7,7 +7,6 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -159,11 +158,12 @@ def _held_example(last: RunSummary, places: DemoPlaces, context: JobContext) -> 
 
 
 def _commands(places: DemoPlaces, nights: Sequence[RunSummary], held: str) -> list[DemoCommand]:
+    import pyspark
+
     from jobs.cli.session import DELTA_CATALOG, DELTA_EXTENSION
 
     project, last = _project(), nights[-1]
-    # that of .venv; jars.lock would say it too, but is not in the archive of the driver's modules
-    own_spark = version("pyspark").rpartition(".")[0]
+    spark = ".".join(pyspark.__version__.split(".")[:2])
     first_day = utc_day(nights[0].files_started_ms).isoformat()
     start, config = f"{project}spark-submit.sh", ("--config", str(places.config))
     totals = f"delta.`{places.lake}/verdict_totals`"
@@ -184,7 +184,7 @@ def _commands(places: DemoPlaces, nights: Sequence[RunSummary], held: str) -> li
                 *("env", f"PYSPARK_PYTHON={project}.venv/bin/python", f"{project}.venv/bin/spark-sql"),
                 *(
                     "--driver-class-path",
-                    f"{project}.jars/*:{project}.jars/spark-{own_spark}/*",
+                    f"{project}.jars/*:{project}.jars/spark-{spark}/*",
                     "--conf",
                     f"spark.sql.extensions={DELTA_EXTENSION}",
                 ),

@@ -65,6 +65,7 @@ import java.util.Map;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.hdfs.DFSClient;
+import org.apache.hadoop.hdfs.DFSUtilClient;
 import org.apache.hadoop.hdfs.DistributedFileSystem;
 import org.apache.hadoop.hdfs.protocol.DirectoryListing;
 import org.apache.hadoop.hdfs.protocol.HdfsFileStatus;
@@ -110,15 +111,16 @@ public class HdfsListing {
         HdfsListing listing = open(files, uri);
         String[] wanted = names.split("\0");
         byte[] last = null;
+        // in the name node's order, in which bytes have a sign: a name with an umlaut is before one without
         for (int i = 0; i < wanted.length; i++) {
             byte[] name = wanted[i].getBytes("UTF-8");
             // without its last byte it sorts before the name
             byte[] before = Arrays.copyOf(name, name.length - 1);
-            listing.after = i == 0 || compare(before, listing.after) < 0 ? before : listing.after;
-            last = last == null || compare(name, last) > 0 ? name : last;
+            listing.after = i == 0 || DFSUtilClient.compareBytes(before, listing.after) < 0 ? before : listing.after;
+            last = last == null || DFSUtilClient.compareBytes(name, last) > 0 ? name : last;
         }
         Map shown = new HashMap();
-        for (int page = 0; listing.more && compare(listing.after, last) < 0; page++) {
+        for (int page = 0; listing.more && DFSUtilClient.compareBytes(listing.after, last) < 0; page++) {
             if (page == pages) {
                 return null;
             }
@@ -148,10 +150,6 @@ public class HdfsListing {
     private static String told(HdfsFileStatus status) {
         String kind = status.isSymlink() ? "l" : status.isDirectory() ? "d" : "f";
         return kind + "," + status.getLen() + "," + status.getModificationTime();
-    }
-
-    private static int compare(byte[] one, byte[] two) {
-        return Arrays.compareUnsigned(one, two);
     }
 }
 """

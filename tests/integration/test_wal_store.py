@@ -284,11 +284,19 @@ def test_many_paths_are_seen_as_each_is_alone(spark: SparkSession, store: WalSto
     """Hadoop's store lists their directory, instead of asking for each."""
     uris = make_many(spark, root, 120)
     store.make_directories([f"{root}/old/h1%2C5.30x"])
-    missing = [f"{root}/old/{name}" for name in ("h1%2C5.555", "a", "zz", "h1%2C5.")]
-    asked = [*reversed(uris[10:100]), f"{root}/old/h1%2C5.30x", *missing, f"{root}/quarantine"]
+    missing = [f"{root}/old/{name}" for name in ("h1%2C5.555", "i", "zz", "h1%2C5.")]
+    odd = [f"old/{name}" for name in ("älter", "h1%2C5.é", "h1%2C5.1ä0")]
+    make_files(spark, root, odd)
+    asked = [
+        *(f"{root}/{name}" for name in odd),
+        *reversed(uris[10:100]),
+        f"{root}/old/h1%2C5.30x",
+        *missing,
+        f"{root}/quarantine",
+    ]
     alone = [store.seen([uri])[0] for uri in asked]
-    assert [one is not None and one.is_file for one in alone] == [True] * 90 + [False] * 6
-    assert [one is None for one in alone] == [False] * 91 + [True] * 4 + [False]
+    assert [one is not None and one.is_file for one in alone] == [True] * 93 + [False] * 6
+    assert [one is None for one in alone] == [False] * 94 + [True] * 4 + [False]
     assert store.seen(asked) == alone
     assert store.seen([f"{root}/none/{number}" for number in range(60)]) == [None] * 60
 
