@@ -30,7 +30,17 @@ else:
 CONFIG_ENV = "WALSAFE_NIGHTLY_CONFIG"
 BY_CLUSTER = "{{ task.cluster }}"
 TABLES = {
-    DECIDE: ("wal_verdicts", "queue_offsets", "pinned_bytes", "findings", "runs", "verdict_totals"),
+    DECIDE: (
+        "runs",
+        "wal_verdicts",
+        "verdict_totals",
+        "verdict_changes",
+        "peers",
+        "queue_offsets",
+        "pinned_bytes",
+        "findings",
+        "quality_results",
+    ),
     FINISH: ("deletions", "cleanups"),
 }
 """The Delta tables that each part writes every night."""

@@ -8,8 +8,11 @@ from pyspark.sql import SparkSession
 
 from jobs.cli import entry
 from jobs.cli.context import JobContext
+from jobs.demo.cluster.on_disk import ROOT
 from tests.labs.cleanup.on_disk import CLUSTER, Lab
 from tests.labs.measured_jobs import parsed
+from tests.labs.small_cluster import H1, wal
+from tests.labs.webhook import webhook
 
 RUN = "20261121T020000Z"
 JOBS = ["capture", "reconcile", "clean", "clean", "purge", "maintain"]
@@ -53,3 +56,25 @@ def test_a_night_and_its_second_start(spark: SparkSession, tmp_path: Path, capsy
     again_measured = parsed((metrics / f"walsafe.{CLUSTER}.capture.prom").read_text())
     assert again_measured["job_error", CLUSTER, "SNAPSHOT_EXISTS", "no", "capture"] == 1
     assert (before - lab.home(), len(lab.rows("deletions"))) == (moved, rows)
+
+
+@pytest.mark.slow("a night of four jobs whose error a webhook is told")
+@pytest.mark.parametrize("answer", [200, 500])
+def test_a_night_with_a_new_error_exits_5_and_tells_the_webhook_once(
+    answer: int, spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lab = Lab(spark, tmp_path)
+    places = {"lake": lab.lake, "lists": f"file:{tmp_path}/lists", "snapshots": f"file:{tmp_path}/snapshots"}
+    (lab.live / ROOT / "oldWALs" / wal(H1, 2)).unlink()
+    with webhook(answer) as (url, got):
+        text = json.loads(lab.config.read_text())
+        notify = {"webhook": url, "form": "alertmanager"}
+        lab.config.write_text(json.dumps({**text, **places, "night": {"tries": 1}, "notify": notify}))
+        words = ["night", "--config", str(lab.config), "--run-id", RUN, "--output", "json"]
+        assert entry.main(words, context=JobContext("night", lab.clock, spark)) == 5
+    told = json.loads(capsys.readouterr().out)
+    assert {alert["name"] for alert in told["alerts"]} >= {"NEW_ERROR"}
+    assert len(got) == 1
+    assert [one["labels"]["code"] for one in got[0]["body"] if one["labels"]["alertname"] == "walsafe_new_error"] == [
+        "MISSING_WAL"
+    ]

@@ -59,11 +59,12 @@ def publish_metrics(
     if not found:
         logger.warning("%s has no metrics: its cluster is not known", job)
     name = f"{job}-rehearsal" if rehearsal else job
+    half = getattr(args, "part", None) == "decide"  # a night is good when its second part, too, has ended well
     for of, (samples, good) in found.items():
         if not NAME.fullmatch(of):  # it is a name of a file; the job has reported it
             continue
         _publish(place, of, name, samples, context)
-        if good is not None:
+        if good is not None and not half:
             _publish(place, of, name + _GOOD, good, context)
 
 

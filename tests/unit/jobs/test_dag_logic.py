@@ -18,6 +18,7 @@ from jobs.cli.monitoring.alerts import alerts_of
 from jobs.dags import walsafe_nightly_job as dag_job
 from jobs.dags.walsafe_nightly_config import ConfigurationError, Nightly, parse_nightly, refuse_unfit
 from pipelines.common import errors
+from schemas.registry import CLEANUP_TABLES, DECISION_TABLES
 from tests.labs.places import DOCS, PROJECT
 
 DAGS = PROJECT / "jobs" / "dags"
@@ -278,3 +279,17 @@ def test_the_dag_imports_nothing_of_walsafe_or_spark() -> None:
             knows_airflow = file.stem in {"walsafe_nightly", "walsafe_nightly_operator"}
             extra = set() if knows_airflow else {"airflow", "yaml"}
             assert {name.split(".")[0] for name in names} <= allowed - extra, f"{file.name}: {names}"
+
+
+def test_the_assets_are_the_tables_of_a_night() -> None:
+    """The DAG needs Airflow, which the tests have in another environment, so its text is read."""
+    text = (DAGS / "walsafe_nightly.py").read_text(encoding="utf-8")
+    (tables,) = (
+        node.value
+        for node in ast.parse(text).body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "TABLES"
+    )
+    assert isinstance(tables, ast.Dict)
+    decide, finish = (ast.literal_eval(value) for value in tables.values)
+    assert set(decide) == {table.name for table in DECISION_TABLES}
+    assert set(finish) == {table.name for table in CLEANUP_TABLES}

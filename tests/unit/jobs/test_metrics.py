@@ -117,6 +117,15 @@ def test_maintain_measures_the_quarantine_of_its_cluster_or_of_all() -> None:
     assert not [key for key in metrics_of("maintain", unknown, "prod-a") if key[0].startswith("quarantine")]
 
 
+def test_half_a_night_is_not_a_good_night(tmp_path: Path) -> None:
+    (job, outcome), good = NIGHT[-1], tmp_path / "walsafe.prod-a.night-good.prom"
+    published(tmp_path, job, outcome, part="decide")
+    assert (tmp_path / "walsafe.prod-a.night.prom").exists()
+    assert not good.exists()
+    published(tmp_path, job, outcome, part="finish")
+    assert good.exists()
+
+
 @pytest.mark.promise("metrics-by-rename")
 def test_a_night_leaves_a_file_for_each_job_and_no_sample_twice(tmp_path: Path) -> None:
     for _ in range(2):

@@ -1,13 +1,8 @@
 """Who is told what after a job, with a real HTTP server as the webhook."""
 
-import json
 import logging
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,6 +15,7 @@ from jobs.cli.monitoring.notify import send
 from jobs.cli.registry import JOBS
 from pipelines.common.errors import UsageError
 from pipelines.common.job_result import JobResult
+from tests.labs.webhook import webhook
 
 FINDING = {
     "key": "QUEUE_STALLED:2", "code": "QUEUE_STALLED", "severity": "error", "message": "no progress <since> Monday",
@@ -27,30 +23,6 @@ FINDING = {
 }  # fmt: skip
 CLUSTER = {"cluster": "prod-a", "run_id": "r1", "status": "DONE", "findings": [FINDING]}
 RECONCILED = {"clusters": [CLUSTER]}
-
-
-@contextmanager
-def webhook(code: int = 200) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Its URL, and every request that it has got."""
-    got: list[dict[str, Any]] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            got.append({"path": self.path, "body": body, "token": self.headers["Authorization"]})
-            self.send_response(code)
-            self.end_headers()
-
-        def log_message(self, *_args: object) -> None:
-            """Not in the tests' output."""
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/secret", got
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 def told(result: Mapping[str, object], code: int = 0, job: str = "reconcile") -> list[tuple[str, str, str]]:
