@@ -103,18 +103,19 @@ def ask(lake: str, conf: Path | None, *words: str) -> tuple[float, str]:
     return time.perf_counter() - started, done.stdout
 
 
-def questions(lake: Path) -> dict[str, tuple[str, ...]]:
+def questions(lake: Path, nights: int) -> dict[str, tuple[str, ...]]:
     """Returns the questions, by name; they name a held file and its server."""
     rows = _night(DeltaTable(lake / WAL_VERDICTS.name), NOW + DAY_MS).select(["path", "server", "verdict"])
     row = next(row for batch in rows.to_batches() for row in batch.to_pylist() if row["verdict"] == "HELD")
-    before, long_ago = str(utc_day(NOW)), str(utc_day(NOW - 20 * DAY_MS))
+    back = min(21, nights - 1)
+    before, long_ago = str(utc_day(NOW)), str(utc_day(NOW - (back - 1) * DAY_MS))
     return {
         "state": (),
         "file": (row["path"],),
         "peer": ("--peer", "4"),
         "server": ("--server", row["server"]),
         "since the night before": ("--since", before),
-        "since 21 nights ago": ("--since", long_ago),
+        f"since {back} nights ago": ("--since", long_ago),
         "peer since": ("--peer", "4", "--since", before),
         "server since": ("--server", row["server"], "--since", before),
     }
@@ -131,7 +132,7 @@ def main() -> None:
     run = begin(__file__, sys.argv[1:])
     with tempfile.TemporaryDirectory(prefix="walsafe-explain-", dir=args.work) as scratch:
         lake = make_lake(Path(scratch), args.files, args.nights)
-        asked = questions(lake)
+        asked = questions(lake, args.nights)
 
         def measure(place: str, where: str, conf: Path | None = None) -> None:
             for name, words in asked.items():
