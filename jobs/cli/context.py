@@ -51,6 +51,14 @@ class JobContext:
         self._stages.start()
         return session
 
+    def need_spark(self) -> None:
+        """Builds the session now.
+
+        Raises:
+            SparkNeededError: this process has none; it has done nothing yet, and leaves the job to the JVM.
+        """
+        _ = self.spark
+
     def lake(self, uri: str) -> "LakeReader":
         """Returns the reader of a lake."""
         from pipelines.lake.reader import LakeReader

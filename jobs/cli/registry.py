@@ -48,6 +48,7 @@ class JobEntry:
             job loads, and no nightly run waits for it.
         configured: `file` if keys of a given `--config` stand for options that are not given; `environment` if
             `--config` also falls back to `$WALSAFE_CONFIG`, because the job acts on the cluster of that file.
+        begins_here: it begins in the process of `spark-submit.sh`, and a JVM starts only when it needs one.
     """
 
     module: str
@@ -56,7 +57,7 @@ class JobEntry:
     gentle: bool = False
     archives_classes: bool = False
     configured: str = ""
-    asks_the_lake: bool = False
+    begins_here: bool = False
 
     def load(self) -> Job:
         """Imports the module of the job."""
@@ -77,6 +78,7 @@ GROUPS: dict[str, dict[str, JobEntry]] = {
             "jobs.night",
             "one whole night of a cluster: capture, reconcile, clean as far as it is approved, purge, maintain",
             gentle=True,
+            begins_here=True,
             configured=FROM_ENVIRONMENT,
         ),
         "capture": JobEntry("jobs.capture", "take a snapshot of a live cluster", configured=FROM_ENVIRONMENT),
@@ -96,7 +98,7 @@ GROUPS: dict[str, dict[str, JobEntry]] = {
             "jobs.explain",
             "the state of a cluster, what is new, who holds a file, peer or server",
             small=True,
-            asks_the_lake=True,
+            begins_here=True,
             configured=FROM_ENVIRONMENT,
         ),
         "check-tables": JobEntry(

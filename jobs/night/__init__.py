@@ -51,7 +51,7 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     """Reads the configuration and runs the night.
 
     Raises:
-        UsageError: the configuration is wrong, or a key is missing that a night needs.
+        UsageError: the configuration is wrong, or a key is missing that a night needs; no JVM is started for that.
     """
     from jobs.cli.config.configuration import load_config
     from jobs.night.night import Night, run_night
@@ -62,4 +62,5 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     plan = night_plan(args.config, load_config(args.config, context), wanted, context.clock)
     if args.plan:
         return plan_result(plan)
+    context.need_spark()
     return run_night(Night(plan, start_job(context, args.metrics)))

@@ -44,6 +44,18 @@ def test_a_wrong_configuration_needs_no_jvm(submit: Submitter, tmp_path: Path) -
     assert f"{config}, line 2: unknown key 'list.valid_fro'" in done.stderr
 
 
+def test_what_a_night_would_do_is_said_without_a_jvm(submit: Submitter, tmp_path: Path) -> None:
+    example = PROJECT / "conf" / "production.example.yaml"
+    plan = submit("night", "--config", str(example), "--plan", "--output", "json", env=NO_JAVA)
+    assert (plan.returncode, json.loads(plan.stdout)["job"]) == (0, "night"), plan.stderr
+    assert submit("night", "--config", str(example), env=NO_JAVA).stderr.startswith("walsafe: JAVA_HOME is")
+    config = tmp_path / "a.yaml"
+    config.write_text("cluster: a\n")
+    done = submit("night", "--config", str(config), env=NO_JAVA)
+    assert done.returncode == 2
+    assert "a night needs 'wal_root', 'capture', 'clean', 'lake', 'lists', 'snapshots'" in done.stderr
+
+
 def test_a_job_needs_java(submit: Submitter) -> None:
     done = submit("probe", "exit", env=NO_JAVA)
     assert done.returncode == 2

@@ -1,4 +1,4 @@
-"""The environment of a job that only asks the lake, in the process of `spark-submit.sh`: it starts no JVM."""
+"""The environment of a job that begins in the process of `spark-submit.sh`, and may end there without a JVM."""
 
 import os
 from collections.abc import Mapping
@@ -70,12 +70,12 @@ def client_context(
 ) -> ClientContext | None:
     """Returns the environment in which this process may answer the job; None if the job is Spark's.
 
-    It is Spark's if it does more than to ask the lake, if another user or the cluster is to run it, or if its result
-    goes to a file system that only Hadoop reaches.
+    It is Spark's if it always needs a session, if another user or the cluster is to run it, or if its result goes to a
+    file system that only Hadoop reaches.
     """
     result = invocation.args.result
     elsewhere = result is not None and (":" in result and local_path(result) is None)
-    if not JOBS[invocation.name].asks_the_lake or settings.cluster_mode or elsewhere or _another_user(user, settings):
+    if not JOBS[invocation.name].begins_here or settings.cluster_mode or elsewhere or _another_user(user, settings):
         return None
     return ClientContext(invocation.name, settings, environ)
 

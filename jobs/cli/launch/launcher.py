@@ -87,7 +87,7 @@ def _configuration_is_right(invocation: Invocation) -> bool:
 
 
 def _without_spark(invocation: Invocation, environ: Mapping[str, str]) -> int:
-    """Answers a job that only asks the lake in this process.
+    """Runs a job in this process until it needs Spark: a question to the lake, or a night that cannot start.
 
     Raises:
         SparkNeededError: the job needs Spark; nothing was printed.

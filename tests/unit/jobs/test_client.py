@@ -29,6 +29,8 @@ def invocation(job: str = "explain", result: str | None = None) -> Invocation:
         ("explain", None, "--principal me --keytab mine", False, False),
         ("explain", None, "--proxy-user you", False, False),
         ("explain", None, "--deploy-mode cluster", True, False),
+        ("night", None, "", False, True),
+        ("night", None, "--deploy-mode cluster", True, False),
         ("maintain", None, "", False, False),
     ],
 )
