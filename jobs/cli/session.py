@@ -17,7 +17,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from jobs.cli.launch import class_archive
-from jobs.cli.launch.jars import jars_for, spark_of
+from jobs.cli.launch.jars_lock import jars_for, spark_of
 from jobs.cli.launch.places import PROGRAM, PROJECT, cache_folder
 from jobs.cli.launch.submit import QUICK_START, long_run, read_properties
 from pipelines.common.errors import UnavailableError, UsageError

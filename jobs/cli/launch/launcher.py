@@ -22,7 +22,8 @@ from jobs.cli.entry import main as run_here
 from jobs.cli.launch import class_archive, class_archive_writer
 from jobs.cli.launch.child import child_environment, run_child
 from jobs.cli.launch.client import client_context
-from jobs.cli.launch.jars import StepError, fetch_jars, jars_for, one_at_a_time, spark_of, supported_sparks
+from jobs.cli.launch.jars import StepError, fetch_jars, one_at_a_time
+from jobs.cli.launch.jars_lock import jars_for, spark_of, supported_sparks
 from jobs.cli.launch.places import PROJECT, cache_folder, is_clone, jars_folder
 from jobs.cli.launch.project_archive import build_archive
 from jobs.cli.launch.submit import (
