@@ -301,6 +301,18 @@ def test_many_paths_are_seen_as_each_is_alone(spark: SparkSession, store: WalSto
     assert store.seen([f"{root}/none/{number}" for number in range(60)]) == [None] * 60
 
 
+def test_a_listing_finds_names_with_letters_beyond_ascii(spark: SparkSession, root: str) -> None:
+    """The name node puts them before all others: for it, bytes have a sign."""
+    names = [uri.rpartition("/")[2] for uri in make_many(spark, root, 60)]
+    odd = ["älter", "h1%2C5.é"]
+    make_files(spark, root, [f"old/{name}" for name in odd])
+    hadoop = HadoopJvm.of(spark)
+    listing = HadoopListing(hadoop, hadoop.path(root).getFileSystem(hadoop.conf))
+    shown = listing.look(f"{root}/old", [*names, *odd])
+    assert shown is not None
+    assert [one is not None and one.is_file for one in shown] == [True] * 62
+
+
 @pytest.mark.long
 def test_names_far_apart_are_not_looked_for_in_a_listing(spark: SparkSession, root: str) -> None:
     names = [uri.rpartition("/")[2] for uri in make_many(spark, root, 5_000)]
