@@ -37,7 +37,7 @@ class FileChange:
 
 
 @dataclass(frozen=True, slots=True)
-class _Change:
+class VerdictChange:
     """A row of `verdict_changes`."""
 
     previous_run_id: str
@@ -79,7 +79,7 @@ def summed_changes(lake: "LakeReader", runs: Sequence[RunRecord]) -> tuple[FileC
     """
     if not lake.has(VERDICT_CHANGES):
         return None
-    known = lake.by_run(VERDICT_CHANGES, [run.key for run in runs[1:]], _Change)
+    known = lake.by_run(VERDICT_CHANGES, [run.key for run in runs[1:]], VerdictChange)
     totals = lake.by_run(VERDICT_TOTALS, [runs[0].key, runs[-1].key], VerdictTotal)
     now, sums = runs[-1], dict[tuple[str | None, str | None], tuple[int, int]]()
     while now.night > runs[0].night:

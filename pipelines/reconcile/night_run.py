@@ -19,6 +19,7 @@ from pipelines.decide.spark import summary, tables
 from pipelines.decide.spark.decision_frames import decision_frames
 from pipelines.decide.spark.lookup import DecisionFrames
 from pipelines.decide.spark.verdicts import looked_up, with_answers
+from pipelines.lake.night_changes import VerdictChange
 from pipelines.lake.run_summary import DELETABLE, DONE, FAILED, REFUSED, STARTED, RunKey, RunSummary
 from pipelines.reconcile.cluster_cases import NIGHTLY, ClusterCase, untrusted_totals
 from pipelines.reconcile.findings import ODD_REASONS, OddDirectory, OffsetWal
@@ -39,7 +40,7 @@ from pipelines.reconcile.rows import (
     small_tables,
 )
 from pipelines.reconcile.sync_replication import remote_by_cluster, states_before, sync_tables
-from pipelines.reconcile.verdict_changes import VerdictChange, verdict_changes
+from pipelines.reconcile.verdict_changes import verdict_changes
 from schemas.registry import SYNC_TABLES
 from schemas.runs import RUNS
 

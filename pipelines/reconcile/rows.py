@@ -10,6 +10,7 @@ from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.totals import BucketTotal, verdict_totals
 from pipelines.decide.rule.verdict import Reason, Verdict
 from pipelines.lake.findings import has_new_error
+from pipelines.lake.night_changes import VerdictChange
 from pipelines.lake.run_summary import (
     DONE,
     REFUSED,
@@ -28,7 +29,6 @@ from pipelines.reconcile.past import PastNight
 from pipelines.reconcile.peer_states import PeerRow, peer_rows
 from pipelines.reconcile.sync_replication import SyncRows
 from pipelines.reconcile.sync_states import PastSyncState, sync_peers
-from pipelines.reconcile.verdict_changes import VerdictChange
 from schemas.findings import FINDINGS
 from schemas.peers import PEERS
 from schemas.pinned_bytes import PINNED_BYTES

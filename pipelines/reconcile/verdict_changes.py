@@ -7,13 +7,13 @@ these counts.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.common.spark.few_rows import few
 from pipelines.decide.rule.verdict import Reason, Verdict
+from pipelines.lake.night_changes import VerdictChange
 from pipelines.lake.run_summary import RunKey
 from pipelines.reconcile.lake_history import LakeHistory, VerdictOfFile
 from pipelines.reconcile.past import PastNight
@@ -26,19 +26,6 @@ _Change = tuple[_Answer | None, _Answer | None]
 """The answer before and the answer now; None = there was, or is, no such file."""
 _Totals = dict[_Change, tuple[int, int]]
 """Files and bytes."""
-
-
-@dataclass(frozen=True, slots=True)
-class VerdictChange:
-    """A row of `verdict_changes`."""
-
-    previous_run_id: str
-    from_verdict: str | None
-    from_reason: str | None
-    to_verdict: str | None
-    to_reason: str | None
-    files: int
-    bytes: int
 
 
 def verdict_changes(

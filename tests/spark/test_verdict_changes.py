@@ -10,10 +10,11 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from pipelines.common.spark.few_rows import FEW, at_hand
 from pipelines.common.spark.local_frames import local_frame
+from pipelines.lake.night_changes import VerdictChange
 from pipelines.lake.run_summary import RunKey
 from pipelines.reconcile.lake_history import LakeHistory, VerdictOfFile
 from pipelines.reconcile.past import PastNight
-from pipelines.reconcile.verdict_changes import VerdictChange, verdict_changes
+from pipelines.reconcile.verdict_changes import verdict_changes
 
 NIGHT = 1_790_000_000_000
 NAMES = ("cluster", "path", "verdict", "reason", "length")
