@@ -22,14 +22,14 @@ find_python() {
     die 2 "Python is missing: install Python 3.11 or newer and put it on PATH (or name it in WALSAFE_PYTHON)."
 }
 
-# Sets JAVA: a java command of version 17 or 21.
+# Sets JAVA: a java command of version 17, 21 or 25.
 find_java() {
     local version home
     if [[ -n ${JAVA_HOME:-} ]]; then
         JAVA=$JAVA_HOME/bin/java
-        [[ -x $JAVA ]] || die 2 "JAVA_HOME is $JAVA_HOME, which has no bin/java: point it to a Java 17 or 21, or unset it."
+        [[ -x $JAVA ]] || die 2 "JAVA_HOME is $JAVA_HOME, which has no bin/java: point it to a Java 17, 21 or 25, or unset it."
     else
-        JAVA=$(command -v java) || die 2 "Java is missing: install Java 17 or 21 (Debian: apt-get install openjdk-17-jre-headless) or set JAVA_HOME."
+        JAVA=$(command -v java) || die 2 "Java is missing: install Java 17, 21 or 25 (Debian: apt-get install openjdk-17-jre-headless) or set JAVA_HOME."
     fi
     # a JDK says its version in a file; asking it costs a JVM start
     home=$(readlink -f "$JAVA" 2>/dev/null) || home=$JAVA
@@ -40,9 +40,9 @@ find_java() {
         version=$("$JAVA" -version 2>&1 | sed -n 's/.* version "\([^"]*\)".*/\1/p' | head -n 1) || version=
     fi
     case ${version:-} in
-    17 | 17.* | 17[+-]* | 21 | 21.* | 21[+-]*) ;;
-    '') die 2 "$JAVA does not say its version: install Java 17 or 21, or point JAVA_HOME to one." ;;
-    *) die 2 "Java $version is not supported: install Java 17 or 21, or point JAVA_HOME to one." ;;
+    17 | 17.* | 17[+-]* | 21 | 21.* | 21[+-]* | 25 | 25.* | 25[+-]*) ;;
+    '') die 2 "$JAVA does not say its version: install Java 17, 21 or 25, or point JAVA_HOME to one." ;;
+    *) die 2 "Java $version is not supported: install Java 17, 21 or 25, or point JAVA_HOME to one." ;;
     esac
 }
 

@@ -145,7 +145,7 @@ class LakeAudit:
         """See `CleanupAudit.taken`."""
         begun = (F.col("phase") == INTENT) & (F.col("action") == CleanupAction.CLEAN.value)
         moved = self.outcomes(run).where(F.col("outcome") == FileOutcome.MOVED.value)
-        paths = self._of(run, DELETIONS).where(begun).select("path").distinct().join(moved, "path", "left")
+        paths = self._of(run, DELETIONS).where(begun).select("path").join(moved, "path", "left")
         found = paths.select("path", "outcome", "length", F.unix_millis("modification_time").alias("modified"))
         with lake_errors(self._tables.location(DELETIONS)):
             return {
@@ -157,8 +157,9 @@ class LakeAudit:
         """See `CleanupAudit.moved_at`."""
         moved = self.outcomes(run).where(F.col("outcome") == FileOutcome.MOVED.value)
         with lake_errors(self._tables.location(DELETIONS)):
-            row = moved.agg(F.max(F.unix_millis("at")).alias("at")).first()
-        return None if row is None else row["at"]
+            [row] = moved.agg(F.max(F.unix_millis("at")).alias("at")).collect()
+        at: int | None = row["at"]
+        return at
 
     def outcomes(self, run: RunKey) -> DataFrame:
         """Returns, for each path, the last OUTCOME row that determines where the file is.
@@ -166,8 +167,7 @@ class LakeAudit:
         The columns are `path`, `outcome`, `length`, `modification_time`, `at`. If purge refused a file or failed to
         delete it, the file is still in the quarantine and still counts as MOVED.
         """
-        placing = F.col("outcome").isin(*sorted(one.value for one in PLACING_OUTCOMES))
-        rows = self._deletions(run).where((F.col("phase") == OUTCOME) & placing)
+        rows = self._deletions(run).where(F.col("outcome").isin(*(one.value for one in PLACING_OUTCOMES)))
         kept = F.struct("lease", "batch", "at", "outcome", "length", "modification_time")
         last = rows.groupBy("path").agg(F.max(kept).alias("last"))
         return last.select("path", *(f"last.{name}" for name in ("outcome", "length", "modification_time", "at")))

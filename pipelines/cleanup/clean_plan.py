@@ -22,10 +22,8 @@ def listed_paths(lines: DataFrame, wal_root: str) -> DataFrame:
         lines: the lines of the list, in column `line`.
         wal_root: from the configuration; its scheme, authority and path must be those of the list.
     """
-    below = F.substring(F.col("line"), len(wal_root) + 2, 1 << 20)
-    sound = (
-        F.col("line").startswith(f"{wal_root}/{ARCHIVE}") & (below != ARCHIVE) & ~below.rlike(EMPTY_OR_DOTS_OR_CONTROL)
-    )
+    below = F.substr("line", F.lit(len(wal_root) + 2))
+    sound = F.col("line").startswith(f"{wal_root}/{ARCHIVE}") & ~below.rlike(EMPTY_OR_DOTS_OR_CONTROL)
     return lines.select("line", F.when(sound, below).alias("path"))
 
 

@@ -92,12 +92,13 @@ def wal_timestamp(name: str) -> int:
     Raises:
         MalformedError: the timestamp does not fit in 64 bits.
     """
-    wal = parse_wal_name(name)
-    if wal is None:
+    match = WAL_NAME.fullmatch(name)
+    if match is None:
         return -1
-    if wal.timestamp is None:
-        raise MalformedError(f"the timestamp of {name!r} does not fit in 64 bits")
-    return wal.timestamp
+    try:
+        return parse_java_long(match.group(2))
+    except MalformedError as error:
+        raise MalformedError(f"the timestamp of {name!r} does not fit in 64 bits") from error
 
 
 def server_of(name: str) -> ServerName | None:

@@ -112,7 +112,7 @@ class DeleteListWriter:
             lines: dict[str, list[str]] = defaultdict(list)
             for row in deletable.filter(F.col("cluster").isin(list(roots))).collect():
                 lines[row["cluster"]].append(f"{roots[row['cluster']]}/{row['path']}\n")
-            yield from ((cluster, "".join(sorted(own, key=str.encode))) for cluster, own in lines.items())
+            yield from ((cluster, "".join(sorted(own))) for cluster, own in lines.items())
             return
         sorted_lines = F.array_sort(F.collect_list(F.concat("root", F.lit("/"), "path", F.lit("\n"))))
         texts = (
@@ -251,7 +251,7 @@ def _same_list(standing: Manifest, request: ListRequest, final: str) -> Manifest
 
 
 def _unavailable(uri: str, error: Py4JJavaError | UnavailableError) -> UnavailableError:
-    cause = error.__cause__ if isinstance(error, UnavailableError) and isinstance(error.__cause__, Exception) else error
+    cause = error.__cause__ if isinstance(error.__cause__, Exception) else error
     return UnavailableError(
         f"{uri}: the list cannot be read or written ({java_cause(cause)}); "
         "a list stands only where its manifest.json does; run again"

@@ -60,7 +60,7 @@ def test_a_job_needs_java(submit: Submitter) -> None:
     done = submit("probe", "exit", env=NO_JAVA)
     assert done.returncode == 2
     assert done.stderr == (
-        "walsafe: JAVA_HOME is /nonexistent, which has no bin/java: point it to a Java 17 or 21, or unset it.\n"
+        "walsafe: JAVA_HOME is /nonexistent, which has no bin/java: point it to a Java 17, 21 or 25, or unset it.\n"
     )
 
 

@@ -10,6 +10,7 @@ from pipelines.cleanup.audit import LakeAudit
 from pipelines.cleanup.audit_ports import CleanupAttempt
 from pipelines.cleanup.deletions import CleanupAction, CleanupFile, FileOutcome, FileResult
 from pipelines.lake.run_summary import RunKey
+from schemas.registry import CLEANUP_TABLES
 from tests.labs.small_cluster import NOW, At
 
 pytestmark = pytest.mark.long
@@ -41,6 +42,18 @@ def written(spark: SparkSession, tmp_path: Path) -> Written:
     audit = LakeAudit(spark, f"file://{tmp_path}", clock, "me", "edge1")
     audit.ensure()
     return Written(audit, clock)
+
+
+def test_the_tables_are_made_before_the_first_row(written: Written, tmp_path: Path) -> None:
+    assert {folder.name for folder in tmp_path.iterdir()} == {table.name for table in CLEANUP_TABLES}
+    assert written.audit.actions(RUN) == frozenset()
+
+
+def test_each_file_needs_its_place_in_the_archive(written: Written) -> None:
+    attempt = CleanupAttempt(RUN, CleanupAction.PURGE, "attempt", 1)
+    with pytest.raises(ValueError, match="shorter"):
+        written.audit.intend(attempt, 1, [A, B], ["archive/a.1"])
+    assert written.audit.unsettled(RUN) == []
 
 
 def test_the_grace_counts_from_the_file_that_was_moved_last(written: Written) -> None:

@@ -46,12 +46,14 @@ class Night:
         rows: the rows of each table, in one order.
         tasks: the tasks that ended, from Spark's event log.
         spark: the version of Spark that ran it, from the same log.
+        java: the version of Java of the driver, from the same log.
     """
 
     lists: Mapping[str, str]
     rows: Mapping[str, pa.Table]
     tasks: list[dict[str, Any]]
     spark: str
+    java: str
 
     def reasons(self) -> list[str]:
         """Returns the reasons with which tasks ended."""
@@ -111,6 +113,7 @@ def night(work: Path) -> Night:
         rows,
         [event for event in logged if event["Event"] == "SparkListenerTaskEnd"],
         next(event["Spark Version"] for event in logged if event["Event"] == "SparkListenerLogStart"),
+        next(event["JVM Information"]["Java Version"] for event in logged if "JVM Information" in event),
     )
 
 

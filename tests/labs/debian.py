@@ -1,0 +1,56 @@
+"""A Debian of another release in a folder, for its Python and its Java. It needs root and `debootstrap`."""
+
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.labs.installed import installed
+from tests.labs.places import PROJECT
+from tests.labs.spark.submitter import Submitter
+
+_OF_THIS_MACHINE = ("etc/resolv.conf", "etc/pip.conf", "etc/ssl/certs/ca-certificates.crt")
+
+
+def debian(release: str, *packages: str) -> Path:
+    """Returns the root folder of a Debian release with packages; the first call downloads some 300 MB.
+
+    The packages come from the mirror of this machine's own Debian.
+    """
+    root = PROJECT / ".cache" / f"debian-{release}"
+    include = ",".join(["ca-certificates", "python3-venv", *packages])
+
+    def install() -> None:
+        command = ["debootstrap", "--variant=minbase", f"--include={include}", release, str(root), _mirror()]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        for name in _OF_THIS_MACHINE:
+            if Path("/", name).exists():
+                shutil.copy(Path("/", name), root / name)
+
+    return installed(root, include, install)
+
+
+@dataclass(frozen=True)
+class DebianSubmitter(Submitter):
+    """`spark-submit.sh` in another root, as if on a machine of its own.
+
+    Attributes:
+        root: from `debian`.
+        folders: what it sees of this machine, under the same names; the project's own folder is one of them.
+    """
+
+    root: Path
+    folders: tuple[Path, ...]
+
+    def command(self, *arguments: str) -> list[str]:
+        binds = [
+            f"mkdir -p '{self.root}{folder}' && mount --rbind '{folder}' '{self.root}{folder}'"
+            for folder in (*self.folders, Path("/dev"))
+        ]
+        script = " && ".join([*binds, f"mount -t proc proc '{self.root}/proc'", f"exec chroot '{self.root}' \"$@\""])
+        return ["unshare", "--mount", "--pid", "--fork", "bash", "-c", script, "bash", *super().command(*arguments)]
+
+
+def _mirror() -> str:
+    asked = ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages"]
+    return subprocess.run(asked, check=True, capture_output=True, text=True).stdout.split()[0]
