@@ -57,6 +57,7 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     if config.cluster is None or config.wal_root is None or config.capture is None:
         missing = next(key for key in ("cluster", "wal_root", "capture") if getattr(config, key) is None)
         raise UsageError(f"{args.config}: key {missing!r} is missing; docs/capture.md has examples")
+    context.need_spark()
     return capture_cluster(config.cluster, config.wal_root, config.capture, args.out, context)
 
 

@@ -45,13 +45,17 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace, context: JobContext) -> JobResult:
     """Reads the arguments, wires the ports and runs the use case."""
     from jobs.cleanup.latest import on_run, refuse_latest
+    from jobs.cleanup.settings import cleanup_settings
+
+    if args.resume:
+        refuse_latest(args.run_id, "--resume", "give the id of the run whose clean-up stopped or died")
+    settings = cleanup_settings(args.config, args.cluster, context)
+
     from jobs.cleanup.wiring import open_cleanup
     from pipelines.cleanup.clean import CleanRequest, clean
     from pipelines.lake.latest_runs import latest_list
 
-    if args.resume:
-        refuse_latest(args.run_id, "--resume", "give the id of the run whose clean-up stopped or died")
-    with open_cleanup(context, args.config, args.cluster, args.lake, args.lists) as (place, ports):
+    with open_cleanup(context, settings, args.lake, args.lists) as (place, ports):
         return on_run(
             args.run_id,
             lambda: latest_list(args.cluster, ports.findings),

@@ -37,8 +37,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace, context: JobContext) -> JobResult:
     """Reads the arguments, wires the ports and runs the use case."""
     from jobs.cleanup.latest import refuse_latest
-    from jobs.cleanup.wiring import open_cleanup
-    from pipelines.cleanup.purge import PurgeRequest, purge
+    from jobs.cleanup.settings import cleanup_settings
 
     refuse_latest(
         args.run_id,
@@ -46,5 +45,10 @@ def run(args: Namespace, context: JobContext) -> JobResult:
         "what it deletes cannot come back, so give the id of the run, or leave --run-id out for every run whose grace "
         "is over",
     )
-    with open_cleanup(context, args.config, args.cluster, args.lake) as (place, ports):
+    settings = cleanup_settings(args.config, args.cluster, context)
+
+    from jobs.cleanup.wiring import open_cleanup
+    from pipelines.cleanup.purge import PurgeRequest, purge
+
+    with open_cleanup(context, settings, args.lake) as (place, ports):
         return purge(PurgeRequest(args.run_id, args.before_grace, execute=args.execute), place, ports)

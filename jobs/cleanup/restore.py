@@ -34,12 +34,16 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, context: JobContext) -> JobResult:
     """Reads the arguments, wires the ports and runs the use case."""
+    from jobs.cleanup.settings import cleanup_settings
+
+    settings = cleanup_settings(args.config, args.cluster, context)
+
     from jobs.cleanup.latest import on_run
     from jobs.cleanup.wiring import open_cleanup
     from pipelines.cleanup.restore import RestoreRequest, restore
     from pipelines.lake.latest_runs import latest_cleaned
 
-    with open_cleanup(context, args.config, args.cluster, args.lake, out_of_quarantine=True) as (place, ports):
+    with open_cleanup(context, settings, args.lake, out_of_quarantine=True) as (place, ports):
         return on_run(
             args.run_id,
             lambda: latest_cleaned(args.cluster, context.lake(args.lake)),

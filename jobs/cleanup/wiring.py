@@ -9,9 +9,9 @@ from contextlib import ExitStack, contextmanager
 from getpass import getuser
 
 from jobs.capture.wiring import CaptureWiring, secret_values
+from jobs.cleanup.settings import CleanupSettings
 from jobs.cli.config.capture_section import CaptureSection, SimulatedSection, WebHdfsFilesSection
 from jobs.cli.config.clean_section import CleanSection
-from jobs.cli.config.configuration import Config, load_config
 from jobs.cli.context import JobContext
 from jobs.cli.stop_file import stop_asked
 from pipelines.capture.capture import CaptureTarget
@@ -20,7 +20,7 @@ from pipelines.capture.timeline import RetryPolicy
 from pipelines.cleanup.archive import HadoopArchive
 from pipelines.cleanup.audit import LakeAudit
 from pipelines.cleanup.paths import parse_uri
-from pipelines.cleanup.quarantine import Quarantine, check_hbase_root, check_quarantine
+from pipelines.cleanup.quarantine import Quarantine, check_hbase_root
 from pipelines.cleanup.request import CleanupPlace, CleanupPorts
 from pipelines.cleanup.second_look import CaptureParts, SparkSecondLook
 from pipelines.cleanup.stores.file_calls import FileCalls
@@ -42,32 +42,28 @@ _LOG = logging.getLogger(__name__)
 @contextmanager
 def open_cleanup(
     context: JobContext,
-    config_file: str,
-    cluster: str,
+    settings: CleanupSettings,
     lake: str,
     lists: str | None = None,
     *,
-    config: Config | None = None,
     out_of_quarantine: bool = False,
 ) -> Iterator[tuple[CleanupPlace, CleanupPorts]]:
-    """Yields the settings and ports of a clean-up job; connections stay open until the block ends.
+    """Yields the places and ports of a clean-up job; connections stay open until the block ends.
 
     Args:
         context: of the job.
-        config_file: `--config`.
-        cluster: `--cluster`; the configuration must be of this cluster.
+        settings: the checked configuration.
         lake: folder of the tables.
         lists: folder of the delete-safe lists, if the job reads one.
-        config: the parsed `config_file`, if the caller has already read it.
         out_of_quarantine: the job only takes files out of the quarantine, so the location of the quarantine is not
             checked against hbase.rootdir.
 
     Raises:
-        UsageError: the configuration is of another cluster or incomplete, or an observer name node may answer reads of
-            the cluster's files or of the lake.
+        UsageError: hbase.rootdir is not known or holds the quarantine, or an observer name node may answer reads of the
+            cluster's files or of the lake.
     """
-    config = config or load_config(config_file, context)
-    section, wal_root, quarantine = checked_configuration(config, config_file, cluster)
+    config, cluster, wal_root = settings.config, settings.cluster, settings.wal_root
+    section, quarantine = settings.capture, settings.clean
     identity = uuid.uuid4().hex
     host = socket.gethostname()
     place = CleanupPlace(
@@ -84,7 +80,7 @@ def open_cleanup(
     spark = context.spark
     hadoop = HadoopJvm.of(spark)
     if not out_of_quarantine:
-        check_hbase_root(quarantine.quarantine, quarantine.archive, _root(hadoop, section, wal_root, config_file))
+        check_hbase_root(quarantine.quarantine, quarantine.archive, _root(hadoop, section, wal_root, settings.name))
     refuse_observer_reads(hadoop, hadoop.conf, lake, "--lake", "Spark property spark.hadoop.{0}")
     with ExitStack() as stack:
         store = _store(hadoop, section, wal_root, quarantine, cluster)
@@ -117,37 +113,6 @@ def open_cleanup(
                 archive=HadoopArchive(hadoop, quarantine.archive) if quarantine.archive else None,
             ),
         )
-
-
-def checked_configuration(config: Config, name: str, cluster: str) -> tuple[CaptureSection, str, CleanSection]:
-    """Returns the parts of the configuration that a clean-up needs.
-
-    Args:
-        config: the whole configuration.
-        name: its file name, for messages.
-        cluster: as given by `--cluster`.
-
-    Raises:
-        UsageError: a part is missing, is of another cluster, or does not read the live cluster.
-    """
-    if config.cluster is None or config.wal_root is None or config.capture is None or config.clean is None:
-        keys = ("cluster", "wal_root", "capture", "clean")
-        missing = next(key for key in keys if getattr(config, key) is None)
-        raise UsageError(f"{name}: key {missing!r} is missing; docs/cleanup.md has an example")
-    if config.cluster != cluster:
-        raise UsageError(f"{name} is the configuration of cluster {config.cluster}, not of --cluster {cluster}")
-    capture = config.capture
-    for key, section in (("files", capture.files), ("queues", capture.queues), ("state", capture.state)):
-        if section.source in _EXPORTED[key]:
-            raise UsageError(
-                f"{name}: capture.{key}.source {section.source!r} is an answer of earlier. A clean-up looks at the "
-                "cluster as it is now: give it a configuration with live sources"
-            )
-    check_quarantine(config.clean.quarantine, config.clean.archive, config.wal_root)
-    return capture, config.wal_root, config.clean
-
-
-_EXPORTED = {"files": {"fsimage", "ls"}, "queues": {"cells", "export", "hfiles"}, "state": {"export", "offline"}}
 
 
 def _root(hadoop: HadoopJvm, capture: CaptureSection, wal_root: str, name: str) -> str:

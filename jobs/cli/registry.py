@@ -81,15 +81,19 @@ GROUPS: dict[str, dict[str, JobEntry]] = {
             begins_here=True,
             configured=FROM_ENVIRONMENT,
         ),
-        "capture": JobEntry("jobs.capture", "take a snapshot of a live cluster", configured=FROM_ENVIRONMENT),
+        "capture": JobEntry(
+            "jobs.capture", "take a snapshot of a live cluster", begins_here=True, configured=FROM_ENVIRONMENT
+        ),
         "reconcile": JobEntry(
             "jobs.reconcile",
             "decide which oldWALs are delete-safe; write the list, tables, report",
+            begins_here=True,
             configured=FROM_FILE,
         ),
         "maintain": JobEntry(
             "jobs.maintain",
             "retention, compaction and vacuum of the tables, expiry of lists, snapshots and pages",
+            begins_here=True,
             configured=FROM_ENVIRONMENT,
         ),
     },
@@ -119,10 +123,12 @@ GROUPS: dict[str, dict[str, JobEntry]] = {
         "dump-queues": JobEntry(
             "jobs.queues.dump_queues",
             "replication queues as HBase's DumpReplicationQueues prints them, the cluster up or down",
+            begins_here=True,
         ),
         "inspect-wals": JobEntry(
             "jobs.queues.inspect_wals",
             "look into the WALs that queues still have to read: whose edits, and what peers want of them",
+            begins_here=True,
         ),
     },
     "clean up": {
@@ -130,6 +136,7 @@ GROUPS: dict[str, dict[str, JobEntry]] = {
             "jobs.cleanup.clean",
             "move the files of a delete-safe list to a quarantine, after deciding on each again",
             gentle=True,
+            begins_here=True,
             configured=FROM_ENVIRONMENT,
         ),
         "restore": JobEntry(
@@ -137,12 +144,14 @@ GROUPS: dict[str, dict[str, JobEntry]] = {
             "put quarantined files back where they were",
             small=True,
             gentle=True,
+            begins_here=True,
             configured=FROM_ENVIRONMENT,
         ),
         "purge": JobEntry(
             "jobs.cleanup.purge",
             "delete quarantined runs for good once their grace is over, or archive them",
             gentle=True,
+            begins_here=True,
             configured=FROM_ENVIRONMENT,
         ),
     },

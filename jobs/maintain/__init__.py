@@ -32,6 +32,12 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace, context: JobContext) -> JobResult:
     """Reads the arguments, wires the ports and runs the use case."""
     from jobs.cli.config.configuration import load_config
+    from jobs.maintain.retention import retention_policy
+
+    config = load_config(args.config, context)
+    policy = retention_policy(config)
+    context.need_spark()
+
     from jobs.maintain.wiring import run_maintain
 
-    return run_maintain(context, load_config(args.config, context), args.lake, execute=args.execute)
+    return run_maintain(context, config, policy, args.lake, execute=args.execute)

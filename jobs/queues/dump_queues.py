@@ -41,10 +41,13 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace, context: JobContext) -> JobResult:
     """Validates the arguments, wires the ports and runs the use case."""
     from jobs.cli.config.configuration import load_config
-    from jobs.queues.wiring import run_dump_queues
-    from pipelines.queues.dump.dump_queues import DumpRequest
 
     if args.hdfs and not args.distributed:
         raise UsageError("--hdfs is about the queues that --distributed prints: give both")
     settings = load_config(args.config, context).settings()
+    context.need_spark()
+
+    from jobs.queues.wiring import run_dump_queues
+    from pipelines.queues.dump.dump_queues import DumpRequest
+
     return run_dump_queues(context, DumpRequest(args.snapshot, settings, args.distributed, args.hdfs), args.lake)

@@ -50,14 +50,18 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace, context: JobContext) -> JobResult:
     """Validates the arguments, wires the ports and runs the use case."""
     from jobs.cli.config.configuration import load_config
-    from jobs.queues.wiring import run_inspect_wals
-    from pipelines.queues.wals.inspect_wals import InspectRequest
 
     if args.path and (args.server or args.group or args.queue):
         raise UsageError("--path names files; --server, --group and --queue restrict all others: give one or the other")
+    settings = load_config(args.config, context).settings()
+    context.need_spark()
+
+    from jobs.queues.wiring import run_inspect_wals
+    from pipelines.queues.wals.inspect_wals import InspectRequest
+
     request = InspectRequest(
         snapshot=args.snapshot,
-        settings=load_config(args.config, context).settings(),
+        settings=settings,
         paths=tuple(args.path),
         server=args.server,
         group=args.group,

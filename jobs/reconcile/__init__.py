@@ -48,16 +48,20 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace, context: JobContext) -> JobResult:
     """Reads the arguments, wires the ports and runs the use case."""
     from jobs.cli.config.configuration import load_config
-    from jobs.reconcile.wiring import OutputPlaces, run_reconcile
     from pipelines.common.errors import UsageError
-    from pipelines.decide.rule.settings import Acceptances
 
     reasons = dict(args.accept)
     if len(reasons) < len(args.accept):
         raise UsageError("--accept names the same expectation twice; give one reason")
+    config = load_config(args.config, context)
+    context.need_spark()
+
+    from jobs.reconcile.wiring import OutputPlaces, run_reconcile
+    from pipelines.decide.rule.settings import Acceptances
+
     return run_reconcile(
         context,
-        load_config(args.config, context),
+        config,
         OutputPlaces(args.lake, args.lists, args.reports),
         args.snapshot or (),
         fleet=args.fleet,

@@ -56,6 +56,32 @@ def test_what_a_night_would_do_is_said_without_a_jvm(submit: Submitter, tmp_path
     assert "a night needs 'wal_root', 'capture', 'clean', 'lake', 'lists', 'snapshots'" in done.stderr
 
 
+@pytest.mark.promise("missing-keys-cost-no-jvm")
+@pytest.mark.parametrize(
+    ("job", "says"),
+    [
+        ("capture --out x", "key 'wal_root' is missing"),
+        ("maintain --lake x", "maintain.keep: a night of wal_verdicts would go after 1 h"),
+        ("clean --cluster a --run-id x --lake x --lists x", "key 'wal_root' is missing"),
+        ("restore --cluster a --run-id x --lake x", "key 'wal_root' is missing"),
+        ("purge --cluster a --lake x", "key 'wal_root' is missing"),
+        ("purge --cluster a --lake x --run-id latest", "--run-id latest does not go with purge"),
+        ("reconcile --snapshot x --lake x --lists x --accept a=b --accept a=c", "--accept names the same expectation"),
+        ("dump-queues --snapshot x --hdfs", "--hdfs is about the queues that --distributed prints"),
+        ("inspect-wals --snapshot x --path y --server z", "give one or the other"),
+    ],
+)
+def test_what_a_job_cannot_use_is_said_before_a_jvm_starts(
+    submit: Submitter, tmp_path: Path, job: str, says: str
+) -> None:
+    config = tmp_path / "a.yaml"
+    config.write_text("cluster: a\nmaintain: {keep: {wal_verdicts: 1h}}\n")
+    done = submit(*job.split(), "--config", str(config), env=NO_JAVA)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert says in done.stderr
+    assert "JAVA_HOME" not in done.stderr
+
+
 def test_a_job_needs_java(submit: Submitter) -> None:
     done = submit("probe", "exit", env=NO_JAVA)
     assert done.returncode == 2

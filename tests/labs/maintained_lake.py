@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from jobs.cli.config.configuration import parse_config
 from jobs.cli.context import JobContext
+from jobs.maintain.retention import retention_policy
 from jobs.maintain.wiring import run_maintain
 from pipelines.common.instants import DAY_MS
 from pipelines.common.job_result import JobResult
@@ -73,7 +74,8 @@ class Place:
 
     def maintain(self, *, execute: bool = True, config: str = CONFIG, now: int = NOW) -> JobResult:
         context = JobContext("maintain", At(now), self.spark)
-        return run_maintain(context, parse_config(config, "test.yaml"), f"file:{self.lake}", execute=execute)
+        parsed = parse_config(config, "test.yaml")
+        return run_maintain(context, parsed, retention_policy(parsed), f"file:{self.lake}", execute=execute)
 
     def rows(self, table: Table = WAL_VERDICTS) -> DataFrame:
         return self.spark.read.format("delta").load(f"file:{self.lake / table.name}")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from jobs.cleanup.settings import cleanup_settings
 from jobs.cleanup.wiring import open_cleanup
 from jobs.cli.context import JobContext
 from jobs.cli.session import local_session
@@ -98,7 +99,8 @@ def kill_myself() -> None:
 def main(config: str, lake: str, lists: str, scratch: str, job: str, name: str) -> None:
     """Runs the job in this process."""
     spark = local_session(Path(scratch), memory="700m")
-    with open_cleanup(JobContext(job, At(NOW), spark), config, CLUSTER, lake, lists) as (place, edges):
+    context = JobContext(job, At(NOW), spark)
+    with open_cleanup(context, cleanup_settings(config, CLUSTER, context), lake, lists) as (place, edges):
         ports = cut(edges, name, kill_myself)
         if job == "purge":
             purge(PurgeRequest(None, WORDS, execute=True), place, ports)

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from pyspark.sql import SparkSession
 
 from jobs.capture import capture_cluster
+from jobs.cleanup.settings import cleanup_settings
 from jobs.cleanup.wiring import open_cleanup
 from jobs.cli.config.configuration import load_config
 from jobs.cli.context import JobContext
@@ -117,10 +118,8 @@ class Lab:
         """Yields place and ports of a clean-up job, with the changes of the test."""
         context = JobContext(job, self.clock, self.spark)
         lists = f"file:{self.root}/lists"
-        with open_cleanup(context, str(self.config), CLUSTER, self.lake, lists, out_of_quarantine=job == "restore") as (
-            place,
-            ports,
-        ):
+        settings = cleanup_settings(str(self.config), CLUSTER, context)
+        with open_cleanup(context, settings, self.lake, lists, out_of_quarantine=job == "restore") as (place, ports):
             yield place, self.changed(ports)
 
     def clean(

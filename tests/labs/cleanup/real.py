@@ -10,6 +10,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from jobs.capture import capture_cluster
+from jobs.cleanup.settings import cleanup_settings
 from jobs.cleanup.wiring import open_cleanup
 from jobs.cli.config.configuration import load_config
 from jobs.cli.context import JobContext, SystemClock
@@ -151,7 +152,8 @@ class RealLab:
     @contextmanager
     def edges(self, job: str) -> Iterator[tuple[CleanupPlace, CleanupPorts]]:
         context = JobContext(job, self.clock, self.spark)
-        with open_cleanup(context, self.config(), self.name, self.lake, f"file:{self.work}/lists") as (place, ports):
+        settings = cleanup_settings(self.config(), self.name, context)
+        with open_cleanup(context, settings, self.lake, f"file:{self.work}/lists") as (place, ports):
             yield place, self.changed(ports)
 
     def clean(self, *, execute: bool = False, resume: bool = False) -> JobResult:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from jobs.cleanup.wiring import checked_configuration
+from jobs.cleanup.settings import checked_configuration
 from jobs.cli.config.configuration import parse_config
 from pipelines.common.errors import UsageError
 
@@ -35,8 +35,9 @@ def document(**changes: object) -> str:
     [({}, "hbase"), ({"queues": ZOOKEEPER}, "zookeeper"), ({"queues": ZOOKEEPER, "state": ZNODES}, "zookeeper")],
 )
 def test_live_sources_are_taken(sources: dict[str, object], queues: str) -> None:
-    capture, root, clean = checked_configuration(parse_config(document(**sources), "c.yaml"), "c.yaml", "c")
-    assert (capture.queues.source, root, clean.quarantine) == (queues, "hdfs://ns1/hbase", QUARANTINE["quarantine"])
+    found = checked_configuration(parse_config(document(**sources), "c.yaml"), "c.yaml", "c")
+    assert (found.capture.queues.source, found.wal_root) == (queues, "hdfs://ns1/hbase")
+    assert found.clean.quarantine == QUARANTINE["quarantine"]
 
 
 @pytest.mark.promise("cluster-must-be-the-configurations", "no-saved-answers-in-a-clean-up")

@@ -31,7 +31,7 @@ def invocation(job: str = "explain", result: str | None = None) -> Invocation:
         ("explain", None, "--deploy-mode cluster", True, False),
         ("night", None, "", False, True),
         ("night", None, "--deploy-mode cluster", True, False),
-        ("maintain", None, "", False, False),
+        ("audit-queues", None, "", False, False),
     ],
 )
 def test_a_question_is_answered_here_unless_only_spark_can(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.cli.config.configuration import Config, parse_config
-from jobs.maintain.wiring import retention_policy
+from jobs.maintain.retention import retention_policy
 from pipelines.common.errors import UsageError
 from pipelines.common.instants import DAY_MS, HOUR_MS
 from pipelines.lake.retention import (

@@ -1,0 +1,78 @@
+"""What clean, restore and purge need of the configuration, checked before a JVM starts."""
+
+from dataclasses import dataclass
+
+from jobs.cli.config.capture_section import CaptureSection
+from jobs.cli.config.clean_section import CleanSection
+from jobs.cli.config.configuration import Config, load_config
+from jobs.cli.context import JobContext
+from pipelines.cleanup.quarantine import check_quarantine
+from pipelines.common.errors import UsageError
+
+_EXPORTED = {"files": {"fsimage", "ls"}, "queues": {"cells", "export", "hfiles"}, "state": {"export", "offline"}}
+
+
+@dataclass(frozen=True, slots=True)
+class CleanupSettings:
+    """The configuration of a clean-up.
+
+    Attributes:
+        config: the whole configuration.
+        name: its file name, for messages.
+        cluster: the name of the cluster.
+        wal_root: URI of the directory of `oldWALs`.
+        capture: how to look at the cluster.
+        clean: how to move and delete files.
+    """
+
+    config: Config
+    name: str
+    cluster: str
+    wal_root: str
+    capture: CaptureSection
+    clean: CleanSection
+
+
+def cleanup_settings(config_file: str, cluster: str, context: JobContext) -> CleanupSettings:
+    """Returns the settings of a clean-up, and starts the session, in which it runs.
+
+    Args:
+        config_file: `--config`.
+        cluster: `--cluster`.
+        context: of the job.
+
+    Raises:
+        UsageError: the configuration is wrong, incomplete or of another cluster; no JVM is started for that.
+        SparkNeededError: as `JobContext.need_spark`.
+    """
+    settings = checked_configuration(load_config(config_file, context), config_file, cluster)
+    context.need_spark()
+    return settings
+
+
+def checked_configuration(config: Config, name: str, cluster: str) -> CleanupSettings:
+    """Returns the parts of the configuration that a clean-up needs.
+
+    Args:
+        config: the whole configuration.
+        name: its file name, for messages.
+        cluster: as given by `--cluster`.
+
+    Raises:
+        UsageError: a part is missing, is of another cluster, or does not read the live cluster.
+    """
+    if config.cluster is None or config.wal_root is None or config.capture is None or config.clean is None:
+        keys = ("cluster", "wal_root", "capture", "clean")
+        missing = next(key for key in keys if getattr(config, key) is None)
+        raise UsageError(f"{name}: key {missing!r} is missing; docs/cleanup.md has an example")
+    if config.cluster != cluster:
+        raise UsageError(f"{name} is the configuration of cluster {config.cluster}, not of --cluster {cluster}")
+    capture = config.capture
+    for key, section in (("files", capture.files), ("queues", capture.queues), ("state", capture.state)):
+        if section.source in _EXPORTED[key]:
+            raise UsageError(
+                f"{name}: capture.{key}.source {section.source!r} is an answer of earlier. A clean-up looks at the "
+                "cluster as it is now: give it a configuration with live sources"
+            )
+    check_quarantine(config.clean.quarantine, config.clean.archive, config.wal_root)
+    return CleanupSettings(config, name, cluster, config.wal_root, capture, config.clean)
