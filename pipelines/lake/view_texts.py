@@ -38,7 +38,7 @@ FROM (
     FROM (
         SELECT r.cluster, r.run_id, r.run_date, r.status, r.files_started_at AS started_at, r.at AS written_at, r.mode,
             r.exit_code, r.files, r.bytes, r.deletable_files, r.deletable_bytes, r.list_uri, r.walsafe_version,
-            ROW_NUMBER() OVER (PARTITION BY r.cluster, r.run_id ORDER BY r.at DESC) AS row_of_run
+            ROW_NUMBER() OVER (PARTITION BY r.cluster, r.run_id ORDER BY r.at DESC, r.seq DESC, r.attempt) AS row_of_run
         FROM runs r WHERE r.status <> 'STARTED'
     ) d
     WHERE d.row_of_run = 1 AND d.status = 'DONE'

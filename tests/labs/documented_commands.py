@@ -20,14 +20,15 @@ def text_of(page: Path) -> str:
 def commands() -> Iterator[tuple[str, str, bool]]:
     """Yields each `./spark-submit.sh …` or `walsafe …` in a code block or code span, lines joined, without `> FILE`.
 
-    The last value says whether the block sets `WALSAFE_CONFIG`.
+    The last value says whether the page, down to the end of the block, sets `WALSAFE_CONFIG`.
     """
     for page, name in zip(PAGES, IDS, strict=True):
         text = text_of(page).replace("\\\n", " ")
-        for _, body in FENCE.findall(text):
+        for block in FENCE.finditer(text):
+            body = block[2]
             for rest in re.findall(r"^[^#\n]*\./spark-submit\.sh((?:(?! > )[^\n])*)", body, re.MULTILINE):
-                yield name, rest, "export WALSAFE_CONFIG=" in body
+                yield name, rest, "export WALSAFE_CONFIG=" in text[: block.end()]
             for rest in re.findall(r"^walsafe( [^\n]*)", body, re.MULTILINE):
                 yield name, rest, False
         for rest in re.findall(r"`\./spark-submit\.sh ([^`\n]+)`", FENCE.sub("", text)):
-            yield name, rest, False
+            yield name, rest, "export WALSAFE_CONFIG=" in text

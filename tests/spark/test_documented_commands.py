@@ -47,7 +47,9 @@ def lab(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lab:
     made.pass_on(DAY_MS)
     made.night(RUN)
     config = made.config.read_text().rstrip("}")
-    made.config.write_text(f'{config}}}, "lake": "{made.lake}", "lists": "file:{root}/lists"}}')
+    made.config.write_text(
+        f'{config}}}, "lake": "{made.lake}", "lists": "file:{root}/lists", "snapshots": "file:{root}/nights"}}'
+    )
     return made
 
 
@@ -68,7 +70,7 @@ def places(lab: Lab, tmp_path: Path) -> Mapping[str, str]:
         "prod-a": CLUSTER,
         **dict.fromkeys(("20261121T020000Z-5fb4059b", "oncall-1"), RUN),
         **dict.fromkeys(("2026-11-20", "2026-11-20T14:00Z"), "2026-09-21"),
-        **dict.fromkeys(("rs12", "h1.example.org,16020"), "h1.example.org"),
+        **dict.fromkeys(("rs12", "h1"), "h1.example.org"),
         example: file,
         f"hdfs://ns1/hbase/{example}": f"file://{lab.live / ROOT}/{file}",
     }

@@ -63,8 +63,9 @@ class QueuesSection(Section):
 
     row_layout: Literal["shipped", "seed-003"] = Field(
         default="shipped",
-        description="`<peer>-<owner>/<source>`, as every HBase writes it, or `<peer>-<owner>-<source>` of the design "
-        "of HBASE-27109; rows of the other layout make a snapshot untrusted",
+        description="`shipped` is `<peer>-<owner>/<source>`, as every HBase writes it; `seed-003` is "
+        "`<peer>-<owner>-<source>`, which only the design document of HBASE-27109 has: choose it for data made by that "
+        "document, never for a real HBase; rows of the other layout make a snapshot untrusted",
     )
 
 
