@@ -108,6 +108,11 @@ def test_what_the_pod_names_is_there(pod: Mapping[str, Any]) -> None:
     assert pod["containers"][0]["image"].endswith(f"/walsafe:{VERSION}")
 
 
+@pytest.mark.parametrize("name", ["Dockerfile", "docs/deployment.md", "conf/kubernetes/night.yaml"])
+def test_the_image_has_the_version_of_walsafe(name: str) -> None:
+    assert set(re.findall(r"org/walsafe:([\w.]+)", (PROJECT / name).read_text())) == {VERSION}
+
+
 @pytest.mark.promise("container-needs-no-rights")
 def test_a_pod_needs_no_rights(pod: Mapping[str, Any]) -> None:
     (container,) = pod["containers"]

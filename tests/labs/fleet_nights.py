@@ -130,7 +130,6 @@ CLUSTERS: Mapping[str, Night] = {
 }
 CONFIG = parse_config(
     """
-    quality: {data_docs: true}
     findings:
       stalled_nights: 3
       growth_nights: 3

@@ -119,7 +119,7 @@ class QualitySection(Section):
         examples=["100GiB"],
     )
     data_docs: bool = Field(
-        default=False,
+        default=True,
         description="write the suite and the validation result of Great Expectations beside the page of each run",
     )
 
