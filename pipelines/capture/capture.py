@@ -25,6 +25,7 @@ from pipelines.capture.timeline import RetryPolicy, Timeline, with_retries
 from pipelines.common.clock import Clock
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import MalformedError, RefusedError
+from pipelines.common.progress import Progress
 from pipelines.hbase.peers import Peer, ambiguous_peer
 from pipelines.hbase.replication_queues import QUEUE_FAMILY, Cell, read_passes, readable_queues
 from pipelines.hbase.server_names import ServerName
@@ -272,7 +273,7 @@ def _queues(source: QueueSource, sink: SnapshotSink, step: str) -> tuple[int, fr
     rows: set[bytes] = set()
 
     def watched() -> Iterator[Cell]:
-        for cell in source.cells(step):
+        for cell in Progress("reading the queues", unit="cells").over(source.cells(step)):
             if cell.family == QUEUE_FAMILY:
                 rows.add(cell.row)
             yield cell

@@ -17,6 +17,7 @@ from pipelines.capture.timeline import RetryPolicy, Timeline, with_retries
 from pipelines.common.clock import Clock
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError
+from pipelines.common.progress import Progress
 from pipelines.files.file_batch import FileBatch
 from pipelines.hbase.offline_table import unflushed_columns
 from pipelines.hbase.peers import Peer
@@ -120,7 +121,7 @@ def _is_of_queue_table(path: str) -> bool:
 
 
 def _cells(source: QueueSource, sink: SnapshotSink, step: str) -> tuple[Cell, ...]:
-    cells = tuple(source.cells(step))
+    cells = tuple(Progress("reading the queues", unit="cells").over(source.cells(step)))
     sink.cells(f"{step}.jsonl", cells)
     return cells
 

@@ -4,12 +4,14 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 
 from tqdm import tqdm
 
 TERMINAL_ENV = "WALSAFE_TERMINAL"
 """Width of the terminal that standard error reaches in the end: spark-submit puts a pipe before it."""
+ItemT = TypeVar("ItemT")
 _LOG = logging.getLogger(__name__)
 _BAR_AFTER_S = 2.0
 _LINE_EVERY_S = 10.0
@@ -73,6 +75,15 @@ class Progress:
         elif self._seconds() - self._told >= _LINE_EVERY_S:
             self._told = self._seconds()
             self._tell(f"{self._what}: {self}")
+
+    def over(self, items: Iterable[ItemT]) -> Iterator[ItemT]:
+        """Yields the items and counts each one that has been dealt with; then ends."""
+        try:
+            for item in items:
+                yield item
+                self.more(1)
+        finally:
+            self.end()
 
     def end(self) -> None:
         """Removes the bar."""

@@ -11,7 +11,7 @@ _ON_QUEUES = (
     *("audit-queues", "dump-queues", "inspect-wals"),
     *("plan-migration", "verify-migration", "plan-syncup"),
 )
-MEASURED = frozenset({*_AT_NIGHT, *_ON_QUEUES})
+MEASURED = frozenset({*_AT_NIGHT, *_ON_QUEUES, "check-tables"})
 """The jobs that have metrics."""
 
 

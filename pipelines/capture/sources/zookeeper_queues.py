@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pipelines.capture.sources.zookeeper_client import ZooKeeperClient
 from pipelines.common.errors import MalformedError, UsageError
+from pipelines.common.progress import Progress
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.zookeeper.tree import ABSENT, HFILE_REFS, PEERS, QUEUES, REGIONS, Znode
@@ -145,7 +146,7 @@ class ZooKeeperQueues:
     def _queues(self) -> Iterator[Znode]:
         root = f"{self._base}/{QUEUES}"
         servers, _ = self._client.children(root) or ([], 0)
-        for server in servers:
+        for server in Progress("reading the queues", len(servers), "servers").over(servers):
             path = f"{root}/{server}"
             found = self._client.children(path)
             if found is None:  # the queue was claimed and removed: the cversion of `rs` shows it

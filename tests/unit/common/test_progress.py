@@ -58,6 +58,15 @@ def test_a_log_gets_a_line_every_ten_seconds(seconds: Seconds) -> None:
     assert told == ["listing: 1,100 files, 110.00 files/s", "listing: 2,100 files, 105.00 files/s"]
 
 
+def test_what_is_read_one_by_one_is_counted(seconds: Seconds) -> None:
+    told: list[str] = []
+    progress = Progress("queues", 3, "servers", seconds=seconds, tell=told.append)
+    for server in progress.over(["a", "b", "c"]):
+        seconds.now += 6
+        assert server in {"a", "b", "c"}
+    assert told == ["queues: 2 of 3 servers,  0.17 servers/s, 00:06 to go"]
+
+
 def test_a_terminal_gets_a_bar_that_vanishes(monkeypatch: pytest.MonkeyPatch, seconds: Seconds) -> None:
     monkeypatch.setenv(TERMINAL_ENV, "60")
     monkeypatch.setattr("pipelines.common.progress._BAR_AFTER_S", 0.0)
