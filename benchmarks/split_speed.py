@@ -4,14 +4,16 @@
 
 Hashing: processor time of one core, from raw keys to hashes, best of three: the columns of split-verify, awscrt's
 native CRC-64/NVME in a Python loop, and the same CRC as an expression of Spark SQL (higher-order functions over the
-bytes; on few keys, wall time of one core). Comparing: split-verify's sums of both copies beside a full outer join of
-them in Spark, wall time on the same session; both must say that the copies are equal. All answers are checked. What was
-measured goes to benchmarks/results, and from there into docs/benchmarks.md (scripts/generate_benchmarks.py).
+bytes; on few keys, wall time of one core). Comparing: split-verify as the job runs it beside a full outer join of both
+copies in Spark, wall time on the same session: equal copies, copies with the stale rows of a split, and such copies
+without one row; both must find the right number of differences. All answers are checked. What was measured goes to
+benchmarks/results, and from there into docs/benchmarks.md (scripts/generate_benchmarks.py).
 """
 
 import argparse
 import os
 import random
+import shutil
 import sys
 import tempfile
 import time
@@ -29,20 +31,24 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from benchmarks.records import RESULTS, add, begin, folder
-from benchmarks.split_pages import HashSpeed, SplitPoint, VerifySpeed, as_point, split_tables
+from benchmarks.split_pages import EQUAL, LEFT, LOST, HashSpeed, SplitPoint, VerifySpeed, as_point, split_tables
 from jobs.cli.session import local_session
+from pipelines.lake.job_run import JobLake
 from pipelines.pegasus.domain.crc64 import TABLE
 from pipelines.pegasus.domain.rows import Placement
-from pipelines.pegasus.domain.verify.compare import compare_sums
+from pipelines.pegasus.sinks.part_files import ParquetWriter
 from pipelines.pegasus.sources.row_files import ParquetRows
-from pipelines.pegasus.transforms.examined_rows import ExamineSettings
+from pipelines.pegasus.transforms.crc64_columns import Hashes
 from pipelines.pegasus.transforms.key_columns import binary_column, key_hashes, partition_indexes
+from pipelines.pegasus.use_cases.frame import split_run
+from pipelines.pegasus.use_cases.split_verify import ComparedSide, VerifyRequest, split_verify
 
 RUNS = 3
 OLD, NEW = 8, 16
 VALUE_BYTES = 100
 SQL_KEYS = 5_000
 PART = 500_000
+SCHEMA = ParquetWriter.SCHEMA
 
 
 def best(work: Callable[[], object], clock: Callable[[], float]) -> float:
@@ -98,51 +104,93 @@ def hash_speed(spark: SparkSession, count: int) -> Iterator[HashSpeed]:
         yield HashSpeed(size, count, ours, native, sql)
 
 
-def write_table(directory: Path, rows: int, count: int) -> str:
-    """Writes a table; its rows are the same for any number of partitions."""
-    directory.mkdir(parents=True)
+def write_table(directory: Path, rows: int, count: int, *, created_with: int = 0, without: int | None = None) -> str:
+    """Writes a table, a directory for each partition as split-export and split-run do.
+
+    Its rows are the same for any number of partitions. With `created_with`, each partition also has the copies that a
+    split from so many partitions leaves. The row with the number `without` is left out.
+    """
+    files: dict[int, pq.ParquetWriter] = {}
     for first in range(0, rows, PART):
-        size = min(PART, rows - first)
-        draw = np.random.default_rng(first)
-        numbers = np.arange(first, first + size)
-        keys = pa.array([b"\x00\x0cuser%08d" % number + b"s" for number in numbers.tolist()], pa.binary())
-        header = np.zeros((size, 12 + VALUE_BYTES), dtype=np.uint8)
-        header[:, 5:12] = 1
-        header[:, 12:] = draw.integers(0, 256, (size, VALUE_BYTES), dtype=np.uint8)
-        values = pa.array([row.tobytes() for row in header], pa.binary())
-        indexes = pa.array(partition_indexes(key_hashes(binary_column(keys)).hashes, count))
-        table = pa.table({"partition_index": indexes, "key": keys, "value": values})
-        pq.write_table(table, directory / f"part-{first:010}.parquet", compression="zstd")
+        table, hashes = rows_from(first, min(PART, rows - first))
+        if without is not None and first <= without < first + len(table):
+            kept = np.arange(first, first + len(table)) != without
+            table, hashes = table.filter(pa.array(kept)), hashes[kept]
+        stored_by = created_with or count
+        lies_in = partition_indexes(hashes, stored_by)
+        for index in range(count):
+            if index not in files:
+                (directory / str(index)).mkdir(parents=True)
+                path = directory / str(index) / f"{index % stored_by}-0.parquet"
+                files[index] = pq.ParquetWriter(path, SCHEMA, compression="zstd", write_page_checksum=True)
+            mine = table.filter(pa.array(lies_in == index % stored_by))
+            indexes = pa.array(np.full(len(mine), index, np.int32))
+            files[index].write_table(pa.table([indexes, *mine.columns], SCHEMA), row_group_size=PART)
+    for file in files.values():
+        file.close()
     return f"file:{directory}"
 
 
-def verify(spark: SparkSession, before: str, after: str) -> bool:
-    reader = ParquetRows(spark, before, after)
-    now = 1_790_000_000
-    old = reader.tally(before, ExamineSettings(Placement(OLD, OLD), NEW, now))
-    new = reader.tally(after, ExamineSettings(Placement(NEW, OLD), NEW, now))
-    return not compare_sums("t", NEW, old, new).differing
+def rows_from(first: int, size: int) -> tuple[pa.Table, Hashes]:
+    """Returns rows of a table by their number, and the hashes of their keys."""
+    draw = np.random.default_rng(first)
+    keys = pa.array([b"\x00\x0cuser%08d" % number + b"s" for number in range(first, first + size)], pa.binary())
+    header = np.zeros((size, 12 + VALUE_BYTES), dtype=np.uint8)
+    header[:, 5:12] = 1
+    header[:, 12:] = draw.integers(0, 256, (size, VALUE_BYTES), dtype=np.uint8)
+    values = pa.array([row.tobytes() for row in header], pa.binary())
+    return pa.table({"key": keys, "value": values}), key_hashes(binary_column(keys)).hashes
 
 
-def joined(spark: SparkSession, before: str, after: str) -> bool:
+def verify(spark: SparkSession, before: str, after: str) -> int:
+    """Returns the number of differences that split-verify finds."""
+    request = VerifyRequest(
+        "t",
+        ComparedSide(before, Placement(OLD, OLD)),
+        ComparedSide(after, Placement(NEW, OLD)),
+        at_ms=1_790_000_000_000,
+    )
+    run = split_run("split-verify", "benchmark", request.at_ms, request.inputs, None, {})
+    result = split_verify(request, ParquetRows(spark, before, after), run, JobLake())
+    return sum(one["rows"] for one in result.result["differences"])
+
+
+def joined(spark: SparkSession, before: str, after: str) -> int:
+    """Returns the number of keys with other values, by a join that knows nothing of partitions."""
+
     def rows(uri: str, name: str) -> DataFrame:
-        return spark.read.parquet(uri).select("key", F.col("value").alias(name))
+        frame = spark.read.option("recursiveFileLookup", "true").parquet(uri)
+        return frame.select("key", F.col("value").alias(name))
 
     both = rows(before, "old").join(rows(after, "new"), "key", "full")
-    return both.where(~F.col("old").eqNullSafe(F.col("new"))).count() == 0
+    return both.where(~F.col("old").eqNullSafe(F.col("new"))).count()
 
 
-def verify_speed(spark: SparkSession, work: Path, rows: int) -> VerifySpeed:
-    before, after = write_table(work / "before", rows, OLD), write_table(work / "after", rows, NEW)
-    seconds = {}
-    for name, compared in (("verify", verify), ("join", joined)):
+def verify_speed(spark: SparkSession, work: Path, rows: int) -> Iterator[VerifySpeed]:
+    before = write_table(work / "before", rows, OLD)
+    for copies, differences in ((EQUAL, 0), (LEFT, 0), (LOST, 1)):
+        after = write_table(
+            work / "after",
+            rows,
+            NEW,
+            created_with=0 if copies == EQUAL else OLD,
+            without=rows // 2 if copies == LOST else None,
+        )
+        seconds = {}
+        for name, compared in (("verify", verify), ("join", joined)):
 
-        def once(compared: Callable[[SparkSession, str, str], bool] = compared) -> None:
-            if not compared(spark, before, after):
-                raise SystemExit("equal copies were taken for different ones")
+            def once(
+                compared: Callable[[SparkSession, str, str], int] = compared,
+                after: str = after,
+                differences: int = differences,
+            ) -> None:
+                if compared(spark, before, after) != differences:
+                    raise SystemExit(f"the copies have {differences} differences, and another number was found")
 
-        seconds[name] = best(once, time.perf_counter)
-    return VerifySpeed(rows, spark.sparkContext.defaultParallelism, seconds["verify"], seconds["join"])
+            seconds[name] = best(once, time.perf_counter)
+        shutil.rmtree(work / "after")
+        cores = spark.sparkContext.defaultParallelism
+        yield VerifySpeed(rows, cores, seconds["verify"], seconds["join"], copies)
 
 
 def main() -> None:
@@ -160,7 +208,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=options.work) as work:
         spark = local_session(Path(work), cores=options.cores, memory="3g", quick_start=False)
         speeds += hash_speed(spark, options.keys)
-        speeds.append(verify_speed(spark, Path(work), options.rows))
+        speeds += verify_speed(spark, Path(work), options.rows)
         spark.stop()
     print(split_tables(speeds))
     for speed in speeds:

@@ -72,15 +72,15 @@ class RowGroup:
 
     Attributes:
         index: the partition that stores the rows.
-        group: `hash % groups`: the partition that owns the rows in the table with more partitions; -1 = they have no
-            hash.
+        bucket: `hash % (groups * buckets)`, so `bucket % groups` is the partition that owns the rows in the table with
+            more partitions; -1 = they have no hash.
         kind: the kind of the rows.
         expired: whether their TTL is over.
         forever: whether they have no TTL.
     """
 
     index: int
-    group: int
+    bucket: int
     kind: RowKind
     expired: bool
     forever: bool

@@ -84,7 +84,7 @@ class StaleRow:
 
 
 def fate_of(place: RowGroup, settings: FilterSettings) -> RowFate:
-    """Returns what the filter does with a group of rows; `place.group` must be hash % `settings.groups`."""
+    """Returns what the filter does with a group of rows; `place.bucket` must be hash % `settings.groups`."""
     if place.kind is RowKind.EMPTY_WRITE:
         return RowFate.KEPT_EMPTY_WRITE
     if place.kind is RowKind.MALFORMED:
@@ -94,7 +94,7 @@ def fate_of(place: RowGroup, settings: FilterSettings) -> RowFate:
     if place.expired:
         return RowFate.DROPPED_EXPIRED
     version, stale = settings.version(place.index), place.kind in STALE_KINDS
-    misses = version >= 0 and not is_owner(place.group, place.index, version)
+    misses = version >= 0 and not is_owner(place.bucket, place.index, version)
     if (stale or misses) and not settings.validate:
         return RowFate.KEPT_ENV_LOST
     if stale and version < 0:

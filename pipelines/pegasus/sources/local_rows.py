@@ -3,7 +3,7 @@
 Rows need not be converted from Spark's form into Arrow and sent to Python, which takes longer than to examine them.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, TypeAlias
 from urllib.parse import unquote, urlparse
 
@@ -31,20 +31,37 @@ def local_paths(uris: Sequence[str]) -> list[str] | None:
 
 
 class LocalHeads:
-    """The heads of rows in local Parquet files, with the columns of `row_frames.row_heads`."""
+    """The heads of rows in local Parquet files, with the columns of `row_frames.row_heads`.
 
-    def __init__(self, spark: SparkSession, paths: Sequence[str]) -> None:
-        self._spark, self._paths = spark, paths
+    Row groups that by their statistics have no row of the partitions `places` are not read; None = all are read.
+    """
+
+    def __init__(self, spark: SparkSession, paths: Sequence[str], places: Collection[int] | None = None) -> None:
+        self._spark, self._paths, self._places = spark, paths, places
 
     def mapInArrow(self, function: Callable[[Batches], Batches], schema: StructType) -> DataFrame:  # noqa: N802
         """Applies a function to the batches of a task, as `DataFrame.mapInArrow` does.
 
         A file that cannot be read is an error with the words `corrupted file: <path>`.
         """
-        tasks = [(path, group) for path in self._paths for group in range(_opened(path).num_row_groups)]
+        tasks = [(path, group) for path in self._paths for group in _row_groups(path, self._places)]
         count = min(len(tasks), _TASKS_A_CORE * self._spark.sparkContext.defaultParallelism) or 1
         frame = self._spark.createDataFrame(tasks, "path string, row_group int").repartition(count)
         return frame.mapInArrow(lambda batches: function(_heads(batches)), schema)
+
+
+def _row_groups(path: str, places: Collection[int] | None) -> Iterator[int]:
+    """Yields the row groups of a file that may have rows of these partitions."""
+    about = _opened(path).metadata
+    names = about.schema.names
+    if places is None or "partition_index" not in names:
+        yield from range(about.num_row_groups)
+        return
+    column = names.index("partition_index")
+    for group in range(about.num_row_groups):
+        said = about.row_group(group).column(column).statistics
+        if said is None or not said.has_min_max or any(said.min <= place <= said.max for place in places):
+            yield group
 
 
 def _heads(batches: Batches) -> Batches:

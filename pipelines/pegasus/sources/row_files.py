@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, DataType, IntegerType, StructType
 
 from pipelines.common.errors import UsageError
@@ -46,8 +47,11 @@ class ParquetRows:
                 paths = local_paths(rows.inputFiles())
             self._paths = None if paths is None or self._paths is None else {**self._paths, uri: paths}
 
-    def _heads(self, uri: str) -> Heads:
-        return row_heads(self.rows(uri)) if self._paths is None else LocalHeads(self._spark, self._paths[uri])
+    def _heads(self, uri: str, places: Collection[int] | None = None) -> Heads:
+        if self._paths is not None:
+            return LocalHeads(self._spark, self._paths[uri], places)
+        rows = self.rows(uri)
+        return row_heads(rows if places is None else rows.where(F.col("partition_index").isin(*places)))
 
     def rows(self, uri: str) -> DataFrame:
         """Returns the rows of a directory.
@@ -66,11 +70,19 @@ class ParquetRows:
             return row_sums(self._heads(uri), question)
 
     def details(
-        self, uri: str, question: ExamineSettings, groups: Collection[int], kinds: Collection[RowKind]
+        self,
+        uri: str,
+        question: ExamineSettings,
+        buckets: Collection[int],
+        kinds: Collection[RowKind],
+        places: Collection[int] | None = None,
     ) -> DataFrame:
-        """Returns the single rows of some groups or of some kinds, with the columns of `row_frames.DETAIL_SCHEMA`."""
+        """Returns the single rows of some buckets or of some kinds, with the columns of `row_frames.DETAIL_SCHEMA`.
+
+        `places` are the partitions that store them; None = unknown.
+        """
         with parquet_errors(uri):
-            return detail_rows(self._heads(uri), question, groups, kinds)
+            return detail_rows(self._heads(uri, places), question, buckets, kinds)
 
 
 def check_columns(schema: StructType, uri: str) -> None:

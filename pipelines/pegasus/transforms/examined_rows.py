@@ -11,7 +11,7 @@ from pipelines.pegasus.domain.rows import Placement, RowKind
 from pipelines.pegasus.transforms.key_columns import binary_column, key_hashes, partition_indexes
 from pipelines.pegasus.transforms.value_columns import value_heads
 
-NO_GROUP = -1
+NO_BUCKET = -1
 
 
 class ExamineSettings(NamedTuple):
@@ -21,18 +21,20 @@ class ExamineSettings(NamedTuple):
         placement: how the rows of the table are distributed.
         groups: the number of groups; rows are grouped by `hash % groups`.
         now_s: seconds since 1970, to decide which rows have expired.
+        buckets: the number of buckets of a group; rows are counted by `hash % (groups * buckets)`.
     """
 
     placement: Placement
     groups: int
     now_s: int
+    buckets: int = 1
 
 
 class ExaminedBatch(NamedTuple):
     """The result for a batch of rows; `RowGroup` and `RowTally` describe the columns."""
 
     lies_in: NDArray[np.int32]
-    group: NDArray[np.int32]
+    bucket: NDArray[np.int32]
     kind: NDArray[np.int8]
     expired: NDArray[np.bool_]
     forever: NDArray[np.bool_]
@@ -61,12 +63,13 @@ def examine_rows(batch: Any, question: ExamineSettings) -> ExaminedBatch:  # noq
     kind[incomplete] = RowKind.INCOMPLETE
     kind[((index < 0) | (index >= placement.count)) & ~incomplete] = RowKind.OUT_OF_RANGE
     hashed = kind >= RowKind.FOREIGN
-    group = np.where(hashed, partition_indexes(found.hashes, question.groups), NO_GROUP).astype(np.int32)
+    bucket = partition_indexes(found.hashes, question.groups * question.buckets)
+    bucket = np.where(hashed, bucket, NO_BUCKET).astype(np.int32)
     size = keys.lengths + np.asarray(pc.fill_null(batch.column("value_length"), 0))
     digest = np.asarray(pc.fill_null(batch.column("digest"), 0)).view(np.uint64)
     expired = heads.expired(question.now_s) & hashed
     forever = (heads.expire_ts == 0) & hashed
-    return ExaminedBatch(index, group, kind, expired, forever, size, digest, found.hashes, heads.timetags)
+    return ExaminedBatch(index, bucket, kind, expired, forever, size, digest, found.hashes, heads.timetags)
 
 
 def _incomplete(batch: Any) -> NDArray[np.bool_]:  # noqa: ANN401

@@ -88,17 +88,18 @@ def row_sums(heads: Heads, question: ExamineSettings) -> Tallies:
 
 
 def detail_rows(
-    heads: Heads, question: ExamineSettings, groups: Collection[int], kinds: Collection[RowKind]
+    heads: Heads, question: ExamineSettings, buckets: Collection[int], kinds: Collection[RowKind]
 ) -> DataFrame:
-    """Returns the single rows of some groups or of some kinds."""
-    asked = np.array(sorted(groups), dtype=np.int32)
+    """Returns the single rows of some buckets or of some kinds."""
+    asked = np.array(sorted(buckets), dtype=np.int32)
     odd = np.array(sorted(kinds), dtype=np.int8)
 
     def pick(batches: Batches) -> Batches:
         for batch in batches:
             found = examine_rows(batch, question)
-            wanted = np.isin(found.group, asked) & (found.kind >= RowKind.STALE) | np.isin(found.kind, odd)
-            columns = (found.lies_in, found.group, found.kind, found.expired)
+            wanted = np.isin(found.bucket, asked) & (found.kind >= RowKind.STALE) | np.isin(found.kind, odd)
+            group = np.where(found.bucket >= 0, found.bucket % question.groups, found.bucket)
+            columns = (found.lies_in, group, found.kind, found.expired)
             bits = (found.hashes, found.digest, found.timetags)
             arrays = [pa.array(column[wanted]) for column in columns]
             arrays.append(selected_bytes(batch, "key", wanted))

@@ -21,7 +21,7 @@ from pipelines.pegasus.transforms.examined_rows import ExaminedBatch, ExamineSet
 TALLY_SCHEMA = StructType(
     [
         StructField("partition_index", IntegerType()),
-        StructField("group", IntegerType()),
+        StructField("bucket", IntegerType()),
         StructField("kind", ByteType()),
         StructField("expired", BooleanType()),
         StructField("forever", BooleanType()),
@@ -34,6 +34,7 @@ TALLY_SCHEMA = StructType(
 )
 """The sums of the rows that one task has read. Unsigned 64-bit numbers are stored as signed ones with the same bits."""
 Batches = Iterator[Any]
+_SMALL = 1 << 16
 
 
 def tally_of(question: ExamineSettings) -> Callable[[Batches], Batches]:
@@ -52,10 +53,12 @@ def add_batch(tallies: Tallies, rows: ExaminedBatch) -> None:
     """Adds the rows of one batch to the tallies."""
     if not len(rows.lies_in):
         return
-    # encode each place as one number; a batch has few places, so the sort finds long runs
     kinds = len(RowKind)
-    codes = ((rows.lies_in.astype(np.int64) << 24 | (rows.group + 1)) * kinds + rows.kind) * 4
+    codes = ((rows.lies_in.astype(np.int64) << 24 | (rows.bucket + 1)) * kinds + rows.kind) * 4
     codes += rows.expired * 2 + rows.forever
+    codes = np.asarray(pa.array(codes).dictionary_encode().indices)
+    if len(codes) <= _SMALL:
+        codes = codes.astype(np.uint16)  # numpy sorts them by their digits
     order = np.argsort(codes, kind="stable")
     codes = codes[order]
     begins = np.flatnonzero(np.concatenate(([True], codes[1:] != codes[:-1])))
@@ -69,7 +72,7 @@ def add_batch(tallies: Tallies, rows: ExaminedBatch) -> None:
         row = order[begin]
         where = RowGroup(
             int(rows.lies_in[row]),
-            int(rows.group[row]),
+            int(rows.bucket[row]),
             RowKind(int(rows.kind[row])),
             bool(rows.expired[row]),
             bool(rows.forever[row]),
@@ -82,7 +85,7 @@ def merged_sums(rows: Iterator[Any]) -> Tallies:
     """Merges the sums of all tasks; the input has rows of `TALLY_SCHEMA`."""
     tallies: Tallies = {}
     for row in rows:
-        where = RowGroup(row["partition_index"], row["group"], RowKind(row["kind"]), row["expired"], row["forever"])
+        where = RowGroup(row["partition_index"], row["bucket"], RowKind(row["kind"]), row["expired"], row["forever"])
         more = RowTally(
             row["rows"], row["bytes"], row["digest_sum"] & U64, row["digest_xor"] & U64, row["newest"] & U64
         )  # fmt: skip
@@ -94,7 +97,7 @@ def _as_batch(tallies: Tallies) -> Any:  # noqa: ANN401 - pyarrow ships no types
     places, sums = list(tallies), list(tallies.values())
     columns = [
         pa.array([one.index for one in places], pa.int32()),
-        pa.array([one.group for one in places], pa.int32()),
+        pa.array([one.bucket for one in places], pa.int32()),
         pa.array([int(one.kind) for one in places], pa.int8()),
         pa.array([one.expired for one in places], pa.bool_()),
         pa.array([one.forever for one in places], pa.bool_()),

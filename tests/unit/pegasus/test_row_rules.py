@@ -14,7 +14,7 @@ from pipelines.pegasus.domain.partitions import partition_index
 from pipelines.pegasus.domain.rows import Placement, RowKind, kind_of
 from pipelines.pegasus.domain.stale import FilterSettings, RowFate, fate_of, stale_findings, sum_by_fate
 from pipelines.pegasus.domain.values import EPOCH_S, decode_value, is_expired
-from pipelines.pegasus.domain.verify.compare import compare_sums
+from pipelines.pegasus.domain.verify.compare import AFTER, BEFORE, compare_sums
 from pipelines.pegasus.domain.verify.judge import DifferenceReason, KeyCopy, KeyFacts, key_problems
 from pipelines.pegasus.transforms.examined_rows import ExamineSettings
 from tests.labs.pegasus.split_rows import AT_S, Row, row_of, split, table_of, value_of
@@ -62,7 +62,7 @@ def test_columns_count_rows_as_the_definition_says(
         expected[place] += 1
         sizes[place] += len(row.key) + len(row.value)
         newest[place] = max(newest.get(place, 0), tag)
-    got = {(p.index, p.group, p.kind, p.expired, p.forever): tally for p, tally in found.items()}
+    got = {(p.index, p.bucket, p.kind, p.expired, p.forever): tally for p, tally in found.items()}
     assert {place: tally.rows for place, tally in got.items()} == expected
     assert {place: tally.bytes for place, tally in got.items()} == sizes
     assert {place: tally.newest for place, tally in got.items()} == newest
@@ -138,12 +138,17 @@ def test_versions_that_no_partition_has_are_refused() -> None:
 
 def test_sums_that_differ_say_where_to_look() -> None:
     before, after = table_of(4, 100), split(table_of(4, 100), 4)
-    question, wide = ExamineSettings(Placement(4, 4), 8, AT_S), ExamineSettings(Placement(8, 4), 8, AT_S)
+    question, wide = (ExamineSettings(Placement(count, 4), 8, AT_S, 16) for count in (4, 8))
     same = compare_sums("t", 8, tallied(before, question), tallied(after, wide))
-    assert (same.differing, same.suspect) == (frozenset(), frozenset())
+    assert (same.differing, same.wanted) == (frozenset(), frozenset())
     lost = row_of(8, "user5", b"")
+    bucket = partition_index(key_hash(lost.key), 8 * 16)
     less = [row for row in after if (row.index, row.key) != (lost.index, lost.key)]
-    assert compare_sums("t", 8, tallied(before, question), tallied(less, wide)).differing == {lost.index}
+    found = compare_sums("t", 8, tallied(before, question), tallied(less, wide))
+    assert (found.differing, found.wanted) == ({lost.index}, {bucket}), "of its partition, a sixteenth is compared"
+    assert found.places(BEFORE, {bucket}, ()) == {lost.index % 4}
+    assert found.places(AFTER, {bucket}, ()) <= {lost.index, (lost.index + 4) % 8}
+    assert found.places(AFTER, (), {RowKind.EMPTY_WRITE}) == set(range(8))
     newer = [
         row._replace(value=value_of("x", at_us=1_800_000_000_000_000))
         if row.key == lost.key and row.index != lost.index
@@ -151,7 +156,7 @@ def test_sums_that_differ_say_where_to_look() -> None:
         for row in after
     ]
     found = compare_sums("t", 8, tallied(before, question), tallied(newer, wide))
-    assert (found.differing, found.suspect) == (frozenset(), {lost.index})
+    assert (found.differing, found.wanted) == (frozenset(), {bucket})
 
 
 def test_a_key_that_agrees_is_no_difference() -> None:

@@ -1,11 +1,12 @@
 """Compares sums by partition, the cheap first step: they show in which partitions rows must be compared one by one."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from pipelines.pegasus.domain.rows import NOTHING, Placement, RowGroup, RowKind, RowTally, Tallies
 
 BEFORE, AFTER = "before", "after"
+_BUCKETS = 1024
 Counts = Mapping[tuple[int | None, str, str], int]
 """Differences by (partition, reason, side)."""
 
@@ -44,22 +45,23 @@ class Comparison:
     """The result of comparing the sums.
 
     Attributes:
-        partitions: the number of partitions of the table with more partitions.
+        partitions: the partitions of the table with more partitions.
         differing: the partitions whose live rows differ between the sides.
-        suspect: the partitions with stale copies that equal neither the owner's rows nor those of `before`: one copy
-            may be newer.
+        wanted: the buckets whose rows must be compared one by one: the live rows differ, or stale copies equal neither
+            the owner's rows nor those of `before`, so that one copy may be newer.
+        tallies: the sums of all rows, by side.
         kinds: the number of rows of each kind, by side.
     """
 
     partitions: tuple[SplitVerifyRow, ...]
     differing: frozenset[int]
-    suspect: frozenset[int]
+    wanted: frozenset[int]
+    tallies: Mapping[str, Tallies] = field(default_factory=dict, repr=False)
     kinds: dict[str, dict[RowKind, RowTally]] = field(default_factory=dict)
 
-    @property
-    def wanted(self) -> frozenset[int]:
-        """Returns the partitions whose rows must be compared one by one."""
-        return self.differing | self.suspect
+    def places(self, side: str, buckets: Collection[int], kinds: Collection[RowKind]) -> frozenset[int]:
+        """Returns the partitions that store rows of these buckets or of these kinds."""
+        return frozenset(place.index for place in self.tallies[side] if place.bucket in buckets or place.kind in kinds)
 
     def rows(self, side: str, *kinds: RowKind) -> int:
         """Returns the number of rows of these kinds on one side."""
@@ -103,29 +105,29 @@ def groups_of(before: Placement, after: Placement) -> int:
     return max(before.count, after.count)
 
 
+def buckets_of(groups: int) -> int:
+    """Returns the number of buckets of each group: the more, the fewer rows one difference makes suspect."""
+    return max(1, _BUCKETS // groups)
+
+
 def compare_sums(table: str, groups: int, before: Tallies, after: Tallies) -> Comparison:
     """Compares the sums of both sides.
 
     Args:
         table: the name of the table.
         groups: the number of partitions by which rows are grouped, see `groups_of`.
-        before: the sums of the rows before, of every kind.
-        after: the sums of the rows after, of every kind.
+        before: the sums of the rows before, of every kind, by buckets of any number for each group.
+        after: the sums of the rows after, of every kind, by the same buckets.
     """
-    rows, differing, suspect = [], set[int](), set[int]()
-    by_group = {side: _by_group(tallies) for side, tallies in ((BEFORE, before), (AFTER, after))}
+    rows, differing = [], set[int]()
+    wanted = _suspects(before, after)
+    by_group = {side: _by_group(tallies, groups) for side, tallies in ((BEFORE, before), (AFTER, after))}
     for group in range(groups):
         old, new = by_group[BEFORE].get(group, {}), by_group[AFTER].get(group, {})
         live_before, live_after = _sum(old, RowKind.OWNED), _sum(new, RowKind.OWNED)
         equal = live_before.same_rows(live_after)
         if not equal:
             differing.add(group)
-        copies: dict[int, RowTally] = {}
-        for place, tally in new.items():
-            if place.kind is RowKind.STALE and not place.expired:
-                copies[place.index] = copies.get(place.index, NOTHING) + tally
-        if any(not copy.same_rows(live_after) and not copy.same_rows(live_before) for copy in copies.values()):
-            suspect.add(group)
         stale = _sum(new, RowKind.STALE) + _sum(new, RowKind.STALE, expired=True)
         foreign = [tally for place, tally in new.items() if place.kind is RowKind.FOREIGN]
         rows.append(
@@ -146,15 +148,38 @@ def compare_sums(table: str, groups: int, before: Tallies, after: Tallies) -> Co
                 sum(tally.rows for tally in foreign),
             )
         )
-    kinds = {BEFORE: _by_kind(before), AFTER: _by_kind(after)}
-    return Comparison(tuple(rows), frozenset(differing), frozenset(suspect), kinds)
+    tallies = {BEFORE: before, AFTER: after}
+    kinds = {side: _by_kind(sums) for side, sums in tallies.items()}
+    return Comparison(tuple(rows), frozenset(differing), wanted, tallies, kinds)
 
 
-def _by_group(tallies: Tallies) -> dict[int, Tallies]:
-    groups: dict[int, Tallies] = {}
+def _suspects(before: Tallies, after: Tallies) -> frozenset[int]:
+    """Returns the buckets whose rows must be compared one by one."""
+    owned: dict[str, dict[int, RowTally]] = {BEFORE: {}, AFTER: {}}
+    copies: dict[tuple[int, int], RowTally] = {}
+    for side, tallies in ((BEFORE, before), (AFTER, after)):
+        for place, tally in tallies.items():
+            if place.expired:
+                continue
+            if place.kind is RowKind.OWNED:
+                owned[side][place.bucket] = owned[side].get(place.bucket, NOTHING) + tally
+            elif place.kind is RowKind.STALE and side == AFTER:
+                where = (place.bucket, place.index)
+                copies[where] = copies.get(where, NOTHING) + tally
+    old, new = owned[BEFORE], owned[AFTER]
+    found = {one for one in {*old, *new} if not old.get(one, NOTHING).same_rows(new.get(one, NOTHING))}
+    for (bucket, _), copy in copies.items():
+        if not any(copy.same_rows(side.get(bucket, NOTHING)) for side in (old, new)):
+            found.add(bucket)
+    return frozenset(found)
+
+
+def _by_group(tallies: Tallies, groups: int) -> dict[int, Tallies]:
+    found: dict[int, Tallies] = {}
     for place, tally in tallies.items():
-        groups.setdefault(place.group, {})[place] = tally
-    return groups
+        if place.bucket >= 0:
+            found.setdefault(place.bucket % groups, {})[place] = tally
+    return found
 
 
 def _by_kind(tallies: Tallies) -> dict[RowKind, RowTally]:
