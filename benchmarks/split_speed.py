@@ -150,7 +150,7 @@ def verify(spark: SparkSession, before: str, after: str) -> int:
         ComparedSide(after, Placement(NEW, OLD)),
         at_ms=1_790_000_000_000,
     )
-    run = split_run("split-verify", "benchmark", request.at_ms, request.inputs, None, {})
+    run = split_run("split-verify", "benchmark", request.at_ms, request.inputs)
     result = split_verify(request, ParquetRows(spark, before, after), run, JobLake())
     return sum(one["rows"] for one in result.result["differences"])
 
