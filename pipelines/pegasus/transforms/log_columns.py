@@ -38,6 +38,7 @@ class MutationColumns:
     Only numbers and bytes are kept, not one container a mutation: Python's garbage collector would visit each of them.
 
     Attributes:
+        count: the number of mutations.
         size: bytes of the requests.
         undecoded: the number of requests that cannot be replayed from the log alone; complete after `arrays`.
     """
@@ -50,14 +51,12 @@ class MutationColumns:
         self._puts: list[bytes] = []
         self._put_by: list[int] = []
         self._others: list[tuple[int, MutationUpdate]] = []
-        self.size = self.undecoded = 0
-
-    def __len__(self) -> int:
-        return len(self._requests)
+        self.count = self.size = self.undecoded = 0
 
     def add(self, body: bytes, span: MutationSpan) -> None:
         """Adds a mutation of a block with this body."""
-        number, (*_, requests, begin, end) = len(self._requests), span
+        number, requests = self.count, span[-3]
+        self.count += 1
         self._numbers += span[:_NUMBERS]
         self._requests.append(len(requests))
         for code, kind, first, last in requests:
@@ -67,13 +66,13 @@ class MutationColumns:
                 self._put_by.append(number)
             elif code != _EMPTY:
                 self._others.append((number, MutationUpdate(code, kind, body[first:last])))
-        written = body[begin:end]
+        written = body[span[-2] : span[-1]]
         self._checksums += crc32c(written), zlib.crc32(written)
         self.size += len(written)
 
     def arrays(self, tally: LogTally) -> list[Any]:
         """Returns the columns of `log_rows.MUTATION`, and counts the mutations; there is at least one."""
-        size, log = len(self), tally.file
+        size, log = self.count, tally.file
         columns: list[Any] = [self._numbers[place::_NUMBERS] for place in range(_NUMBERS)]
         apps, partitions, ballots, decrees, offsets, committed, times = columns
         tally.add_many(zip(apps, partitions, strict=True), ballots, decrees)
@@ -112,12 +111,12 @@ class MutationColumns:
         if len(signed):
             first = np.concatenate(([True], (by[1:] != by[:-1]) | (signed[1:] != signed[:-1])))
             by, signed = by[first], signed[first]
-        return _lists(np.bincount(by, minlength=len(self)), pa.array(signed))
+        return _lists(np.bincount(by, minlength=self.count), pa.array(signed))
 
     def _digests(self) -> Any:  # noqa: ANN401
         """Returns two CRCs of different polynomials as 16 hexadecimal digits: together as good as one of 64 bits."""
         crcs = np.array(self._checksums, dtype=">u4")
-        return _texts(_HEX[crcs.view(np.uint8)].tobytes(), len(self))
+        return _texts(_HEX[crcs.view(np.uint8)].tobytes(), self.count)
 
 
 def _hash(key: bytes) -> int:

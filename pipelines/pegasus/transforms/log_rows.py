@@ -111,10 +111,10 @@ def _groups(reader: PrivateLogReader) -> Iterator[MutationColumns]:
     found = MutationColumns()
     for body, span in reader.spans():
         found.add(body, span)
-        if len(found) == BATCH or found.size > BATCH_BYTES:
+        if found.count == BATCH or found.size > BATCH_BYTES:
             yield found
             found = MutationColumns()
-    if len(found):
+    if found.count:
         yield found
 
 

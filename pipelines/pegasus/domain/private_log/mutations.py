@@ -17,7 +17,7 @@ _GPID = struct.Struct("<iiqq")
 _MOST_UPDATES = 1 << 20
 _LONGEST_CODE = 256
 _OLD_LAYOUT = 64
-_REQUESTS = _MUTATION.size - _INT.size
+_HEAD, _COUNT, _KIND = _MUTATION.size, _INT.size, _UPDATE.size
 RequestSpan: TypeAlias = tuple[str, int, int, int]
 """A request in a block: code, serialization, first byte, and the byte after the last one; see `MutationUpdate`."""
 MutationSpan: TypeAlias = tuple[int, int, int, int, int, int, int | None, tuple[RequestSpan, ...], int, int]
@@ -102,25 +102,28 @@ def mutation_span(body: bytes, begin: int) -> MutationSpan:
         version, app, partition, ballot, decree, offset, committed, stamp, count = _MUTATION.unpack_from(body, begin)
         if 0 < version <= _OLD_LAYOUT or not 0 <= count <= _MOST_UPDATES:
             raise MalformedError(f"a mutation of version {version} with {count} requests")
-        place = begin + _MUTATION.size
+        place, size = begin + _HEAD, len(body)
         heads = []
         for _ in range(count):
             (length,) = _INT.unpack_from(body, place)
-            if not 0 <= length <= _LONGEST_CODE or place + _INT.size + length > len(body):
+            place += _COUNT
+            end = place + length
+            if not 0 <= length <= _LONGEST_CODE or end > size:
                 raise MalformedError(f"a task code of {length} bytes")
-            end = place + _INT.size + length
-            heads.append((body[place + _INT.size : end].decode("ascii"), *_UPDATE.unpack_from(body, end)))
-            place = end + _UPDATE.size
+            serialization, length = _UPDATE.unpack_from(body, end)
+            heads.append((body[place:end].decode("ascii"), serialization, length))
+            place = end + _KIND
         requests = []
         for code, serialization, length in heads:
-            if length < 0 or place + length > len(body):
+            end = place + length
+            if length < 0 or end > size:
                 raise MalformedError(f"a request of {length} bytes")
-            requests.append((code, serialization, place, place + length))
-            place += length
+            requests.append((code, serialization, place, end))
+            place = end
     except (struct.error, UnicodeDecodeError) as error:
         raise MalformedError("a mutation that is cut off") from error
     time = None if version else stamp
-    return app, partition, ballot, decree, offset, committed, time, tuple(requests), begin + _REQUESTS, place
+    return app, partition, ballot, decree, offset, committed, time, tuple(requests), begin + _HEAD - _COUNT, place
 
 
 def parse_mutation(body: bytes, begin: int) -> tuple[Mutation, int]:
