@@ -100,10 +100,11 @@ class LakeReader:
             for cluster, runs in earlier.items()
         }
 
-    def queue_nights(self, cluster: str, before: int, nights: int) -> QueueNights:
-        """Returns the queues of a cluster on its last DONE runs before an instant (ms), newest first."""
+    def queue_nights(self, cluster: str, before: int, nights: int, groups: Collection[str]) -> QueueNights:
+        """Returns the queues of some WAL groups on the last DONE runs before an instant (ms), newest first."""
         runs = self._earlier({cluster: before}, nights)[cluster]
-        queues = self.by_run(QUEUE_OFFSETS, [run.key for run in runs], QueueOffsetRow)
+        condition = f"wal_group IN ({', '.join(map(literal, groups))})" if groups else "false"
+        queues = self.by_run(QUEUE_OFFSETS, [run.key for run in runs], QueueOffsetRow, condition)
         story: dict[_Group, list[QueueNight]] = defaultdict(list)
         for run in runs:
             for group, night in _smallest(queues.get(run.key, ()), run.night).items():

@@ -3,6 +3,7 @@
 All answers come from the tables; nothing is read from the cluster. The newest DONE run of a cluster answers.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -99,10 +100,13 @@ def _files(paths: Sequence[str], runs: dict[str, AnsweringRun], lake: LakeReader
     chosen = [_meant(path, found, runs) for path in paths]
     clusters = {file.cluster for file in chosen}
     pinned = lake.pinned([runs[cluster].record.key for cluster in clusters])
+    held: dict[str, set[str]] = defaultdict(set)
+    for file in chosen:
+        if file.blocking:
+            held[file.cluster].update(filter(None, [file.wal_group]))
     nights = {
-        cluster: lake.queue_nights(cluster, runs[cluster].record.night, NIGHTS)
-        for cluster in sorted(clusters)
-        if any(file.blocking for file in chosen if file.cluster == cluster)
+        cluster: lake.queue_nights(cluster, runs[cluster].record.night, NIGHTS, sorted(held[cluster]))
+        for cluster in sorted(held)
     }
     queues = lake.queues([runs[cluster].record.key for cluster in nights])
     return [
