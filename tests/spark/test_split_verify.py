@@ -2,24 +2,30 @@
 
 import json
 import re
+import shutil
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from jobs.cli.context import JobContext
 from jobs.cli.entry import main
-from pipelines.common.errors import UsageError
+from pipelines.common.errors import UnavailableError, UsageError
+from pipelines.lake.job_run import JobLake
 from pipelines.pegasus.domain.keys import key_hash
 from pipelines.pegasus.domain.partitions import partition_index
 from pipelines.pegasus.domain.rows import Placement, RowKind
+from pipelines.pegasus.domain.verify.compare import AFTER, compare_sums
 from pipelines.pegasus.sources.row_files import ParquetRows
 from pipelines.pegasus.transforms.examined_rows import ExamineSettings
 from pipelines.pegasus.transforms.row_frames import row_heads
 from pipelines.pegasus.transforms.row_tally import TALLY_SCHEMA, tally_of
+from pipelines.pegasus.use_cases.frame import split_run
+from pipelines.pegasus.use_cases.split_verify import ComparedSide, VerifyRequest, split_verify
 from tests.labs.lake_rows import lake_rows
 from tests.labs.pegasus.split_rows import AT, AT_S, Row, row_of, split, table_of, value_of, written
 
@@ -120,6 +126,57 @@ def test_spark_and_the_tasks_themselves_read_the_same(verified: Verified) -> Non
     path.write_bytes(data[:-9])
     with pytest.raises(UsageError, match=r"some rows/\S+ is not a whole Parquet file; export it again"):
         by_tasks.tally(uri, settings)
+
+
+def test_the_second_reading_opens_only_the_partitions_that_it_needs(verified: Verified) -> None:
+    uri = f"file:{verified.root}/parts"
+    for index in range(8):
+        written([row for row in WHOLE if row.index == index], verified.root / "parts" / str(index), files=1)
+    settings = ExamineSettings(Placement(8, 4), 8, AT_S, 16)
+    by_tasks, by_spark = ParquetRows(verified.spark, uri), ParquetRows(verified.spark)
+    tallies = by_tasks.tally(uri, settings)
+    buckets = {place.bucket for place in tallies if place.bucket % 8 == 3}
+    places = compare_sums("t", 8, {}, tallies).places(AFTER, buckets, ())
+    assert len(buckets) > 8
+    assert places == {3, 7}
+    everywhere, there, spark = (
+        sorted(map(repr, reader.details(uri, settings, buckets, (), only).drop("digest").collect()))
+        for reader, only in ((by_tasks, None), (by_tasks, places), (by_spark, places))
+    )
+    assert everywhere == there == spark
+    assert len(there) == 2 * sum(partition_index(key_hash(row.key), 8) == 3 for row in TABLE if row.key)
+    (other,) = (verified.root / "parts" / "5").iterdir()
+    data = other.read_bytes()
+    other.write_bytes(data[:4] + bytes(len(data) // 2) + data[4 + len(data) // 2 :])  # its footer is whole
+    assert len(by_tasks.details(uri, settings, buckets, (), places).collect()) == len(there)
+    with pytest.raises(UsageError, match="is not a whole Parquet file"):
+        by_tasks.tally(uri, settings)
+
+
+def test_files_that_change_between_the_two_readings_are_no_proof(verified: Verified) -> None:
+    class Changing(ParquetRows):
+        """Somebody exports again while the job looks for the difference."""
+
+        def details(
+            self,
+            uri: str,
+            question: ExamineSettings,
+            buckets: Collection[int],
+            kinds: Collection[RowKind],
+            places: Collection[int] | None = None,
+        ) -> DataFrame:
+            shutil.rmtree(verified.root / "after")
+            written(WHOLE, verified.root / "after")
+            return super().details(uri, question, buckets, kinds, places)
+
+    less = [row for row in WHOLE if row.key != AFTER_ROW.key]
+    before, after = written(TABLE, verified.root / "before"), written(less, verified.root / "after")
+    request = VerifyRequest(
+        "t", ComparedSide(before, Placement(4, 4)), ComparedSide(after, Placement(8, 4)), AT_S * 1000
+    )
+    run = split_run("split-verify", "c1", request.at_ms)
+    with pytest.raises(UnavailableError, match="differ, but a second reading finds no difference: a file has changed"):
+        split_verify(request, Changing(verified.spark, before, after), run, JobLake())
 
 
 @pytest.mark.promise("split-loss-is-found")

@@ -20,6 +20,12 @@ def put(key: bytes, value: bytes, expire_ts: int = 0, field_id: int = 0) -> tupl
     return made.code, made.data
 
 
+def idempotent_remove(key: bytes) -> tuple[str, bytes]:
+    """The put of an idempotent table that stands for a remove: UT_CHECK_AND_MUTATE_REMOVE."""
+    fields = field_blob(1, key) + field_blob(2, b"") + field_i32(3, 0) + field_i32(4, 4)
+    return "RPC_RRDB_RRDB_PUT", argument(fields + b"\x00")
+
+
 def remove(key: bytes) -> tuple[str, bytes]:
     return "RPC_RRDB_RRDB_REMOVE", argument(encode_blob(key))
 
