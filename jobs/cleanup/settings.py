@@ -34,7 +34,7 @@ class CleanupSettings:
 
 
 def cleanup_settings(config_file: str, cluster: str, context: JobContext) -> CleanupSettings:
-    """Returns the settings of a clean-up, and starts the session, in which it runs.
+    """Returns the settings of a clean-up, which goes on with a session.
 
     Args:
         config_file: `--config`.

@@ -52,12 +52,11 @@ class JobContext:
         return session
 
     def need_spark(self) -> None:
-        """Builds the session now.
+        """Says that the job goes on with a session, and has done nothing yet; the session is built on first use.
 
         Raises:
-            SparkNeededError: this process has none; it has done nothing yet, and leaves the job to the JVM.
+            SparkNeededError: this process can have no session, and leaves the job to the JVM.
         """
-        _ = self.spark
 
     def lake(self, uri: str) -> "LakeReader":
         """Returns the reader of a lake."""

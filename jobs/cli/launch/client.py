@@ -45,6 +45,10 @@ class ClientContext(JobContext):
         """
         raise SparkNeededError(self.job)
 
+    def need_spark(self) -> None:
+        """See `JobContext.need_spark`."""
+        raise SparkNeededError(self.job)
+
     def lake(self, uri: str) -> "LakeReader":
         """See `JobContext.lake`; reading raises `SparkNeededError` where deltalake cannot answer."""
         from pipelines.lake.lake_queries import DeltaRs, LakeQueries
