@@ -26,6 +26,7 @@ CLAIM_PLANS = Table(
                 "target", StringType(), "A live server that suits the queue; HBase itself picks a server at random."
             ),
             column("target_bytes", LongType(), "Bytes that this server has to ship then, including its own queues."),
+            column("host", StringType(), "Host of `server`."),
         ]
     ),
 )

@@ -31,6 +31,7 @@ FINDINGS = Table(
             ),
             column("acknowledged_reason", StringType(), "The reason that the configuration gives."),
             column("acknowledged_until", TimestampType(), "Until when the configuration acknowledges it (UTC)."),
+            column("host", StringType(), "Host of `server`."),
         ]
     ),
 )

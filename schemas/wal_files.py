@@ -34,6 +34,7 @@ WAL_FILES = Table(
             column("last_sequence_id", LongType(), "Sequence id of the last entry."),
             column("first_write_time", TimestampType(), "Write time of the first entry (UTC)."),
             column("last_write_time", TimestampType(), "Write time of the last entry (UTC)."),
+            column("host", StringType(), "Host of `server`."),
         ]
     ),
 )

@@ -169,7 +169,8 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.findings (
   `is_new` boolean COMMENT 'Whether the cluster\'s previous run did not have this finding.',
   `acknowledged` boolean COMMENT 'Whether the configuration acknowledges the finding\; then it never changes the exit code.',
   `acknowledged_reason` string COMMENT 'The reason that the configuration gives.',
-  `acknowledged_until` timestamp COMMENT 'Until when the configuration acknowledges it (UTC).'
+  `acknowledged_until` timestamp COMMENT 'Until when the configuration acknowledges it (UTC).',
+  `host` string COMMENT 'Host of `server`.'
 )
 COMMENT 'What an operator should know\; `key` stays the same from night to night.'
 STORED BY 'io.delta.hive.DeltaStorageHandler'
@@ -294,7 +295,8 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.wal_files (
   `first_sequence_id` bigint COMMENT 'Sequence id of the first entry\; each region counts its own.',
   `last_sequence_id` bigint COMMENT 'Sequence id of the last entry.',
   `first_write_time` timestamp COMMENT 'Write time of the first entry (UTC).',
-  `last_write_time` timestamp COMMENT 'Write time of the last entry (UTC).'
+  `last_write_time` timestamp COMMENT 'Write time of the last entry (UTC).',
+  `host` string COMMENT 'Host of `server`.'
 )
 COMMENT 'One row for each WAL that `inspect-wals` was asked to read\; run ids of inspections end in `-wals`.'
 STORED BY 'io.delta.hive.DeltaStorageHandler'
@@ -404,7 +406,8 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.claim_plans (
   `pending_bytes` bigint COMMENT 'Bytes of these files.',
   `oldest_pending_timestamp` bigint COMMENT 'Timestamp of the oldest pending file, ms.',
   `target` string COMMENT 'A live server that suits the queue\; HBase itself picks a server at random.',
-  `target_bytes` bigint COMMENT 'Bytes that this server has to ship then, including its own queues.'
+  `target_bytes` bigint COMMENT 'Bytes that this server has to ship then, including its own queues.',
+  `host` string COMMENT 'Host of `server`.'
 )
 COMMENT 'The order in which orphan queues should be claimed, balanced over the live servers\; one row for each queue.'
 STORED BY 'io.delta.hive.DeltaStorageHandler'

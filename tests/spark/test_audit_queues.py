@@ -164,6 +164,8 @@ def test_the_lake_remembers_the_night_before(audited: Audited) -> None:
         table.name: len(audited.desk.rows(table.name, f"run_id = '{result['run_id']}'")) for table in AUDIT_TABLES
     }
     assert counts == {"queue_audits": 8, "queue_claims": 3, "claim_plans": 1}, "a repeated run replaces its rows"
+    (plan,) = audited.desk.rows("claim_plans", f"run_id = '{result['run_id']}'")
+    assert plan["host"] == plan["server"].split(",")[0]
     (saved,) = audited.desk.rows("queue_audits", f"queue = '{ORPHAN}' AND queue_class = 'ORPHAN'")
     assert (saved["owner"], saved["pending_bytes"], saved["hops"]) == (str(D2), 6144, [])
     assert result["run_id"].endswith("-queues")

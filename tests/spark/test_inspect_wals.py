@@ -102,6 +102,7 @@ def test_tables_are_written_and_findings_are_new_once(inspected: Inspected) -> N
     assert [one["is_new"] for one in result["findings"]] == [False]
     (file,) = inspected.desk.rows("wal_files", f"run_id = '{run_id}' AND path = 'oldWALs/{wal(H1, 2)}'")
     assert (file["entries"], file["ending"], file["read_length"]) == (len(EDITS), "CLOSED", len(CLOSED))
+    assert file["host"] == H1.host
 
 
 @pytest.mark.parametrize(

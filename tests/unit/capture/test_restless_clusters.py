@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from pipelines.common.progress import TERMINAL_ENV
 from pipelines.hbase.known_servers import KnownServers
 from pipelines.hbase.server_names import ServerName
 from tests.labs.capture_world import AT_REST, H2, H3, World
@@ -92,3 +93,13 @@ def test_a_row_of_the_other_layout_that_moved_is_not_quiet() -> None:
     assert world.asked.count("queues-1") == 2
     crashing = {step: [b"1-h2,16020,6-h1,16020,5"] for step in ("queues-1", "queues-2")}
     assert "belongs to a server whose crash procedure is unfinished" in str(World(rows=crashing).capture().restless)
+
+
+def test_the_reading_of_queues_shows_where_it_is(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv(TERMINAL_ENV, "0")
+    monkeypatch.setattr("pipelines.common.progress._LINE_EVERY_S", 0.0)
+    caplog.set_level("INFO")
+    World(rows={step: [SEED_OWN, SEED_RECOVERED] for step in ("queues-1", "queues-2")}).capture()
+    assert caplog.text.count("reading the queues: 2 cells") == 2, "of each pass"

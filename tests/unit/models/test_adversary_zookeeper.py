@@ -9,6 +9,7 @@ import pytest
 
 from pipelines.capture.sources.zookeeper_queues import ZooKeeperQueues
 from pipelines.common.instants import DAY_MS
+from pipelines.common.progress import TERMINAL_ENV
 from tests.labs.deep_seeds import Say
 from tests.labs.places import TESTS
 from tests.models.capture.search import explore_game
@@ -73,6 +74,16 @@ class Recorder:
         names = {0: "rs", 1: "server", 2: "queue"}
         self.asked.append(names[below])
         return ([["rs1.example.org,16020,1"], ["p1"], ["w.1"]][below], 1)
+
+
+def test_the_reading_of_znodes_shows_where_it_is(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv(TERMINAL_ENV, "0")
+    monkeypatch.setattr("pipelines.common.progress._LINE_EVERY_S", 0.0)
+    caplog.set_level("INFO")
+    ZooKeeperQueues(Recorder()).znodes("queues-1")  # type: ignore[arg-type]
+    assert "reading the queues: 1 of 1 servers" in caplog.text
 
 
 def test_model_reads_what_the_real_reading_reads_in_its_order() -> None:
