@@ -11,7 +11,11 @@ _ON_QUEUES = (
     *("audit-queues", "dump-queues", "inspect-wals"),
     *("plan-migration", "verify-migration", "plan-syncup"),
 )
-MEASURED = frozenset({*_AT_NIGHT, *_ON_QUEUES, "check-tables"})
+_ON_SPLITS = (
+    *("split-preflight", "split-export", "split-plan", "split-run", "split-route"),
+    *("split-audit-config", "split-audit-log", "split-verify", "split-stale"),
+)
+MEASURED = frozenset({*_AT_NIGHT, *_ON_QUEUES, *_ON_SPLITS, "check-tables"})
 """The jobs that have metrics."""
 
 

@@ -2,7 +2,7 @@
 
 import re
 from argparse import Namespace
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,7 @@ from jobs.cli.command_line import Invocation
 from jobs.cli.config.configuration import parse_config
 from jobs.cli.context import JobContext
 from jobs.cli.monitoring.metric_names import MEASURED, METRICS, PREFIX
-from jobs.cli.registry import JOBS
+from jobs.cli.registry import GROUPS, JOBS, PEGASUS
 from pipelines.common.errors import UnavailableError, UsageError
 from pipelines.common.job_result import JobResult
 from pipelines.lake.forecast import Forecast
@@ -22,6 +22,7 @@ from tests.labs.measured_jobs import (
     CAPTURED,
     DONE,
     FAILED,
+    FINDING,
     NIGHT,
     REFUSED,
     TALLY,
@@ -237,3 +238,19 @@ def test_the_tally_is_the_one_of_clean() -> None:
     found = metrics_of("clean", NIGHT[2][1])
     assert found["cleanup_bytes", "prod-a", "left", "no", "clean"] == TALLY["left_bytes"]
     assert found["cleanup_files", "prod-a", "gone", "no", "clean"] == TALLY["gone_files"]
+
+
+def test_check_tables_has_an_exit_code_for_each_cluster() -> None:
+    runs = [{"cluster": name, "run_id": "1"} for name in ("prod-a", "prod-b")]
+    found = metrics_of("check-tables", JobResult(3, {"runs": runs, "failed": {"totals_agree": [runs[0]]}}, ""))
+    codes = [found["job_exit_code", name, "no", "check-tables"] for name in ("prod-a", "prod-b")]
+    assert codes == [3, 0]
+    good = [key[1] for key in found if key[0] == "job_last_good_timestamp_seconds"]
+    assert good == ["prod-b"]
+
+
+def test_findings_of_a_split_job_are_metrics_and_its_demo_has_none() -> None:
+    lost = asdict(replace(FINDING, code="SPLIT_L1"))
+    found = metrics_of("split-verify", JobResult(3, {"cluster": "onebox", "findings": [lost]}, ""))
+    assert found["findings", "no", "onebox", "SPLIT_L1", "error", "split-verify"] == 1
+    assert MEASURED & set(GROUPS[PEGASUS]) == set(GROUPS[PEGASUS]) - {"split-demo"}
