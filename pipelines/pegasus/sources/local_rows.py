@@ -17,6 +17,7 @@ from pipelines.pegasus.transforms.row_digests import row_digests
 from pipelines.pegasus.transforms.value_columns import HEAD_BYTES
 
 Batches: TypeAlias = Iterator[Any]
+Chosen: TypeAlias = Callable[[Any], Any]
 _COLUMNS = ["partition_index", "key", "value"]
 _BINARY = (pa.binary(), pa.large_binary())
 _BATCH_BYTES = 8 << 20
@@ -33,11 +34,18 @@ def local_paths(uris: Sequence[str]) -> list[str] | None:
 class LocalHeads:
     """The heads of rows in local Parquet files, with the columns of `row_frames.row_heads`.
 
-    Row groups that by their statistics have no row of the partitions `places` are not read; None = all are read.
+    Row groups that by their statistics have no row of the partitions `places` are not read; None = all are read. Of
+    what is read, only the rows that `chosen` says of their keys are given; None = all are.
     """
 
-    def __init__(self, spark: SparkSession, paths: Sequence[str], places: Collection[int] | None = None) -> None:
-        self._spark, self._paths, self._places = spark, paths, places
+    def __init__(
+        self,
+        spark: SparkSession,
+        paths: Sequence[str],
+        places: Collection[int] | None = None,
+        chosen: Chosen | None = None,
+    ) -> None:
+        self._spark, self._paths, self._places, self._chosen = spark, paths, places, chosen
 
     def mapInArrow(self, function: Callable[[Batches], Batches], schema: StructType) -> DataFrame:  # noqa: N802
         """Applies a function to the batches of a task, as `DataFrame.mapInArrow` does.
@@ -47,7 +55,8 @@ class LocalHeads:
         tasks = [(path, group) for path in self._paths for group in _row_groups(path, self._places)]
         count = min(len(tasks), _TASKS_A_CORE * self._spark.sparkContext.defaultParallelism) or 1
         frame = self._spark.createDataFrame(tasks, "path string, row_group int").repartition(count)
-        return frame.mapInArrow(lambda batches: function(_heads(batches)), schema)
+        chosen = self._chosen
+        return frame.mapInArrow(lambda batches: function(_heads(batches, chosen)), schema)
 
 
 def _row_groups(path: str, places: Collection[int] | None) -> Iterator[int]:
@@ -64,13 +73,13 @@ def _row_groups(path: str, places: Collection[int] | None) -> Iterator[int]:
             yield group
 
 
-def _heads(batches: Batches) -> Batches:
+def _heads(batches: Batches, chosen: Chosen | None) -> Batches:
     for batch in batches:
         for task in batch.to_pylist():
-            yield from _group_heads(task["path"], task["row_group"])
+            yield from _group_heads(task["path"], task["row_group"], chosen)
 
 
-def _group_heads(path: str, row_group: int) -> Batches:
+def _group_heads(path: str, row_group: int, chosen: Chosen | None) -> Batches:
     file = _opened(path)
     about = file.metadata.row_group(row_group)
     size = about.num_rows * _BATCH_BYTES // max(about.total_byte_size, 1)
@@ -78,6 +87,9 @@ def _group_heads(path: str, row_group: int) -> Batches:
         for batch in file.iter_batches(min(max(size, _FEWEST), _MOST), [row_group], _COLUMNS):
             index, key, value = (batch.column(name) for name in _COLUMNS)
             key, value = (one if one.type in _BINARY else one.cast(pa.binary()) for one in (key, value))
+            if chosen is not None:
+                which = pa.array(chosen(key))
+                index, key, value = (one.filter(which) for one in (index, key, value))
             yield pa.RecordBatch.from_arrays(
                 [
                     index.cast(pa.int32()),

@@ -12,8 +12,8 @@ from pyspark.sql.types import BinaryType, DataType, IntegerType, StructType
 
 from pipelines.common.errors import UsageError
 from pipelines.pegasus.domain.rows import RowKind, Tallies
-from pipelines.pegasus.sources.local_rows import LocalHeads, local_paths
-from pipelines.pegasus.transforms.examined_rows import ExamineSettings
+from pipelines.pegasus.sources.local_rows import Chosen, LocalHeads, local_paths
+from pipelines.pegasus.transforms.examined_rows import ExamineSettings, in_buckets
 from pipelines.pegasus.transforms.row_frames import Heads, detail_rows, row_heads, row_sums
 
 COLUMNS: dict[str, DataType] = {"partition_index": IntegerType(), "key": BinaryType(), "value": BinaryType()}
@@ -47,9 +47,9 @@ class ParquetRows:
                 paths = local_paths(rows.inputFiles())
             self._paths = None if paths is None or self._paths is None else {**self._paths, uri: paths}
 
-    def _heads(self, uri: str, places: Collection[int] | None = None) -> Heads:
+    def _heads(self, uri: str, places: Collection[int] | None = None, chosen: Chosen | None = None) -> Heads:
         if self._paths is not None:
-            return LocalHeads(self._spark, self._paths[uri], places)
+            return LocalHeads(self._spark, self._paths[uri], places, chosen)
         rows = self.rows(uri)
         return row_heads(rows if places is None else rows.where(F.col("partition_index").isin(*places)))
 
@@ -82,7 +82,8 @@ class ParquetRows:
         `places` are the partitions that store them; None = unknown.
         """
         with parquet_errors(uri):
-            return detail_rows(self._heads(uri, places), question, buckets, kinds)
+            heads = self._heads(uri, places, None if kinds else in_buckets(question, buckets))
+            return detail_rows(heads, question, buckets, kinds)
 
 
 def check_columns(schema: StructType, uri: str) -> None:

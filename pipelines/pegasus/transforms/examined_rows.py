@@ -1,5 +1,6 @@
 """Examines Arrow batches of rows: the kind of each row and its owner (the vectorised form of `domain.rows`)."""
 
+from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -70,6 +71,19 @@ def examine_rows(batch: Any, question: ExamineSettings) -> ExaminedBatch:  # noq
     expired = heads.expired(question.now_s) & hashed
     forever = (heads.expire_ts == 0) & hashed
     return ExaminedBatch(index, bucket, kind, expired, forever, size, digest, found.hashes, heads.timetags)
+
+
+def in_buckets(question: ExamineSettings, buckets: Collection[int]) -> Callable[[Any], NDArray[np.bool_]]:
+    """Returns a function that says which keys of a pyarrow array may be in one of these buckets."""
+    asked = np.array(sorted(buckets), dtype=np.int32)
+
+    def chosen(keys: Any) -> NDArray[np.bool_]:  # noqa: ANN401 - pyarrow ships no types
+        found: NDArray[np.bool_] = np.isin(
+            partition_indexes(key_hashes(binary_column(keys)).hashes, question.groups * question.buckets), asked
+        )
+        return found
+
+    return chosen
 
 
 def _incomplete(batch: Any) -> NDArray[np.bool_]:  # noqa: ANN401
