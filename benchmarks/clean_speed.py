@@ -32,6 +32,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks.hdfs_files import CHUNK, THREADS, make_files
 from benchmarks.records import RESULTS, add, begin, folder
 from jobs.capture import capture_cluster
+from jobs.cleanup.settings import checked_configuration
 from jobs.cleanup.wiring import open_cleanup
 from jobs.cli.config.configuration import Config, load_config
 from jobs.cli.context import JobContext
@@ -133,8 +134,8 @@ class Bench:
     @contextmanager
     def edges(self, job: str) -> Iterator[tuple[CleanupPlace, CleanupPorts]]:
         context = JobContext(job, spark=self.spark)
-        config, lists = self.configured(context), f"file:{self.work}/lists"
-        with open_cleanup(context, str(self.config), CLUSTER, self.lake, lists, config=config) as (place, ports):
+        settings = checked_configuration(self.configured(context), str(self.config), CLUSTER)
+        with open_cleanup(context, settings, self.lake, f"file:{self.work}/lists") as (place, ports):
             yield place, replace(ports, tell=self.tell, audit=Clocked(ports.audit, self.told))
 
     def tell(self, line: str) -> None:

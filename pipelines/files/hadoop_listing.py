@@ -104,8 +104,8 @@ public class HdfsListing {
     }
 
     /**
-     * What a directory shows of some names, in their order, each with a \0: nothing where it has no such name. Null if
-     * too many other names lie between them.
+     * What a directory shows of some names, in their order, each with a \0: nothing where it has no such name, or where
+     * the name node has no such directory. Null if too many other names lie between them.
      */
     public String look(FileSystem files, String uri, String names, int pages) throws IOException {
         HdfsListing listing = open(files, uri);
@@ -124,7 +124,11 @@ public class HdfsListing {
             if (page == pages) {
                 return null;
             }
-            HdfsFileStatus[] found = listing.next();
+            HdfsFileStatus[] found = listing.nextIfThere();
+            if (found == null) {
+                shown.clear();
+                break;
+            }
             for (int i = 0; i < found.length; i++) {
                 shown.put(found[i].getLocalName(), told(found[i]));
             }
@@ -138,9 +142,17 @@ public class HdfsListing {
     }
 
     private HdfsFileStatus[] next() throws IOException {
+        HdfsFileStatus[] found = nextIfThere();
+        if (found == null) {
+            throw new FileNotFoundException("File " + directory + " does not exist.");
+        }
+        return found;
+    }
+
+    private HdfsFileStatus[] nextIfThere() throws IOException {
         DirectoryListing part = client.listPaths(directory, after, false);
         if (part == null) {
-            throw new FileNotFoundException("File " + directory + " does not exist.");
+            return null;
         }
         more = part.hasMore();
         after = part.getLastName();

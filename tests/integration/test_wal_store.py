@@ -301,6 +301,18 @@ def test_many_paths_are_seen_as_each_is_alone(spark: SparkSession, store: WalSto
     assert store.seen([f"{root}/none/{number}" for number in range(60)]) == [None] * 60
 
 
+def test_of_many_renames_each_has_its_own_answer(spark: SparkSession, store: WalStore, root: str) -> None:
+    """Hadoop's store looks at their sources together: a directory among them stays, and the others are moved."""
+    uris = make_many(spark, root, 100)
+    store.make_directories([f"{root}/old/h1%2C5.30x"])
+    make_files(spark, root, ["quarantine/h1%2C5.7"])
+    sources = [*uris[:50], f"{root}/old/h1%2C5.30x", f"{root}/old/h1%2C5.gone", *uris[50:]]
+    answers = store.move([Move(uri, uri.replace("/old/", "/quarantine/")) for uri in sources])
+    expected = {7: "FileAlreadyExistsException", 50: "NotAFile", 51: "FileNotFoundException"}
+    assert [answer and answer.partition(":")[0] for answer in answers] == [expected.get(n) for n in range(102)]
+    assert store.names(f"{root}/old") == ["h1%2C5.30x", "h1%2C5.7"]
+
+
 def test_a_listing_finds_names_with_letters_beyond_ascii(spark: SparkSession, root: str) -> None:
     """The name node puts them before all others: for it, bytes have a sign."""
     names = [uri.rpartition("/")[2] for uri in make_many(spark, root, 60)]
@@ -311,6 +323,7 @@ def test_a_listing_finds_names_with_letters_beyond_ascii(spark: SparkSession, ro
     shown = listing.look(f"{root}/old", [*names, *odd])
     assert shown is not None
     assert [one is not None and one.is_file for one in shown] == [True] * 62
+    assert listing.look(f"{root}/none", names) == [None] * 60
 
 
 @pytest.mark.long

@@ -8,7 +8,7 @@ from typing import TypeVar
 from py4j.protocol import Py4JJavaError
 
 from pipelines.cleanup.ports import Move
-from pipelines.cleanup.stores.file_calls import FileCallError
+from pipelines.cleanup.stores.file_calls import FileCallError, check_file
 from pipelines.cleanup.stores.store_failures import NOT_TRIED, OTHER, UNAVAILABLE, Failure, parse_failure
 from pipelines.files.file_status import FileStatus
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
@@ -60,15 +60,6 @@ public class HadoopCalls {
         }
     }
 
-    public String renameFile(FileSystem files, FileContext context, String source, String target, String other) {
-        try {
-            boolean isFile = files.getFileLinkStatus(new Path(source)).isFile();
-            return isFile ? rename(context, source, target, false) : "-" + other;
-        } catch (Throwable problem) {
-            return "-" + problem;
-        }
-    }
-
     public String statuses(FileSystem files, String paths, String unavailable) {
         Answers answers = new Answers(unavailable);
         String[] each = paths.split("\0");
@@ -78,13 +69,11 @@ public class HadoopCalls {
         return answers.text.toString();
     }
 
-    /** Each file is looked at just before its own rename. */
-    public String renameFiles(
-            FileSystem files, FileContext context, String ends, String other, String unavailable) {
+    public String renames(FileContext context, String ends, String unavailable) {
         Answers answers = new Answers(unavailable);
         String[] each = ends.split("\0");
         for (int i = 0; i < each.length && !answers.end; i += 2) {
-            answers.add(renameFile(files, context, each[i], each[i + 1], other));
+            answers.add(rename(context, each[i], each[i + 1], false));
         }
         return answers.text.toString();
     }
@@ -241,16 +230,23 @@ class HadoopCalls:
 
     def rename_file(self, source: str, target: str) -> None:
         """See `FileCalls.rename_file`."""
-        self._answer(source, self._java.renameFile, self._files, self._context, source, target, OTHER)
+        check_file(self, source)
+        self.rename(source, target)
 
     def rename_files(self, moves: Sequence[Move]) -> list[Failure | None]:
-        """See `ManyCalls.rename_files`."""
+        """See `ManyCalls.rename_files`; looks at all sources together, just before their renames."""
 
         def call(rest: Sequence[Move]) -> JavaObject:
             ends = "\0".join(end for move in rest for end in (move.source, move.target))
-            return self._java.renameFiles(self._files, self._context, ends, OTHER, UNAVAILABLE)
+            return self._java.renames(self._context, ends, UNAVAILABLE)
 
-        return [None if isinstance(answer, str) else answer for answer in self._answers(moves, call)]
+        answers = [_not_a_file(look) for look in self.statuses([move.source for move in moves])]
+        places = [place for place, answer in enumerate(answers) if answer is None]
+        if any(answer is not None and answer.unavailable for answer in answers):
+            return [answer or parse_failure(NOT_TRIED) for answer in answers]
+        for place, answer in zip(places, self._answers([moves[place] for place in places], call), strict=True):
+            answers[place] = answer if isinstance(answer, Failure) else None
+        return answers
 
     def delete_files(self, uris: Sequence[str]) -> list[Failure | None]:
         """See `ManyCalls.delete_files`."""
@@ -309,3 +305,10 @@ class HadoopCalls:
         if text.startswith(_FAILED):
             raise FileCallError(parse_failure(text.removeprefix(_FAILED)))
         return text.removeprefix(_DONE)
+
+
+def _not_a_file(look: FileStatus | Failure) -> Failure | None:
+    """Returns why a path is not to be renamed; None = it is a file."""
+    if isinstance(look, Failure):
+        return look
+    return None if look.is_file else parse_failure(OTHER)

@@ -25,7 +25,7 @@ from pipelines.common.errors import UnavailableError
 from pipelines.files.file_batch import FileBatch
 from pipelines.files.file_status import FileStatus
 
-_LOOKS_AT_ONCE, _CHANGES_AT_ONCE = 2_000, 100
+_LOOKS_AT_ONCE, _CHANGES_AT_ONCE, _MOVES_AT_ONCE = 2_000, 100, 1_000
 _T = TypeVar("_T")
 _R = TypeVar("_R")
 
@@ -58,6 +58,7 @@ class FileSystemWalStore:
         self._delete_files = many.delete_files if many else None
         self._where = where or root
         self._guard = WalGuard(root, within, self._described)
+        self._threads = threads
         self._pool = ThreadPoolExecutor(threads)
 
     def seen(self, uris: Sequence[str]) -> list[FileState | None]:
@@ -81,13 +82,14 @@ class FileSystemWalStore:
             lambda move: self._calls.rename_file(move.source, move.target),
             moves,
             self._rename_files,
+            min(_MOVES_AT_ONCE, max(_CHANGES_AT_ONCE, -(-len(moves) // self._threads))),  # work for each thread
         )
         return outcomes(_failures(answers), f"moving {len(moves)} files on {self._where}")
 
     def delete(self, uris: Sequence[str]) -> list[str | None]:
         """See `WalStore.delete`."""
         self._guard.allow(uris)
-        answers = self._each(self._calls.delete_file, uris, self._delete_files)
+        answers = self._each(self._calls.delete_file, uris, self._delete_files, _CHANGES_AT_ONCE)
         what = f"deleting {len(uris)} files on {self._where}"
         return outcomes([None if answer and answer.gone else answer for answer in answers], what)
 
@@ -184,7 +186,7 @@ class FileSystemWalStore:
         call: Callable[[_T], _R],
         elements: Sequence[_T],
         many: Callable[[Sequence[_T]], list[_R | Failure]] | None,
-        at_once: int = _CHANGES_AT_ONCE,
+        at_once: int,
     ) -> list[_R | Failure]:
         """Calls a function for each element; returns the answers in order, with a failure as the answer of its element.
 
