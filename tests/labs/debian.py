@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +18,7 @@ def debian(release: str, *packages: str) -> Path:
 
     The packages come from the mirror of this machine's own Debian.
     """
-    root = PROJECT / ".cache" / f"debian-{release}"
+    root = PROJECT / ".cache" / "-".join(("debian", release, *packages))
     include = ",".join(["ca-certificates", "python3-venv", *packages])
 
     def install() -> None:
@@ -43,12 +44,21 @@ class DebianSubmitter(Submitter):
     folders: tuple[Path, ...]
 
     def command(self, *arguments: str) -> list[str]:
-        binds = [
-            f"mkdir -p '{self.root}{folder}' && mount --rbind '{folder}' '{self.root}{folder}'"
-            for folder in (*self.folders, Path("/dev"))
-        ]
-        script = " && ".join([*binds, f"mount -t proc proc '{self.root}/proc'", f"exec chroot '{self.root}' \"$@\""])
-        return ["unshare", "--mount", "--pid", "--fork", "bash", "-c", script, "bash", *super().command(*arguments)]
+        return [*inside(self.root, self.folders), *super().command(*arguments)]
+
+
+def inside(root: Path, folders: Sequence[Path]) -> list[str]:
+    """Returns what to put before a command that shall run in another root.
+
+    Args:
+        root: from `debian`.
+        folders: what it sees of this machine, under the same names.
+    """
+    binds = [
+        f"mkdir -p '{root}{folder}' && mount --rbind '{folder}' '{root}{folder}'" for folder in (*folders, Path("/dev"))
+    ]
+    script = " && ".join([*binds, f"mount -t proc proc '{root}/proc'", f"exec chroot '{root}' \"$@\""])
+    return ["unshare", "--mount", "--pid", "--fork", "bash", "-c", script, "bash"]
 
 
 def _mirror() -> str:

@@ -37,7 +37,8 @@ def hbase_2_verdict(name: str, modification_time: int, view: ClusterView) -> HBa
     """Returns the answer of the `ReplicationLogCleaner` of HBase 1.x and 2.x at the first reading of the queues.
 
     That cleaner reads the names in all queues of all peers. It deletes a file whose name is not among them and which
-    was modified before the reading began. It does not parse names and does not check peers.
+    was modified before the reading began. It does not parse names and does not check peers. In HBase 1.7.2 it does not
+    look at the time either, and deletes younger files, too.
     """
     if view.hbase_keeps_all or name in view.queued.first_reading:
         return HBaseVerdict.KEEP

@@ -80,6 +80,12 @@ HBASE_2 = Classpath(
     ),
     ("py4j-*.jar",),
 )
+# The last HBase 1, for its classes alone: nothing of it is started. It leaves out a Jackson that its Hadoop asks for.
+HBASE_1 = Classpath(
+    "hbase1",
+    (Artifact("org.apache.hbase:hbase-server:1.7.2"), Artifact("org.codehaus.jackson:jackson-mapper-asl:1.9.13")),
+    ("py4j-*.jar",),
+)
 # pyspark ships the Hadoop 3.5.0 client already; WebHDFS of HBase's testing class path answers 500 to everything.
 HDFS = Classpath(
     "hdfs",

@@ -51,9 +51,10 @@ class Process:
         heap: str = "512m",
         options: Sequence[str] = (),
         environment: Mapping[str, str] | None = None,
+        java_8: Sequence[str] = (),
     ) -> None:
         java = shutil.which("java")
-        if java is None:
+        if java is None and not java_8:
             raise ClasspathError("no java on PATH: install Java 17 or 21")
         self.name = name
         self.work = work
@@ -63,7 +64,7 @@ class Process:
         self._first_lines: list[str] = []
         self._changed = threading.Condition()
         command = [
-            java,
+            *(java_8 or [str(java)]),
             f"-Xmx{heap}",
             "-XX:+UseSerialGC",
             _QUICK_START,
@@ -73,7 +74,7 @@ class Process:
             f"-Djava.io.tmpdir={temporary}",
             f"-Dtest.build.data.basedirectory={work / 'data'}",
             f"-Dtest.build.data={work / 'data'}",
-            *MODULE_OPTIONS,
+            *(() if java_8 else MODULE_OPTIONS),
             *options,
             *arguments,
         ]
@@ -145,6 +146,15 @@ class Process:
 class Jvm:
     """A JVM with a py4j gateway.
 
+    Args:
+        name: of its log.
+        classpath: its jars.
+        work: its working directory.
+        heap: its largest heap.
+        options: further options.
+        environment: variables beside those of this process.
+        java_8: the command that starts a Java 8, which knows no modules; empty = the Java of this machine.
+
     Attributes:
         view: The classes of the JVM, by their dotted names.
         log: Everything that the JVM printed.
@@ -159,9 +169,12 @@ class Jvm:
         heap: str = "512m",
         options: Sequence[str] = (),
         environment: Mapping[str, str] | None = None,
+        java_8: Sequence[str] = (),
     ) -> None:
         arguments = ("py4j.GatewayServer", "--enable-auth", "--die-on-broken-pipe", "0")
-        self._process = Process(name, classpath, arguments, work, heap=heap, options=options, environment=environment)
+        self._process = Process(
+            name, classpath, arguments, work, heap=heap, options=options, environment=environment, java_8=java_8
+        )
         self.work = work
         self.log = self._process.log
         try:
