@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import SecretStr
 from pyspark.sql import SparkSession
@@ -22,6 +22,7 @@ from jobs.cli.config.capture_section import (
     ThriftQueuesSection,
     WebHdfsFilesSection,
     ZooKeeperQueuesSection,
+    ZooKeeperSection,
     ZooKeeperStateSection,
 )
 from pipelines.capture.capture import CaptureSources
@@ -48,6 +49,9 @@ from pipelines.files.hadoop_jvm import HadoopJvm
 from pipelines.files.saved_text import LocalCopies, lines_of
 from pipelines.snapshot.capture_clocks import StepStamp
 from pipelines.snapshot.model import CaptureStep
+
+if TYPE_CHECKING:
+    from pipelines.capture.sources.zookeeper_client import ZooKeeperReads
 
 ThingT = TypeVar("ThingT", HadoopLister, HBaseClient, LocalCopies)
 
@@ -160,13 +164,10 @@ class CaptureWiring:
 
     def _zookeeper(self, section: ZooKeeperQueuesSection) -> ZooKeeperSources:
         from pipelines.capture.sources.offline_state import OfflineCluster
-        from pipelines.capture.sources.zookeeper_client import ZooKeeperClient
         from pipelines.capture.sources.zookeeper_queues import ZooKeeperQueues
         from pipelines.capture.sources.zookeeper_state import ZooKeeperState
 
-        digest = section.digest.get_secret_value() if section.digest else None
-        client = ZooKeeperClient(section.quorum, section.timeout, digest)
-        self._stack.callback(client.close)
+        client = self._znodes(section)
         queues = ZooKeeperQueues(client, section.parent, section.replication)
         listing = self._listing()
         down = None
@@ -183,18 +184,29 @@ class CaptureWiring:
         watched = WatchedListing(listing)
         return ZooKeeperSources(watched, watched, queues, state)
 
+    def _znodes(self, section: ZooKeeperSection) -> "ZooKeeperReads":
+        from pipelines.capture.sources.zookeeper_client import ZooKeeperClient
+        from pipelines.capture.sources.zookeeper_sasl import Login, SaslZooKeeperClient
+
+        client: ZooKeeperReads
+        if section.sasl:
+            conf = self._spark.sparkContext.getConf()
+            login = Login(conf.get("spark.kerberos.principal"), conf.get("spark.kerberos.keytab"))
+            client = SaslZooKeeperClient(self._hadoop, section.quorum, section.timeout, login)
+        else:
+            digest = section.digest.get_secret_value() if section.digest else None
+            client = ZooKeeperClient(section.quorum, section.timeout, digest)
+        self._stack.callback(client.close)
+        return client
+
     def _offline(self, section: OfflineStateSection) -> OfflineSources:
         from pipelines.capture.sources.hbase_library import HBaseLibrary
         from pipelines.capture.sources.hfile_table import HFileTable
         from pipelines.capture.sources.offline_state import OfflineCluster
-        from pipelines.capture.sources.zookeeper_client import ZooKeeperClient
         from pipelines.capture.sources.zookeeper_queues import ZooKeeperQueues
         from pipelines.capture.sources.zookeeper_state import ZooKeeperState
 
-        client = ZooKeeperClient(
-            section.quorum, section.timeout, section.digest.get_secret_value() if section.digest else None
-        )
-        self._stack.callback(client.close)
+        client = self._znodes(section)
         peers = ZooKeeperState(
             ZooKeeperQueues(client, section.parent, section.replication),
             self._hadoop,

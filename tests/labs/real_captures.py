@@ -1,7 +1,7 @@
 """Captures a real HBase in one line of test code, and reads the snapshot back."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from jobs.capture import capture_cluster
 from jobs.cli.config.configuration import parse_config
 from jobs.cli.context import JobContext
-from pipelines.snapshot.capture_order import order_fault
+from pipelines.snapshot.capture_order import CAPTURE_ORDER, order_fault
 from pipelines.snapshot.model import Snapshot
 from pipelines.snapshot.snapshot_json import parse_snapshot
 from tests.labs.cluster.hbase import HBaseCluster
@@ -35,9 +35,9 @@ class Taken:
         return [(path, length) for path, length, _ in self.files]
 
 
-def read_back(directory: Path) -> Taken:
+def read_back(directory: Path, order: Sequence[str] = CAPTURE_ORDER) -> Taken:
     snapshot = parse_snapshot(json.loads((directory / "snapshot.json").read_text()))
-    assert order_fault(snapshot.steps) is None
+    assert order_fault(snapshot.steps, order) is None
     rows = pq.read_table(directory / "files").to_pylist()
     files = sorted((row["path"], row["length"], row["modification_time"]) for row in rows)
     first, second = ((directory / f"queues-{index}.jsonl").read_text().splitlines() for index in (1, 2))

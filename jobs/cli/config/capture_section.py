@@ -133,7 +133,7 @@ class HBaseQueuesSection(Section):
 
 
 class ZooKeeperSection(Section):
-    """HBase's ZooKeeper, through kazoo."""
+    """HBase's ZooKeeper, through kazoo, or with Kerberos through ZooKeeper's own client in Spark's JVM."""
 
     source: str
     quorum: Quorum = Field(
@@ -145,11 +145,21 @@ class ZooKeeperSection(Section):
     digest: SecretStr | None = Field(
         default=None, description="`user:password` of ZooKeeper's scheme digest; absent = the znodes may be read by all"
     )
+    sasl: bool = Field(
+        default=False,
+        description="whether to read with Kerberos: with the principal and keytab given to Spark, else with the ticket",
+    )
     timeout: DurationMs = Field(default=30_000, description="to connect, and of each answer", examples=["30s"])
+
+    @model_validator(mode="after")
+    def _one_identity(self) -> "ZooKeeperSection":
+        if self.sasl and self.digest is not None:
+            raise ValueError("digest and sasl exclude each other: one session has one identity")
+        return self
 
 
 class ZooKeeperQueuesSection(ZooKeeperSection):
-    """HBase 1.x and 2.x: the queues below `/hbase/replication`, through kazoo."""
+    """HBase 1.x and 2.x: the queues below `/hbase/replication`."""
 
     source: Literal["zookeeper"]
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from pipelines.capture.ports import ClusterSettings
-from pipelines.capture.sources.zookeeper_client import ZooKeeperClient
+from pipelines.capture.sources.zookeeper_client import ZooKeeperReads
 from pipelines.capture.sources.zookeeper_state import ZooKeeperState
 from pipelines.common.errors import UsageError
 from pipelines.files.executor_streams import NotReadError, open_file
@@ -37,7 +37,7 @@ class OfflineCluster:
     def __init__(
         self,
         state: ZooKeeperState,
-        client: ZooKeeperClient,
+        client: ZooKeeperReads,
         hadoop: HadoopJvm,
         wal_root: str,
         parent: str,

@@ -2,8 +2,8 @@
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any, TypeAlias
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Protocol, TypeAlias
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import AuthFailedError, KazooException, NoAuthError, NoNodeError
@@ -20,8 +20,50 @@ _AT_A_TIME = 200
 """Number of reads sent at once: one round trip each would take minutes for a long backlog."""
 
 
+class ZooKeeperReads(Protocol):
+    """Reads znodes in a session of ZooKeeper.
+
+    Its methods raise `UsageError` if a znode may not be read, and `UnavailableError` if ZooKeeper does not answer.
+
+    Attributes:
+        where: the name of this ZooKeeper in messages.
+    """
+
+    where: str
+
+    def exists(self, path: str) -> bool:
+        """Returns whether a znode exists."""
+
+    def data(self, path: str) -> bytes | None:
+        """Returns the data of a znode; None = there is no such znode."""
+
+    def many(self, paths: Sequence[str]) -> list[bytes | None]:
+        """Returns the data of znodes, in the order of the paths; None = there is no such znode."""
+
+    def children(self, path: str) -> tuple[list[str], int] | None:
+        """Returns the names of a znode's children, sorted, and the cversion that belongs to them.
+
+        None = there is no such znode.
+        """
+
+    def sync(self, path: str) -> None:
+        """Makes the server that answers catch up with the leader, since a follower may lag behind."""
+
+    def one_session(self) -> AbstractContextManager[None]:
+        """Ensures that the `with` block reads in one session.
+
+        Within a session ZooKeeper never goes back to an older state.
+
+        Raises:
+            UnavailableError: the block read in more than one session.
+        """
+
+    def close(self) -> None:
+        """Ends the session."""
+
+
 class ZooKeeperClient:
-    """A ZooKeeper session, opened on first use.
+    """A ZooKeeper session through kazoo, opened on first use; a `ZooKeeperReads`.
 
     Args:
         quorum: `host:port,host:port`.
@@ -37,15 +79,15 @@ class ZooKeeperClient:
         self._open: Untyped = None
 
     def exists(self, path: str) -> bool:
-        """Returns whether a znode exists."""
+        """See `ZooKeeperReads.exists`."""
         return self._ask(path, lambda client: client.exists_async(path)) is not None
 
     def data(self, path: str) -> bytes | None:
-        """Returns the data of a znode; None = there is no such znode."""
+        """See `ZooKeeperReads.data`."""
         return self.many([path])[0]
 
     def many(self, paths: Sequence[str]) -> list[bytes | None]:
-        """Returns the data of znodes, in the order of the paths; None = there is no such znode."""
+        """See `ZooKeeperReads.many`."""
         found: list[bytes | None] = []
         for start in range(0, len(paths), _AT_A_TIME):
             asked = [(path, self._client().get_async(path)) for path in paths[start : start + _AT_A_TIME]]
@@ -55,22 +97,17 @@ class ZooKeeperClient:
         return found
 
     def children(self, path: str) -> tuple[list[str], int] | None:
-        """Returns the names of a znode's children, sorted, and the cversion that belongs to them.
-
-        None = there is no such znode.
-        """
+        """See `ZooKeeperReads.children`."""
         value = self._ask(path, lambda client: client.get_children_async(path, include_data=True))
         return None if value is None else (sorted(value[0]), int(value[1].cversion))
 
     def sync(self, path: str) -> None:
-        """Makes the server that answers catch up with the leader, since a follower may lag behind."""
+        """See `ZooKeeperReads.sync`."""
         self._ask(path, lambda client: client.sync_async(path))
 
     @contextmanager
     def one_session(self) -> Iterator[None]:
-        """Ensures that the `with` block reads in one session.
-
-        Within a session ZooKeeper never goes back to an older state.
+        """See `ZooKeeperReads.one_session`.
 
         A session may expire between two reads. Then kazoo silently opens another session, perhaps with a server that
         lags behind, and a reading would contain znodes from before the listing (docs/proof.md, mutant
@@ -123,7 +160,7 @@ class ZooKeeperClient:
         except (NoAuthError, AuthFailedError) as error:
             raise UsageError(
                 f"{self.where}: {path} may not be read by this user ({type(error).__name__}). Let HBase's superuser "
-                "grant read access below the replication znode, or give capture.queues.digest"
+                "grant read access below the replication znode, or give capture.queues.digest or capture.queues.sasl"
             ) from error
         except (KazooTimeoutError, KazooException, OSError) as error:
             self.close()  # a session that hangs or has expired is of no use to the next attempt

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 
-from pipelines.capture.sources.zookeeper_client import ZooKeeperClient
+from pipelines.capture.sources.zookeeper_client import ZooKeeperReads
 from pipelines.common.errors import MalformedError, UsageError
 from pipelines.common.progress import Progress
 from pipelines.hbase.peers import Peer
@@ -27,7 +27,7 @@ class ZooKeeperQueues:
         replication: the value of `zookeeper.znode.replication`: the name of the znode below the parent.
     """
 
-    def __init__(self, client: ZooKeeperClient, parent: str = "/hbase", replication: str = "replication") -> None:
+    def __init__(self, client: ZooKeeperReads, parent: str = "/hbase", replication: str = "replication") -> None:
         self._client = client
         self._parent = parent.rstrip("/")
         self._replication = replication

@@ -71,13 +71,13 @@ def start_hbase_jvm(work: Path, *, heap: str = "2g", options: Sequence[str] = ()
     return Jvm("hbase", [compiled(jars), *jars], work, heap=heap, options=options)
 
 
-def start_hbase_2_jvm(work: Path, *, heap: str = "1g") -> Jvm:
+def start_hbase_2_jvm(work: Path, *, heap: str = "1g", options: Sequence[str] = ()) -> Jvm:
     """Starts a JVM for an HBase 2, whose queues are in ZooKeeper.
 
     `HBaseCluster` drives it as far as its harness allows.
     """
     jars = resolve(HBASE_2)
-    return Jvm("hbase2", [compiled(jars, JAVA_SOURCES_HBASE_2), *jars], work, heap=heap)
+    return Jvm("hbase2", [compiled(jars, JAVA_SOURCES_HBASE_2), *jars], work, heap=heap, options=options)
 
 
 class HBaseCluster(HBaseData):

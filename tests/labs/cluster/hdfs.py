@@ -11,6 +11,8 @@ from tests.labs.cluster.jvm import STARTED, JavaObject, Jvm
 
 NAMESERVICE = "ns1"
 REALM_HOST = "localhost"
+_USERS = ("RULE:[1:$1](walsafe-queues)s/.*/walsafe/", "RULE:[2:$1](hbase)", "RULE:[2:$1](.*)s/.*/hdfs/", "DEFAULT")
+"""How Hadoop makes users of principals."""
 # HBase's mini cluster runs each region server as another user; without rights of their own they could not write.
 _HBASE_USERS = 64
 
@@ -24,12 +26,18 @@ class Kerberos:
         keytab: the file with the keys of all principals below.
         principal: an ordinary user, not a superuser of HDFS.
         superuser: the principal as which the name node runs.
+        hbase: the principal of HBase's servers.
+        zookeeper: the principal of ZooKeeper's servers.
+        queue_reader: a principal that ZooKeeper knows by its own name, and Hadoop and HBase as the user `walsafe`.
     """
 
     krb5_conf: Path
     keytab: Path
     principal: str
     superuser: str
+    hbase: str
+    zookeeper: str
+    queue_reader: str
 
 
 class HdfsCluster:
@@ -110,18 +118,22 @@ class HdfsCluster:
         self._kdc = kdc_class(kdc_class.createConf(), self.jvm.view.java.io.File(str(directory)))
         self._kdc.start()
         keytab = self.work / "walsafe.keytab"
-        names = [f"hdfs/{REALM_HOST}", f"HTTP/{REALM_HOST}", "walsafe"]
+        services = [f"{service}/{REALM_HOST}" for service in ("hdfs", "HTTP", "hbase", "zookeeper")]
+        names = [*services, "walsafe", "walsafe-queues"]
         array = self.jvm.gateway.new_array(self.jvm.view.java.lang.String, len(names))
         for index, name in enumerate(names):
             array[index] = name
         self._kdc.createPrincipal(self.jvm.view.java.io.File(str(keytab)), array)
         realm = self._kdc.getRealm()
-        service, web = f"hdfs/{REALM_HOST}@{realm}", f"HTTP/{REALM_HOST}@{realm}"
-        self.kerberos = Kerberos(Path(self._kdc.getKrb5conf().getAbsolutePath()), keytab, f"walsafe@{realm}", service)
+        service, web, hbase, zookeeper = (f"{name}@{realm}" for name in services)
+        krb5_conf = Path(self._kdc.getKrb5conf().getAbsolutePath())
+        self.kerberos = Kerberos(
+            krb5_conf, keytab, f"walsafe@{realm}", service, hbase, zookeeper, f"walsafe-queues@{realm}"
+        )
         return {
             "hadoop.security.authentication": "kerberos",
             "hadoop.security.authorization": "true",
-            "hadoop.security.auth_to_local": "RULE:[2:$1](.*)s/.*/hdfs/\nDEFAULT",
+            "hadoop.security.auth_to_local": "\n".join(_USERS),
             "dfs.namenode.kerberos.principal": service,
             "dfs.namenode.keytab.file": str(keytab),
             "dfs.datanode.kerberos.principal": service,
@@ -199,6 +211,18 @@ class HdfsCluster:
         self._cluster.transitionToActive(target)
         self._cluster.waitActive(target)
 
+    def save_ticket(self, principal: str, cache: Path) -> None:
+        """Writes a ticket cache, as `kinit -kt KEYTAB PRINCIPAL` does (Kerberos only)."""
+        if self.kerberos is None:
+            raise ValueError("this HDFS has no Kerberos")
+        java = self.jvm.view
+        client = java.org.apache.kerby.kerberos.kerb.client.KrbClient(
+            java.java.io.File(str(self.kerberos.krb5_conf.parent))
+        )
+        client.init()
+        ticket = client.requestTgt(principal, java.java.io.File(str(self.kerberos.keytab)))
+        client.storeTicket(ticket, java.java.io.File(str(cache)))
+
     def safe_mode(self, on: bool) -> None:
         """Turns safe mode on or off."""
         action = self.jvm.view.org.apache.hadoop.fs.SafeModeAction
@@ -220,6 +244,17 @@ class HdfsCluster:
                 out.write(bytearray(content))
         finally:
             out.close()
+
+    def create_directory(self, path: str, owner: str, mode: int = 0o755) -> None:
+        """Creates a directory, and its parents, for another user."""
+        self.file_system().mkdirs(self.path(path))
+        self.file_system().setOwner(self.path(path), owner, owner)
+        self.set_permission(path, mode)
+
+    def add_acl(self, path: str, entries: str) -> None:
+        """Adds entries such as `user:walsafe:r-x` to the ACL of a file or directory."""
+        parsed = self.jvm.view.org.apache.hadoop.fs.permission.AclEntry.parseAclSpec(entries, True)
+        self.file_system().modifyAclEntries(self.path(path), parsed)
 
     def set_permission(self, path: str, mode: int) -> None:
         """Sets the permission bits, for example ``0o500``."""

@@ -15,7 +15,7 @@ from jobs.cli.config.configuration import Config
 from scripts.generate_configuration import SCHEMA, every_key, schema_text
 from tests.labs.places import DOCS, PROJECT
 
-ZK = "quorum: 'zk1:2181,zk2:2181', parent: /hbase, replication: replication, digest: 'u:p', timeout: 30s"
+ZK = "quorum: 'zk1:2181,zk2:2181', parent: /hbase, replication: replication, digest: 'u:p', sasl: false, timeout: 30s"
 TIMES = "started_at: 2026-11-21T02:00:00Z, finished_at: 2026-11-21T02:01:00.5Z"
 FILES = (
     "{source: hadoop, properties: {dfs.nameservices: ns1}}",

@@ -21,8 +21,10 @@ JOBS_ON_THE_PATH = ("night", "capture", "reconcile", "clean", "purge")
 _HARMLESS = """
     capacity
     capture.files.user capture.files.timeout capture.files.delimiter
-    capture.queues.transport capture.queues.protocol capture.queues.timeout capture.queues.digest capture.queues.jars
-    capture.state.quorum capture.state.parent capture.state.replication capture.state.digest capture.state.timeout
+    capture.queues.transport capture.queues.protocol capture.queues.timeout capture.queues.digest capture.queues.sasl
+    capture.queues.jars
+    capture.state.quorum capture.state.parent capture.state.replication capture.state.digest capture.state.sasl
+    capture.state.timeout
     capture.hbase.timeout capture.step_attempts capture.quiet_attempts capture.pause
     cleaners.interval quality.data_docs log_format
     findings.stalled_nights findings.growth_nights findings.growth_min_bytes findings.backup_age
@@ -42,14 +44,15 @@ _HARMLESS = """
     WALSAFE STATE KEYTAB PRINCIPAL JAVA_HOME
 """
 CANNOT_FREE = frozenset(_HARMLESS.split())
-"""What can only delay, hold more or name a place of output. A wrong `digest` or user may read less and is refused;
-`capture.state.quorum` and the others of `source: offline`, and `jars`, are of snapshots that reconcile never believes;
-restore brings files back; maintain never touches a file of HBase."""
+"""What can only delay, hold more or name a place of output. A wrong `digest`, `sasl` or user may read less and is
+refused; `capture.state.quorum` and the others of `source: offline`, and `jars`, are of snapshots that reconcile never
+believes; restore brings files back; maintain never touches a file of HBase."""
 OF_EVERY_JOB = {"-h", "--help"}
 HEADING, XML_HEADING = "## Every setting that can free a file", "### What is read from hbase-site.xml"
 _SET_BY_US = """
     hbase.client.meta.operation.timeout hbase.client.operation.timeout hbase.client.pause hbase.client.retries.number
     hbase.client.scanner.timeout.period hbase.client.start.log.errors.counter hbase.rpc.timeout zookeeper.recovery.retry
+    zookeeper.sasl.client zookeeper.sasl.clientconfig zookeeper.request.timeout
 """
 CLIENT_ONLY = frozenset(_SET_BY_US.split())
 """Properties that walsafe sets for its own client, and reads from nowhere."""

@@ -145,6 +145,7 @@ def test_queues_in_zookeeper_with_and_without_a_master() -> None:
         ({"queues": "{source: zookeeper, quorum: zk1}"}, "capture.queues.quorum"),
         ({"queues": "{source: zookeeper, quorum: 'zk1:2181,', parent: /hbase}"}, "capture.queues.quorum"),
         ({"queues": f"{{source: zookeeper, {ZK}, parent: hbase}}"}, "capture.queues.parent"),
+        ({"queues": f"{{source: zookeeper, {ZK}, digest: 'a:b', sasl: true}}"}, "digest and sasl exclude each other"),
         ({"state": "{source: zookeeper}"}, r"with queues\.source zookeeper"),
         ({"queues": f"{{source: zookeeper, {ZK}}}", "state": "{source: zookeeper}"}, r"hbase\.site is missing"),
         (

@@ -1,0 +1,189 @@
+"""A night of an HBase 2.6.4 with Kerberos, on an HDFS and a ZooKeeper with Kerberos, as an ordinary principal."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from jobs.cli.launch.submit import QUICK_START
+from pipelines.capture.sources.zookeeper_queues import ZooKeeperQueues
+from pipelines.capture.sources.zookeeper_sasl import Login, SaslZooKeeperClient
+from pipelines.common.errors import UnavailableError, UsageError
+from pipelines.files.hadoop_jvm import HadoopJvm
+from pipelines.hbase.zookeeper.tree import parse_tree
+from pipelines.snapshot.capture_order import ZOOKEEPER_CAPTURE_ORDER
+from tests.labs.cluster.hbase import HBaseCluster, wait_until
+from tests.labs.cluster.hdfs import HdfsCluster, Kerberos
+from tests.labs.cluster.oracle import Oracle, wait_shipped
+from tests.labs.cluster.secure import start_secure_hbase_2
+from tests.labs.judged_stages import reconciled, verdicts_of
+from tests.labs.places import PROJECT
+from tests.labs.real_captures import read_back
+
+pytestmark = [pytest.mark.realhbase, pytest.mark.long]
+
+TABLE = "guarded"
+PATIENCE_MS = 300_000
+WITHOUT_TTL = {"hbase.master.logcleaner.ttl": "0", "hbase.backup.enable": "false"}
+
+
+@dataclass(frozen=True)
+class Secure:
+    """The cluster, and what its clients need."""
+
+    hdfs: HdfsCluster
+    hbase: HBaseCluster
+    kerberos: Kerberos
+    work: Path
+
+    def capture(self, out: Path, *identity: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        """Runs `capture` by spark-submit: files from HDFS, all else from ZooKeeper."""
+        conf = self.hdfs.write_conf(self.work / "hadoop")
+        site = self.hbase.write_conf(self.work / "hbase-conf", WITHOUT_TTL) / "hbase-site.xml"
+        queues = {"source": "zookeeper", "quorum": self.hbase.zookeeper_quorum, "parent": f"/{self.hbase.name}"}
+        section = {
+            "files": {"source": "hadoop"},
+            "queues": {**queues, "sasl": True, "timeout": "5m"},
+            "state": {"source": "zookeeper"},
+            "hbase": {"site": str(site)},
+            "step_attempts": 1,
+        }
+        config = self.work / "walsafe.yaml"
+        config.write_text(json.dumps({"cluster": "secure", "wal_root": self.hbase.wal_root, "capture": section}))
+        command = [
+            *(str(Path(sys.executable).parent / "spark-submit"), "--master", "local[1]", "--driver-memory", "700m"),
+            *("--conf", f"spark.driver.extraJavaOptions=-Djava.security.krb5.conf={self.kerberos.krb5_conf}"),
+            *("--conf", f"spark.driver.defaultJavaOptions={QUICK_START}", "--conf", "spark.sql.extensions="),
+            *("--conf", "spark.ui.enabled=false", *identity, str(PROJECT / "jobs" / "main.py")),
+            *("capture", "--config", str(config), "--out", f"file:{out}"),
+        ]
+        settings = {"HADOOP_CONF_DIR": str(conf), "PYSPARK_PYTHON": sys.executable, **environment}
+        return subprocess.run(command, env=os.environ | settings, capture_output=True, text=True, check=False)
+
+    def keys(self, principal: str) -> tuple[str, ...]:
+        """Returns the options of spark-submit that log a principal in."""
+        return ("--principal", principal, "--keytab", str(self.kerberos.keytab))
+
+
+@pytest.fixture(scope="module")
+def secure(kerberos_hdfs: HdfsCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secure]:
+    cluster = start_secure_hbase_2(tmp_path_factory.mktemp("secure-hbase"), kerberos_hdfs, "guarded")
+    cluster.create_table(TABLE)
+    for table in ("hbase:acl", "hbase:namespace"):
+        cluster.flush(table)  # otherwise their edits keep the WALs of the one server from the archive
+    cluster.add_peer("one", "nowhere:2181:/hbase")
+    cluster.archive_wals(TABLE)
+    wait_shipped(cluster, TABLE)
+    cluster.add_peer("two", "nowhere:2181:/hbase", enabled=False)
+    cluster.archive_wals(TABLE)
+    judge = Oracle(cluster)
+    wait_until(lambda: "KEEP" in judge.verdicts(cluster.old_wals()), "a WAL that a peer needs is archived")
+    assert kerberos_hdfs.kerberos is not None
+    yield Secure(kerberos_hdfs, cluster, kerberos_hdfs.kerberos, tmp_path_factory.mktemp("secure"))
+    cluster.jvm.close()
+
+
+def client(spark: SparkSession, secure: Secure, principal: str, keytab: Path) -> SaslZooKeeperClient:
+    login = Login(principal, str(keytab))
+    return SaslZooKeeperClient(HadoopJvm.of(spark), secure.hbase.zookeeper_quorum, PATIENCE_MS, login)
+
+
+def read_in_two_sessions(reader: SaslZooKeeperClient) -> None:
+    with reader.one_session():
+        reader.close()
+        reader.exists("/")
+
+
+@pytest.fixture
+def realm(spark: SparkSession, secure: Secure) -> Iterator[str]:
+    """Lets this JVM know the KDC; yields the name of the property."""
+    system, name = HadoopJvm.of(spark).view.java.lang.System, "java.security.krb5.conf"
+    system.setProperty(name, str(secure.kerberos.krb5_conf))
+    yield name
+    system.clearProperty(name)
+
+
+@pytest.mark.promise("kerberos-is-read")
+def test_a_night_of_an_ordinary_principal_agrees_with_hbases_cleaner(
+    secure: Secure, spark: SparkSession, tmp_path: Path
+) -> None:
+    judge = Oracle(secure.hbase)
+    known = secure.hbase.old_wals()
+    before = judge.verdicts(known)
+    out = tmp_path / "by-keytab"
+    done = secure.capture(out, *secure.keys(secure.kerberos.queue_reader))
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert judge.verdicts(known) == before, "the cluster moved meanwhile"
+    answers = dict(zip((file.path for file in known), before, strict=True))
+    assert set(answers.values()) == {"DELETE", "KEEP"}
+    assert {path for path, _ in read_back(out, ZOOKEEPER_CAPTURE_ORDER).names if path.startswith("oldWALs/")} == set(
+        answers
+    )
+    ours = verdicts_of(tmp_path, reconciled(spark, tmp_path, {"secure": out}))["secure"]
+    assert {path: row["hbase_verdict"] for path, row in ours.items()} == answers
+
+
+@pytest.mark.promise("kerberos-is-read")
+def test_a_ticket_cache_reads_the_same(secure: Secure, tmp_path: Path) -> None:
+    secure.hdfs.save_ticket(secure.kerberos.queue_reader, tmp_path / "tickets")
+    by_keytab = secure.capture(tmp_path / "by-keytab", *secure.keys(secure.kerberos.queue_reader))
+    by_ticket = secure.capture(tmp_path / "by-ticket", KRB5CCNAME=f"FILE:{tmp_path}/tickets")
+    assert (by_keytab.returncode, by_ticket.returncode) == (0, 0), by_ticket.stderr[-3000:]
+    one, other = (read_back(tmp_path / name, ZOOKEEPER_CAPTURE_ORDER) for name in ("by-keytab", "by-ticket"))
+    assert one.queues == other.queues
+    assert one.snapshot.peers == other.snapshot.peers
+
+
+def test_a_principal_that_may_read_the_files_alone(secure: Secure, tmp_path: Path) -> None:
+    done = secure.capture(tmp_path / "snapshot", *secure.keys(secure.kerberos.principal))
+    assert done.returncode == 2, done.stderr[-3000:]
+    assert f"replication/peers may not be read by {secure.kerberos.principal}. HBase lets only" in done.stdout
+    assert not (tmp_path / "snapshot").exists()
+
+
+def test_every_znode_is_read_in_one_session(secure: Secure, spark: SparkSession, realm: str) -> None:
+    del realm
+    reader = client(spark, secure, secure.kerberos.queue_reader, secure.kerberos.keytab)
+    queues = ZooKeeperQueues(reader, f"/{secure.hbase.name}")
+    tree = parse_tree(queues.znodes("queues-2"))
+    (server,) = secure.hbase.online_servers()
+    assert {(str(queue.owner), queue.queue.peer_id) for queue in tree.queues} == {(server, "one"), (server, "two")}
+    assert {str(name) for name in queues.online("online") or ()} == {server}
+    assert queues.cluster_id() == secure.hbase.cluster_id
+    assert {peer.peer_id: peer.state for peer in queues.peers()} == {"one": "ENABLED", "two": "DISABLED"}
+    assert reader.many(["/nothing", f"/{secure.hbase.name}/hbaseid"])[0] is None
+    assert reader.children("/nothing") is None
+    with pytest.raises(UnavailableError, match="the session ended"):
+        read_in_two_sessions(reader)
+    reader.close()
+
+
+def test_what_is_wrong_is_said_in_one_sentence(secure: Secure, spark: SparkSession, realm: str, tmp_path: Path) -> None:
+    own, system = secure.kerberos, HadoopJvm.of(spark).view.java.lang.System
+    forbidden = client(spark, secure, own.principal, own.keytab)
+    with pytest.raises(UsageError, match=f"replication may not be read by {own.principal}"):
+        forbidden.children(f"/{secure.hbase.name}/replication")
+    with pytest.raises(UsageError, match="peers/one may not be read"):
+        forbidden.many([f"/{secure.hbase.name}/replication/peers/one"])
+    with pytest.raises(UsageError, match=r"no Kerberos ticket for walsafe@.*kinit"):
+        client(spark, secure, own.principal, tmp_path / "no.keytab").exists("/")
+    with pytest.raises(UsageError, match="no Kerberos ticket for nobody@"):
+        client(spark, secure, "nobody@EXAMPLE.COM", own.keytab).exists("/")
+    system.setProperty("zookeeper.server.principal", "zookeeper/elsewhere")
+    try:
+        with pytest.raises(UsageError, match="did not accept the ticket of walsafe@"):
+            client(spark, secure, own.principal, own.keytab).exists("/")
+    finally:
+        system.clearProperty("zookeeper.server.principal")
+    silent = tmp_path / "krb5.conf"
+    lines = own.krb5_conf.read_text().splitlines()
+    silent.write_text("\n".join(line.split("=")[0] + "= localhost:1" if "kdc =" in line else line for line in lines))
+    system.setProperty(realm, str(silent))
+    with pytest.raises(UnavailableError, match="from the KDC"):
+        client(spark, secure, own.principal, own.keytab).exists("/")

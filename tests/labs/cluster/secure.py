@@ -1,0 +1,77 @@
+"""Starts an HBase 2 with Kerberos, and a ZooKeeper that knows its clients by SASL, on the secured HDFS."""
+
+from pathlib import Path
+from types import MappingProxyType
+
+from tests.labs.cluster.hbase import HBaseCluster, start_hbase_2_jvm
+from tests.labs.cluster.hdfs import HdfsCluster, Kerberos
+
+_ACCESS = "org.apache.hadoop.hbase.security.access.AccessController"
+_SECURE = MappingProxyType(
+    {
+        "hbase.security.authentication": "kerberos",
+        "hbase.security.authorization": "true",
+        **{f"hbase.coprocessor.{place}.classes": _ACCESS for place in ("master", "region", "regionserver")},
+        # ZooKeeper knows the second one; no user of HBase has that name
+        "hbase.superuser": "hbase,walsafe-queues",
+        # otherwise the mask of 700 takes away what an ACL gives
+        "hbase.rootdir.perms": "750",
+        "hbase.wal.dir.perms": "750",
+    }
+)
+_LOGIN = """{name} {{
+  com.sun.security.auth.module.Krb5LoginModule required useKeyTab=true keyTab="{keytab}" principal="{principal}"
+    storeKey=true useTicketCache=false;
+}};
+"""
+
+
+def login_file(path: Path, kerberos: Kerberos, **principals: str) -> Path:
+    """Writes a JAAS file with a section for each name, which logs a principal in from the keytab; returns its path."""
+    sections = (_LOGIN.format(name=n, keytab=kerberos.keytab, principal=p) for n, p in principals.items())
+    path.write_text("".join(sections), encoding="utf-8")
+    return path
+
+
+def start_secure_hbase_2(work: Path, hdfs: HdfsCluster, name: str) -> HBaseCluster:
+    """Starts an HBase 2 with one region server, as the principal `hbase`, in a JVM of its own.
+
+    Args:
+        work: the directory for its data and logs.
+        hdfs: an HDFS with Kerberos.
+        name: the directory in HDFS, and the parent znode.
+    """
+    kerberos = hdfs.kerberos
+    if kerberos is None:
+        raise ValueError("this HDFS has no Kerberos")
+    logins = login_file(work / "jaas.conf", kerberos, Server=kerberos.zookeeper, Client=kerberos.hbase)
+    options = [
+        f"-Djava.security.krb5.conf={kerberos.krb5_conf}",
+        f"-Djava.security.auth.login.config={logins}",
+        "-Dzookeeper.authProvider.1=org.apache.zookeeper.server.auth.SASLAuthenticationProvider",
+        "-Dzookeeper.kerberos.removeHostFromPrincipal=true",
+        "-Dzookeeper.kerberos.removeRealmFromPrincipal=true",
+    ]
+    jvm = start_hbase_2_jvm(work, options=options)
+    try:
+        hdfs.create_directory(f"/{name}", "hbase")
+        hdfs.create_directory("/user/hbase", "hbase")
+        configuration = jvm.view.org.apache.hadoop.conf.Configuration()
+        for key, value in hdfs.client_properties.items():
+            configuration.set(key, value)
+        users = jvm.view.org.apache.hadoop.security.UserGroupInformation
+        users.setConfiguration(configuration)
+        users.loginUserFromKeytab(kerberos.hbase, str(kerberos.keytab))
+        cluster = HBaseCluster(jvm, hdfs, name, 1, properties={**_SECURE, **_server_logins(kerberos)})
+        for directory in ("WALs", "oldWALs"):
+            hdfs.add_acl(f"/{name}/{directory}", "user:walsafe:r-x")
+    except BaseException:
+        jvm.close()
+        raise
+    return cluster
+
+
+def _server_logins(kerberos: Kerberos) -> dict[str, str]:
+    logins = {"kerberos.principal": kerberos.hbase, "keytab.file": str(kerberos.keytab)}
+    servers = ("master", "regionserver")
+    return {f"hbase.{server}.{key}": value for server in servers for key, value in logins.items()}
