@@ -19,7 +19,7 @@ from pipelines.hbase.zookeeper.tree import parse_tree
 from tests.judge.comparison import Answer
 from tests.judge.zookeeper_comparison import zk_mismatches
 from tests.judge.zookeeper_states import ZkJudgedState
-from tests.labs.cluster.classpath import HBASE_1, PYSPARK_JARS, resolve
+from tests.labs.cluster.classpath import PYSPARK_JARS, hbase_1, resolve
 from tests.labs.cluster.hbase_1 import FILES, PARENT, PEERS, A, HBase1, Recorded
 from tests.labs.cluster.zookeeper import ZooKeeper
 from tests.labs.debian import debian, inside
@@ -29,9 +29,10 @@ from tests.strategies.zookeeper import ZooKeeperCase, zookeeper_snapshot
 
 pytestmark = pytest.mark.realhbase
 
+RECORDED = "1.7.2"
 RECORD = GOLDEN / "hbase" / "hbase-1.json"
 OLD = NOW - 10**9
-_JAVA_8 = "usr/lib/jvm/java-8-openjdk-amd64/bin/java"
+_JAVA_8 = "/usr/lib/jvm/java-8-openjdk-amd64/bin/java"
 
 
 def recorded() -> list[Recorded]:
@@ -149,20 +150,20 @@ def test_a_lock_of_hbase_1_is_read(writer: KazooClient, queues: ZooKeeperQueues)
 
 
 @pytest.mark.deep
-def test_hbase_1_on_java_8_gives_the_recorded_answers(server: ZooKeeper, tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", ["1.4.14", "1.5.0", "1.6.0", RECORDED])
+def test_hbase_1_on_java_8_gives_the_recorded_answers(version: str, server: ZooKeeper, tmp_path: Path) -> None:
     root = debian("sid", "openjdk-8-jre-headless")
-    folders = sorted({tmp_path, PYSPARK_JARS, *(jar.parent for jar in resolve(HBASE_1))})
-    assert_as_recorded(server, tmp_path, [*inside(root, folders), f"/{_JAVA_8}"], "1.8.")
+    folders = sorted({tmp_path, PYSPARK_JARS, *(jar.parent for jar in resolve(hbase_1(version)))})
+    assert_as_recorded(HBase1(tmp_path, server.quorum, version, [*inside(root, folders), _JAVA_8]), tmp_path, "1.8.")
 
 
 @pytest.mark.long
 def test_hbase_1_on_our_java_gives_the_recorded_answers(server: ZooKeeper, tmp_path: Path) -> None:
-    assert_as_recorded(server, tmp_path, (), "")
+    assert_as_recorded(HBase1(tmp_path, server.quorum, RECORDED), tmp_path, "")
 
 
-def assert_as_recorded(server: ZooKeeper, work: Path, java_8: Sequence[str], java: str) -> None:
+def assert_as_recorded(hbase: HBase1, work: Path, java: str) -> None:
     """Plays both stories again; the new record stays in `work`."""
-    hbase = HBase1(work, server.quorum, java_8)
     try:
         versions, states = hbase.versions(), hbase.record()
     finally:

@@ -1,5 +1,8 @@
 """The harness itself: each real part starts, answers, and can be brought into the states that other tests need."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,6 +18,7 @@ from tests.labs.cluster.hdfs import NAMESERVICE, HdfsCluster
 from tests.labs.cluster.jvm import JavaObject, Jvm
 from tests.labs.cluster.oracle import Oracle, queue_cell, write_names
 from tests.labs.cluster.thrift import ThriftGateway
+from tests.labs.places import PROJECT
 
 pytestmark = pytest.mark.realhbase
 
@@ -41,6 +45,21 @@ def test_ivy_resolves_without_maven(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(classpath, "CACHE", tmp_path / "classpath")
     monkeypatch.setenv(classpath.RESOLVER_ENV, "ivy")
     assert "hbase-shaded-client-2.6.4.jar" in with_default & {jar.name for jar in resolve(HBASE_CLIENT)}
+
+
+def test_other_versions_of_hbase_are_chosen_by_the_environment() -> None:
+    chosen = {"WALSAFE_TEST_HBASE3": "3.0.0", "WALSAFE_TEST_HBASE2": "2.5.99"}
+    code = "from tests.labs.cluster.classpath import *; print(HBASE, HBASE_2)"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=PROJECT,
+        env={**os.environ, **chosen},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for artifact in ("hbase-testing-util:3.0.0'", "hbase-asyncfs:3.0.0'", "util:2.5.99'"):
+        assert artifact in done.stdout
 
 
 def test_plain_hdfs_answers_webhdfs_and_keeps_permissions(hdfs_cluster: HdfsCluster) -> None:

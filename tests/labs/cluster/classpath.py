@@ -55,13 +55,17 @@ class Classpath:
     pyspark_jars: tuple[str, ...] = ()
 
 
+# the environment may choose others
+HBASE_3_VERSION = os.environ.get("WALSAFE_TEST_HBASE3") or "3.0.0-alpha-4"
+HBASE_2_VERSION = os.environ.get("WALSAFE_TEST_HBASE2") or "2.6.4"
+
 # The tests jar of hbase-annotations was never published, and nothing here needs it.
 HBASE = Classpath(
     "hbase",
     (
-        Artifact("org.apache.hbase:hbase-testing-util:3.0.0-alpha-4", ("org.apache.hbase:hbase-annotations",)),
+        Artifact(f"org.apache.hbase:hbase-testing-util:{HBASE_3_VERSION}", ("org.apache.hbase:hbase-annotations",)),
         # needed by name for Ivy: beside the tests jar of this module, which comes with the above, it drops the main one
-        Artifact("org.apache.hbase:hbase-asyncfs:3.0.0-alpha-4", ALONE),
+        Artifact(f"org.apache.hbase:hbase-asyncfs:{HBASE_3_VERSION}", ALONE),
     ),
     ("py4j-*.jar",),
 )
@@ -71,19 +75,15 @@ _MINIKDC = "org.apache.hadoop:hadoop-minikdc"
 HBASE_2 = Classpath(
     "hbase2",
     (
-        Artifact("org.apache.hbase:hbase-testing-util:2.6.4", ("org.apache.hbase:hbase-annotations", _MINIKDC)),
+        Artifact(
+            f"org.apache.hbase:hbase-testing-util:{HBASE_2_VERSION}", ("org.apache.hbase:hbase-annotations", _MINIKDC)
+        ),
         # the newest that was published; there is none for HBase 3
         Artifact("org.apache.hbase:hbase-backup:2.6.1", ALONE),
         Artifact(f"{_MINIKDC}:2.10.2", ALONE),
         Artifact("junit:junit:4.13.2"),
         Artifact("org.mockito:mockito-core:2.28.2"),
     ),
-    ("py4j-*.jar",),
-)
-# The last HBase 1, for its classes alone: nothing of it is started. It leaves out a Jackson that its Hadoop asks for.
-HBASE_1 = Classpath(
-    "hbase1",
-    (Artifact("org.apache.hbase:hbase-server:1.7.2"), Artifact("org.codehaus.jackson:jackson-mapper-asl:1.9.13")),
     ("py4j-*.jar",),
 )
 # pyspark ships the Hadoop 3.5.0 client already; WebHDFS of HBase's testing class path answers 500 to everything.
@@ -107,6 +107,15 @@ HDFS = Classpath(
 THRIFT = Classpath("thrift", (Artifact("org.apache.hbase:hbase-thrift:2.5.8"),), ("py4j-*.jar",))
 # Bundles Hadoop 2.10: it must stand behind Spark's own jars (spark.jars, not spark.driver.extraClassPath).
 HBASE_CLIENT = Classpath("client", (Artifact("org.apache.hbase:hbase-shaded-client:2.6.4"),))
+
+
+def hbase_1(version: str) -> Classpath:
+    """Returns the class path of an HBase 1, for its classes alone: nothing of it is started."""
+    # it leaves out a Jackson that its Hadoop asks for
+    jackson = Artifact("org.codehaus.jackson:jackson-mapper-asl:1.9.13")
+    return Classpath(
+        f"hbase{version}", (Artifact(f"org.apache.hbase:hbase-server:{version}"), jackson), ("py4j-*.jar",)
+    )
 
 
 def resolve(wanted: Classpath) -> list[Path]:

@@ -1,6 +1,6 @@
-"""HBase 1.7.2's own classes on a real ZooKeeper: they write and claim replication queues, and its cleaner answers.
+"""HBase 1's own classes on a real ZooKeeper: they write and claim replication queues, and its cleaner answers.
 
-No HBase is started. Its classes run on Java 8, and on the Java of this machine.
+No HBase is started. Java 8 runs the classes of every version, Java 17 those of 1.4.14 and 1.7.2.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,7 @@ from pathlib import Path
 from kazoo.client import KazooClient
 
 from pipelines.hbase.zookeeper.wire import without_metadata
-from tests.labs.cluster.classpath import HBASE_1, resolve
+from tests.labs.cluster.classpath import hbase_1, resolve
 from tests.labs.cluster.jvm import JavaObject, Jvm
 
 PARENT = "/hbase"
@@ -58,17 +58,18 @@ class Recorded:
 
 
 class HBase1:
-    """The classes of HBase 1.7.2 in a JVM of their own.
+    """The classes of an HBase 1 in a JVM of their own.
 
     Args:
         work: the working directory of the JVM.
         quorum: of a ZooKeeper; what is below `PARENT` is deleted.
+        version: of HBase.
         java_8: see `Jvm`.
     """
 
-    def __init__(self, work: Path, quorum: str, java_8: Sequence[str] = ()) -> None:
+    def __init__(self, work: Path, quorum: str, version: str, java_8: Sequence[str] = ()) -> None:
         self._quorum = quorum
-        self._jvm = Jvm("hbase1", resolve(HBASE_1), work, java_8=java_8)
+        self._jvm = Jvm("hbase1", resolve(hbase_1(version)), work, java_8=java_8)
 
     def close(self) -> None:
         """Ends the JVM."""
@@ -116,9 +117,11 @@ class _Story:
         self._peers = factory.getReplicationPeers(self._watcher, conf, client, None)
         self._peers.init()
         self._cleaner = view.replication.master.ReplicationLogCleaner()
-        self._cleaner.init(conf, self._watcher, client)
+        self._cleaner.setConf(conf)  # all that 1.4 needs; later ones connect in `init`
+        self._cleaner.init(None)
 
     def close(self) -> None:
+        self._cleaner.stop("the story is over")
         self._watcher.close()
 
     def steps(self) -> Iterator[str]:
