@@ -18,10 +18,11 @@ from pipelines.common.errors import UnavailableError, UsageError
 from pipelines.files.hadoop_jvm import HadoopJvm
 from pipelines.hbase.zookeeper.tree import parse_tree
 from pipelines.snapshot.capture_order import ZOOKEEPER_CAPTURE_ORDER
+from tests.labs.cluster.classpath import HBASE_CLIENT, resolve
 from tests.labs.cluster.hbase import HBaseCluster, wait_until
 from tests.labs.cluster.hdfs import HdfsCluster, Kerberos
 from tests.labs.cluster.oracle import Oracle, wait_shipped
-from tests.labs.cluster.secure import start_secure_hbase_2
+from tests.labs.cluster.secure import grant_admin, start_secure_hbase_2
 from tests.labs.judged_stages import reconciled, verdicts_of
 from tests.labs.places import PROJECT
 from tests.labs.real_captures import read_back
@@ -42,22 +43,28 @@ class Secure:
     kerberos: Kerberos
     work: Path
 
-    def capture(self, out: Path, *identity: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        """Runs `capture` by spark-submit: files from HDFS, all else from ZooKeeper."""
+    def site(self) -> Path:
+        """Returns an hbase-site.xml for clients, which also tells the times to live."""
+        return self.hbase.write_conf(self.work / "hbase-conf", WITHOUT_TTL) / "hbase-site.xml"
+
+    def capture(
+        self, out: Path, *identity: str, state: str = "zookeeper", **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Runs `capture` by spark-submit: files from HDFS, queues from ZooKeeper."""
         conf = self.hdfs.write_conf(self.work / "hadoop")
-        site = self.hbase.write_conf(self.work / "hbase-conf", WITHOUT_TTL) / "hbase-site.xml"
         queues = {"source": "zookeeper", "quorum": self.hbase.zookeeper_quorum, "parent": f"/{self.hbase.name}"}
         section = {
             "files": {"source": "hadoop"},
             "queues": {**queues, "sasl": True, "timeout": "5m"},
-            "state": {"source": "zookeeper"},
-            "hbase": {"site": str(site)},
+            "state": {"source": state},
+            "hbase": {"site": str(self.site()), "timeout": "5m"},
             "step_attempts": 1,
         }
         config = self.work / "walsafe.yaml"
         config.write_text(json.dumps({"cluster": "secure", "wal_root": self.hbase.wal_root, "capture": section}))
         command = [
             *(str(Path(sys.executable).parent / "spark-submit"), "--master", "local[1]", "--driver-memory", "700m"),
+            *("--jars", ",".join(map(str, resolve(HBASE_CLIENT)))),
             *("--conf", f"spark.driver.extraJavaOptions=-Djava.security.krb5.conf={self.kerberos.krb5_conf}"),
             *("--conf", f"spark.driver.defaultJavaOptions={QUICK_START}", "--conf", "spark.sql.extensions="),
             *("--conf", "spark.ui.enabled=false", *identity, str(PROJECT / "jobs" / "main.py")),
@@ -145,6 +152,19 @@ def test_a_principal_that_may_read_the_files_alone(secure: Secure, tmp_path: Pat
     assert done.returncode == 2, done.stderr[-3000:]
     assert f"replication/peers may not be read by {secure.kerberos.principal}. HBase lets only" in done.stdout
     assert not (tmp_path / "snapshot").exists()
+
+
+def test_hbases_admin_answers_whoever_has_the_right_admin(secure: Secure, tmp_path: Path) -> None:
+    identity = secure.keys(secure.kerberos.queue_reader)
+    refused = secure.capture(tmp_path / "refused", *identity, state="hbase")
+    assert refused.returncode == 2, refused.stderr[-3000:]
+    # though ZooKeeper has that principal among the superusers
+    assert "Insufficient permissions for user 'walsafe' (global, action=ADMIN)" in refused.stdout
+    grant_admin(secure.hbase, "walsafe", secure.site())
+    done = secure.capture(tmp_path / "granted", *identity, state="hbase")
+    assert done.returncode == 0, done.stderr[-3000:]
+    taken = read_back(tmp_path / "granted", ZOOKEEPER_CAPTURE_ORDER)
+    assert {peer.peer_id: peer.state for peer in taken.snapshot.peers} == {"one": "ENABLED", "two": "DISABLED"}
 
 
 def test_every_znode_is_read_in_one_session(secure: Secure, spark: SparkSession, realm: str) -> None:

@@ -71,6 +71,26 @@ def start_secure_hbase_2(work: Path, hdfs: HdfsCluster, name: str) -> HBaseClust
     return cluster
 
 
+def grant_admin(cluster: HBaseCluster, user: str, site: Path) -> None:
+    """Grants a user of HBase the global right ADMIN.
+
+    Args:
+        cluster: from `start_secure_hbase_2`.
+        user: its short name.
+        site: the hbase-site.xml for clients of the cluster.
+    """
+    java = cluster.jvm.view
+    hbase = java.org.apache.hadoop.hbase
+    configuration = hbase.HBaseConfiguration.create()
+    configuration.addResource(java.org.apache.hadoop.fs.Path(site.as_uri()))
+    connection = hbase.client.ConnectionFactory.createConnection(configuration)
+    action = hbase.security.access.Permission.Action
+    actions = cluster.jvm.gateway.new_array(action, 1)
+    actions[0] = action.ADMIN
+    hbase.security.access.AccessControlClient.grant(connection, user, actions)
+    connection.close()
+
+
 def _server_logins(kerberos: Kerberos) -> dict[str, str]:
     logins = {"kerberos.principal": kerberos.hbase, "keytab.file": str(kerberos.keytab)}
     servers = ("master", "regionserver")
