@@ -1,5 +1,6 @@
 """The job capture: takes a snapshot of a live cluster, or of one that is down."""
 
+import shlex
 import socket
 import time
 from argparse import ArgumentParser, Namespace
@@ -58,11 +59,28 @@ def run(args: Namespace, context: JobContext) -> JobResult:
         missing = next(key for key in ("cluster", "wal_root", "capture") if getattr(config, key) is None)
         raise UsageError(f"{args.config}: key {missing!r} is missing; docs/capture.md has examples")
     context.need_spark()
-    return capture_cluster(config.cluster, config.wal_root, config.capture, args.out, context)
+    unnamed = [f"--{key} DIR" for key in ("lake", "lists") if getattr(config, key) is None]
+    following = " ".join(["--config", shlex.quote(args.config), *unnamed])
+    return capture_cluster(config.cluster, config.wal_root, config.capture, args.out, context, following)
 
 
-def capture_cluster(cluster: str, wal_root: str, section: CaptureSection, out: str, context: JobContext) -> JobResult:
+def capture_cluster(
+    cluster: str,
+    wal_root: str,
+    section: CaptureSection,
+    out: str,
+    context: JobContext,
+    following: str = "--lake DIR --lists DIR",
+) -> JobResult:
     """Captures one cluster with explicit settings.
+
+    Args:
+        cluster: its name.
+        wal_root: URI of the directory of `oldWALs`.
+        section: the sources.
+        out: URI of the new snapshot.
+        context: of the job.
+        following: the options of the reconcile that the answer proposes, beside `--snapshot`.
 
     Raises:
         WalsafeError: as `run`.
@@ -95,7 +113,7 @@ def capture_cluster(cluster: str, wal_root: str, section: CaptureSection, out: s
     }
     quiet = "quiet" if captured.restless is None else f"not quiet: {captured.restless}"
     after = "plan-syncup" if SYNC_UP in snapshot.extras else "reconcile"
-    options = "--lake DIR" if SYNC_UP in snapshot.extras else "--lake DIR --lists DIR"
+    options = "--lake DIR" if SYNC_UP in snapshot.extras else following
     text = (
         f"Captured {cluster}: {captured.files:,} files below oldWALs, WALs and remoteWALs, "
         f"{captured.cells:,} queue cells, {human_count(len(snapshot.peers), 'peer')}; the cluster was {quiet}.\n"

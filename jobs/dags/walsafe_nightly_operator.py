@@ -143,6 +143,8 @@ class NightOperator(BaseOperator):
         if why == job.STOPPED and code not in (job.DONE, job.NEW_ERROR) and not self._killed:
             self.log.info("the job of the earlier attempt has ended: starting it again")
             return self._start(context)
+        if self.part == DECIDE:  # the page also says why a night was refused
+            self.page = str(job.decision(found, self.nightly.report_url)["page"])
         if code != job.DONE and not (code == job.NEW_ERROR and self.part == DECIDE):
             if why == job.TIMED_OUT:
                 raise AirflowFailException(f"it took longer than job_timeout ({self.nightly.job_timeout})")

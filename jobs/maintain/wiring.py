@@ -29,10 +29,11 @@ def run_maintain(
     hadoop = HadoopJvm.of(spark)
     # Delta takes file:///lake and file:/lake as two locations
     lake = re.sub(r"^file:/+", "file:/", lake.rstrip("/"))
-    folders = (
-        (config.maintain.lists, LIST),
-        (config.maintain.snapshots, SNAPSHOT),
-        (f"{lake}/{SECOND_LOOKS_FOLDER}", SECOND_LOOKS),
+    section = config.maintain
+    folders = (  # with whether it must exist: a night makes a folder when it first needs it
+        (section.lists or config.lists, LIST, section.lists is not None),
+        (section.snapshots or config.snapshots, SNAPSHOT, section.snapshots is not None),
+        (f"{lake}/{SECOND_LOOKS_FOLDER}", SECOND_LOOKS, False),
     )
     reports = config.reports or f"{lake}/reports"
     ports = MaintainPorts(
@@ -40,7 +41,11 @@ def run_maintain(
         reader=KeptRuns(spark, lake),
         keeper=LakeMaintenance(spark, lake),
         directories=[
-            *((uri, partial(HadoopDirectories, hadoop, uri, kind)) for uri, kind in folders if uri),
+            *(
+                (uri, partial(HadoopDirectories, hadoop, uri, kind, expected=expected))
+                for uri, kind, expected in folders
+                if uri
+            ),
             (reports, partial(HadoopPages, hadoop, reports)),
         ],
     )

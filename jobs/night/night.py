@@ -125,6 +125,8 @@ def _decide(night: Night, answers: _Answers) -> tuple[int, bool]:
     if _without_list(decided):
         answers.texts.append("There is nothing to clean: the snapshot is too old for a list.")
         return decided.exit_code, False
+    if not plan.clean:
+        return decided.exit_code, False
     rehearsed = _run(night, plan.clean, answers)
     if rehearsed.result.get("paused"):  # clean and purge would refuse, whoever approves
         raise _Ended(EXIT_REFUSED, "nothing is cleaned or purged, because a finding pauses the clean-up: see clean")
@@ -145,7 +147,8 @@ def _finish(night: Night, answers: _Answers, *, listed: bool) -> None:
         )
     elif plan.part is None and listed:
         answers.texts.append(f"Nothing was moved. If you agree with the rehearsal above:\n{command_line(execute)}")
-    _run(night, plan.purge, answers)
+    if plan.purge:
+        _run(night, plan.purge, answers)
     _run(night, plan.maintain, answers)
 
 

@@ -13,7 +13,7 @@ from pipelines.common.names import LATEST, NAME
 
 Command = tuple[str, ...]
 """The name of a job and its options."""
-_NEEDED = ("cluster", "wal_root", "capture", "clean", "lake", "lists", "snapshots")
+_NEEDED = ("cluster", "wal_root", "capture", "lake", "lists", "snapshots")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +42,9 @@ class NightPlan:
         run_id: of the night.
         capture: writes the snapshot of the night.
         reconcile: decides on it.
-        clean: the rehearsal.
+        clean: the rehearsal; empty if the configuration has no section `clean`.
         approved: whether the night may go on with `clean --execute`.
-        purge: deletes what has rested long enough.
+        purge: deletes what has rested long enough; empty without a section `clean`.
         maintain: bounds tables, lists and snapshots.
         part: `decide`, `finish` or None, as in `NightRequest`.
         tries: how often a job is started that ends with exit code 4.
@@ -68,7 +68,7 @@ class NightPlan:
         decide = [self.capture, self.reconcile, self.clean]
         execute = [(*self.clean, "--execute")] if self.approved else []
         finish = [*execute, self.purge, self.maintain]
-        return {"decide": decide, "finish": finish}.get(self.part or "", [*decide, *finish])
+        return list(filter(None, {"decide": decide, "finish": finish}.get(self.part or "", [*decide, *finish])))
 
 
 def night_plan(config_file: str, config: Config, wanted: NightRequest, clock: Clock) -> NightPlan:
@@ -92,6 +92,8 @@ def night_plan(config_file: str, config: Config, wanted: NightRequest, clock: Cl
         raise UsageError("--part finish needs the --run-id of the part decide")
     if wanted.approved is not None and wanted.part != "finish":
         raise UsageError("--approved needs --part finish: the rehearsal of the part decide tells the digest")
+    if wanted.approved is not None and config.clean is None:
+        raise UsageError(f"{config_file}: --approved needs 'clean'; docs/cleanup.md has an example")
     if run_id is not None and not NAME.fullmatch(run_id):
         raise UsageError(f"--run-id {run_id!r} must be letters, digits, '.', '_' and '-', at most 64 of them")
     if run_id == LATEST:
@@ -105,18 +107,20 @@ def night_plan(config_file: str, config: Config, wanted: NightRequest, clock: Cl
     accept = tuple(word for one in wanted.accept for word in ("--accept", one))
     digest = () if wanted.approved is None else ("--list-sha256", wanted.approved)
     limits = [("--max-files", night.max_files), ("--max-bytes", night.max_bytes)]
+    clean = (
+        *("clean", *of_cluster, "--lists", str(config.lists), "--run-id", run_id),
+        *(word for option, most in limits if most is not None for word in (option, str(most))),
+        *digest,
+    )
+    approved = wanted.approved is not None if wanted.part == "finish" else night.approval == "automatic"
     return NightPlan(
         cluster,
         run_id,
         capture=("capture", *common, "--out", snapshot),
         reconcile=("reconcile", *common, "--snapshot", snapshot, *_places(config), "--run-id", run_id, *accept),
-        clean=(
-            *("clean", *of_cluster, "--lists", str(config.lists), "--run-id", run_id),
-            *(word for option, most in limits if most is not None for word in (option, str(most))),
-            *digest,
-        ),
-        approved=wanted.approved is not None if wanted.part == "finish" else night.approval == "automatic",
-        purge=("purge", *of_cluster, "--execute"),
+        clean=clean if config.clean else (),
+        approved=approved and config.clean is not None,
+        purge=("purge", *of_cluster, "--execute") if config.clean else (),
         maintain=("maintain", *common, "--lake", str(config.lake), "--execute"),
         tries=night.tries,
         retry_delay_ms=night.retry_delay,
@@ -128,7 +132,9 @@ def plan_result(plan: NightPlan) -> JobResult:
     """Returns what `--plan` answers."""
     commands = plan.commands()
     approval = (
-        "The clean-up is approved."
+        "Nothing is cleaned or purged: the configuration has no section clean."
+        if not plan.clean
+        else "The clean-up is approved."
         if plan.part == "finish" and plan.approved
         else "The part decide ends with the rehearsal."
         if plan.part == "decide"

@@ -70,6 +70,10 @@ DIALECTS: Mapping[str, SqlDialect] = {
     ),
 }
 """The dialects by name."""
+NAMED = tuple(
+    sorted({table for view in VIEWS for table in view.tables} | {"findings", "quality_results", "verdict_changes"})
+)
+"""The tables that a script names: those of the views, and those that questions of docs/queries.md read themselves."""
 
 
 def views_script(lake: str, dialect: str, *, only_views: bool = False) -> str:
@@ -81,8 +85,7 @@ def views_script(lake: str, dialect: str, *, only_views: bool = False) -> str:
         only_views: leave out the statements that name the tables, because the session knows them already.
     """
     engine = DIALECTS[dialect]
-    names = sorted({table for view in VIEWS for table in view.tables})
-    tables = [] if only_views else [_table(engine, lake, name) for name in names]
+    tables = [] if only_views else [_table(engine, lake, name) for name in NAMED]
     views = [f"-- {view.comment}\n{engine.create} {view.name} AS\n{engine.translated(view)};\n" for view in VIEWS]
     return "\n".join([f"-- walsafe's views for {dialect}. {engine.hint}", *tables, "", *views])
 

@@ -45,11 +45,13 @@ class HadoopDirectories:
         root: the folder, as any Hadoop URI.
         kind: LIST for `<root>/<cluster>/<run_id>`; SNAPSHOT for `<root>/<any>` and `<root>/<any>/<any>`; SECOND_LOOKS
             for `<root>/<random>`, which contains only directories left by dead jobs.
+        expected: whether the folder must exist; if not, a missing one is empty.
     """
 
-    def __init__(self, hadoop: HadoopJvm, root: str, kind: str) -> None:
+    def __init__(self, hadoop: HadoopJvm, root: str, kind: str, *, expected: bool = True) -> None:
         self._hadoop = hadoop
         self._kind = kind
+        self._expected = expected
         with java_errors(root):
             path = hadoop.path(root)
             self._files: JavaObject = path.getFileSystem(hadoop.conf)
@@ -60,12 +62,13 @@ class HadoopDirectories:
     def find(self) -> FoundDirectories:
         """Returns every entry below the folder; those that are not a list, snapshot or leftover are left alone.
 
-        A missing folder is an error, except for SECOND_LOOKS, where it is empty.
+        Raises:
+            UsageError: the folder is expected and does not exist.
         """
         with java_errors(str(self._root.toString())):
             if not self._files.exists(self._root):
-                if self._kind == SECOND_LOOKS:
-                    return FoundDirectories((), ())  # no clean-up has run on this lake yet
+                if not self._expected:
+                    return FoundDirectories((), ())
                 raise UsageError(
                     f"{self._root.toString()}: no such folder; check maintain.lists and maintain.snapshots"
                 )

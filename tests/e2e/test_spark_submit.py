@@ -53,7 +53,7 @@ def test_what_a_night_would_do_is_said_without_a_jvm(submit: Submitter, tmp_path
     config.write_text("cluster: a\n")
     done = submit("night", "--config", str(config), env=NO_JAVA)
     assert done.returncode == 2
-    assert "a night needs 'wal_root', 'capture', 'clean', 'lake', 'lists', 'snapshots'" in done.stderr
+    assert "a night needs 'wal_root', 'capture', 'lake', 'lists', 'snapshots'" in done.stderr
 
 
 @pytest.mark.promise("missing-keys-cost-no-jvm")

@@ -48,7 +48,7 @@ def lab(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lab:
     made.night(RUN)
     config = made.config.read_text().rstrip("}")
     made.config.write_text(
-        f'{config}}}, "lake": "{made.lake}", "lists": "file:{root}/lists", "snapshots": "file:{root}/nights"}}'
+        f'{config}}}, "lake": "{made.lake}", "lists": "file:{root}/lists", "snapshots": "file:{root}/snapshots"}}'
     )
     return made
 

@@ -62,7 +62,7 @@ def given_option(option: str, options: Sequence[str]) -> str | None:
 
 
 def config_mistakes(file: str) -> str | None:
-    """Returns what is wrong in a configuration file; None if nothing is, or if it cannot be read."""
+    """Returns what is wrong with a configuration file; None if nothing is."""
     try:
         from jobs.cli.config.configuration import parse_config
     except ImportError:  # the packages are not installed yet
@@ -71,8 +71,8 @@ def config_mistakes(file: str) -> str | None:
 
     try:
         parse_config(Path(file).expanduser().read_text(encoding="utf-8"), file)
-    except (OSError, UnicodeDecodeError):
-        return None
+    except (OSError, UnicodeDecodeError) as error:
+        return f"the configuration {file} cannot be read: {error}"
     except UsageError as error:
         return str(error)
     return None

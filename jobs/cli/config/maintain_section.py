@@ -34,12 +34,14 @@ class MaintainSection(Section):
     keep: KeepSection = Field(default_factory=KeepSection)
     lists: Text | None = Field(
         default=None,
-        description="folder of the delete-safe lists, as in `reconcile --lists`; absent = none expires",
+        description="folder of the delete-safe lists; absent = the key `lists` of the file; none expires where neither "
+        "is given",
         examples=["hdfs://ns1/walsafe/lists"],
     )
     snapshots: Text | None = Field(
         default=None,
-        description="folder of the snapshots: `<folder>/<any>` or `<folder>/<cluster>/<any>`; absent = none expires",
+        description="folder of the snapshots: `<folder>/<any>` or `<folder>/<cluster>/<any>`; absent = the key "
+        "`snapshots` of the file; none expires where neither is given",
         examples=["hdfs://ns1/walsafe/snapshots"],
     )
     vacuum_grace: DurationMs | None = Field(

@@ -10,6 +10,7 @@ import pytest
 from jobs.cli.context import JobContext
 from jobs.cli.entry import main
 from jobs.demo.generated_snapshot import write_snapshot
+from pipelines.common.errors import UsageError
 from pipelines.files.hadoop_jvm import HadoopJvm
 from pipelines.maintain.expiry import HadoopDirectories
 from tests.labs.maintained_lake import Place, add_list, aged, with_folders
@@ -89,6 +90,17 @@ def test_directories_expire_by_the_time_written_in_them(place: Place, capsys: py
     assert "files/notes.txt" in why["snapshots/a/crowded"]
     assert "lists/a/run-95" in why
     assert not list(place.root.rglob(".expired-*"))
+
+
+def test_the_places_of_a_night_expire_and_need_not_exist_yet(place: Place) -> None:
+    config = f"lists: file:{place.root}/own-lists\nsnapshots: file:{place.root}/none-yet\n"
+    (place.root / "lists").mkdir(exist_ok=True)
+    gone = add_list(place, "a", "run-150", 31)
+    (place.root / "lists").rename(place.root / "own-lists")
+    assert place.maintain(config=config).result["freed_bytes"] > 0
+    assert not (place.root / "own-lists" / gone.relative_to(place.root / "lists")).exists()
+    with pytest.raises(UsageError, match="none-yet: no such folder"):
+        HadoopDirectories(HadoopJvm.of(place.spark), f"file:{place.root}/none-yet", "snapshot").find()
 
 
 def test_a_directory_elsewhere_is_never_removed(place: Place) -> None:

@@ -114,8 +114,6 @@ def session(lake: Path, spark: SparkSession) -> SparkSession:
     for statement in script.split(";\n"):
         if statement.strip():
             own.sql(statement)
-    for table in ("findings", "quality_results", "verdict_changes"):
-        own.read.format("delta").load(f"file:{lake / table}").createTempView(table)
     return own
 
 

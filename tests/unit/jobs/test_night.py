@@ -1,5 +1,6 @@
 """A night in one application: which jobs run after which exit code, and the night's own."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from jobs.cli import command_line, entry
 from jobs.cli.config.configuration import parse_config
 from jobs.cli.entry import _failed
 from jobs.night.night import Night, run_night
-from jobs.night.plan import Command, NightPlan, NightRequest, night_plan
+from jobs.night.plan import Command, NightPlan, NightRequest, night_plan, plan_result
 from pipelines.cleanup.pause_checks import say_pause_first
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UsageError
@@ -215,8 +216,26 @@ def test_a_snapshot_that_is_too_old_for_a_list_fails_no_night(approved: bool) ->
 
 
 def test_a_missing_key_is_named() -> None:
-    with pytest.raises(UsageError, match=r"a\.yaml: a night needs 'wal_root', 'capture', 'clean', 'lake', "):
+    with pytest.raises(UsageError, match=r"a\.yaml: a night needs 'wal_root', 'capture', 'lake', "):
         night_plan("a.yaml", parse_config("cluster: prod-a\nlists: /x\n", "a.yaml"), NightRequest(), AtTwo())
+
+
+def test_without_a_section_clean_nothing_is_cleaned_or_purged() -> None:
+    section = re.search(r"^clean:\n(?:[ #].*\n|\n)+", EXAMPLE.read_text(), re.MULTILINE)
+    assert section is not None
+    config = parse_config(EXAMPLE.read_text().replace(section[0], ""), "a.yaml")
+    plan = night_plan("a.yaml", config, NightRequest(RUN), AtTwo())
+    calls: list[str] = []
+
+    def start(command: Command) -> JobResult:
+        calls.append(command[0])
+        return JobResult(0, {}, "")
+
+    assert run_night(Night(plan, start)).exit_code == 0
+    assert calls == [command[0] for command in plan.commands()] == ["capture", "reconcile", "maintain"]
+    assert "no section clean" in plan_result(plan).text
+    with pytest.raises(UsageError, match="--approved needs 'clean'"):
+        night_plan("a.yaml", config, NightRequest(RUN, part="finish", approved="0" * 64), AtTwo())
 
 
 @pytest.mark.parametrize("run_id", ["../x", "a/b", "", "x" * 65])
