@@ -11,6 +11,7 @@ from jobs.cli import log
 from jobs.cli.config.configured_options import (
     CONFIG_ENV,
     CONFIGURED,
+    FROM_ENVIRONMENT,
     complete_options,
     config_mistakes,
     given_option,
@@ -93,6 +94,7 @@ def invocation_of(program: str, name: str, job: Job, options: Sequence[str]) -> 
     completed = complete_options(options, known, entry.configured if entry else "", os.environ)
     if entry and entry.configured:
         parser.has_keys = True
+        parser.epilog = _of_the_file(entry.configured, known)
         parser.config_file = given_option("--config", completed)
     return Invocation(name, job, parser.parse_args(completed), tuple(completed))
 
@@ -123,6 +125,13 @@ def _keys_for(message: str) -> str:
     missing = message.partition("are required: ")[2].split(", ")
     keys = [key for key in CONFIGURED if option_of(key) in missing]
     return f" (or as a key in the file of --config: {_in_words(keys)})" if keys else ""
+
+
+def _of_the_file(configured: str, known: Collection[str]) -> str:
+    """Returns what `--help` says of the configuration."""
+    keys = _in_words([key for key in CONFIGURED if option_of(key) in known])
+    variable = "may name the file instead of --config" if configured == FROM_ENVIRONMENT else "is not read by this job"
+    return f"Keys of the file stand for options that are not given: {keys}.\n${CONFIG_ENV} {variable}."
 
 
 def _in_words(names: Sequence[str]) -> str:

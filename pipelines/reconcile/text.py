@@ -112,8 +112,13 @@ def _block(one: RunSummary, pages: Mapping[str, PublishedPage]) -> str:
     for verdict in (Verdict.DELETABLE, Verdict.HELD):
         files, size = one.total(verdict.value)
         lines += text_table("  {:<10}{:>12} files {:>12}", [(verdict.value, files, human_bytes(size))])
-        of_verdict = [row for row in one.totals if row.verdict == verdict.value]
-        reasons = [(row.reason, row.files, human_bytes(row.bytes)) for row in of_verdict]
+        sums: dict[str, tuple[int, int]] = {}
+        for row in one.totals:
+            if row.verdict == verdict.value:
+                files, size = sums.get(row.reason, (0, 0))
+                sums[row.reason] = (files + row.files, size + row.bytes)
+        largest = sorted(sums.items(), key=lambda item: -item[1][1])
+        reasons = [(reason, files, human_bytes(size)) for reason, (files, size) in largest]
         lines += text_table("    {:<24}{:>12} files {:>12}", reasons)
     holders = one.holders("peer")[:_SHOWN]
     if holders:

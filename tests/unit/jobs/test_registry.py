@@ -50,6 +50,15 @@ def test_the_examples_of_the_help_are_taken(name: str) -> None:
         parse(shlex.split(example, comments=True))  # SystemExit tells what it does not take
 
 
+@pytest.mark.parametrize(("name", "says"), [("clean", "may name the file"), ("reconcile", "is not read by this job")])
+def test_the_help_says_where_options_may_stand(name: str, says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parse([name, "--help"])
+    said = capsys.readouterr().out
+    assert "Keys of the file stand for options that are not given: " in said
+    assert f"$WALSAFE_CONFIG {says}" in said
+
+
 def shown(overview: str) -> list[str]:
     """Jobs that a help shows with the line that the registry has for them."""
     return [

@@ -24,6 +24,14 @@ def test_a_paused_clean_up_is_said_before_any_number_of_files() -> None:
     assert "paused" not in reconcile_text([ONE], {})
 
 
+def test_a_reason_has_one_line_whatever_hbase_would_do() -> None:
+    kept, deleted, other = ("LEFTOVER", "KEEP", 1, 10), ("LEFTOVER", "DELETE", 2, 30), ("TOO_YOUNG", "KEEP", 5, 20)
+    totals = tuple(VerdictTotal("HELD", *one) for one in (deleted, other, kept))
+    lines = [line.split() for line in reconcile_text([replace(ONE, totals=totals)], {}).splitlines()]
+    begin = next(place for place, line in enumerate(lines) if line[:1] == ["HELD"])
+    assert [line[:2] for line in lines[begin + 1 : begin + 3]] == [["LEFTOVER", "3"], ["TOO_YOUNG", "5"]]
+
+
 def test_a_large_fleet_shows_who_is_paused_though_nothing_is_new() -> None:
     text = reconcile_text([*(replace(ONE, cluster=f"c{number}") for number in range(9)), PAUSED], {})
     assert text.startswith("prod-b  run night-3")
