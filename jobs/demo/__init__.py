@@ -176,7 +176,7 @@ def _commands(places: DemoPlaces, nights: Sequence[RunSummary], held: str) -> li
         DemoCommand("What does the disabled peer hold?", (start, "explain", *config, "--peer", DISABLED_PEER)),
         DemoCommand("What has changed since the first night?", (start, "explain", *config, "--since", first_day)),
         DemoCommand(
-            "Rehearse the clean-up of that list; with --execute files move to a quarantine, restore brings them back.",
+            "Rehearse the clean-up of the last list; the demo's findings pause a real one, so --execute is refused.",
             (start, "clean", *config, "--run-id", last.run_id),
         ),
         DemoCommand(
