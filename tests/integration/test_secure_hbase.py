@@ -80,7 +80,7 @@ class Secure:
 
 @pytest.fixture(scope="module")
 def secure(kerberos_hdfs: HdfsCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secure]:
-    cluster = start_secure_hbase_2(tmp_path_factory.mktemp("secure-hbase"), kerberos_hdfs, "guarded")
+    cluster = start_secure_hbase_2(tmp_path_factory.mktemp("secure-hbase"), kerberos_hdfs, "secure-hbase")
     cluster.create_table(TABLE)
     for table in ("hbase:acl", "hbase:namespace"):
         cluster.flush(table)  # otherwise their edits keep the WALs of the one server from the archive
