@@ -53,8 +53,22 @@ class WholeAirflow:
 
     def states(self, dag: str, task: str) -> list[Any]:
         """Returns the states of a task's instances; empty if the API cannot answer yet."""
+        return [one["state"] for one in self._tasks(dag) if one["task_id"] == task]
+
+    def must_succeed(self, dag: str, meanwhile: Callable[[], object]) -> None:
+        """Calls `meanwhile` until a run has ended; a run that does not succeed fails the test, with its tasks."""
+
+        def over() -> bool:
+            meanwhile()
+            return self.run_state(dag) in ("success", "failed")
+
+        wait_for(over, lambda: f"the run of {dag} ends: {self._tasks(dag)}")
+        assert self.run_state(dag) == "success", self._tasks(dag)
+
+    def _tasks(self, dag: str) -> list[dict[str, Any]]:
         found = self.ask("GET", f"/dags/{dag}/dagRuns/{RUN}/taskInstances?limit=50") or {"task_instances": []}
-        return [one["state"] for one in found["task_instances"] if one["task_id"] == task]
+        told = ("task_id", "map_index", "state", "try_number")
+        return [{name: one[name] for name in told} for one in found["task_instances"]]
 
     def clear(self, dag: str, task: str) -> None:
         """Clears a task and all that follow it, as a person does in the grid."""
@@ -68,10 +82,10 @@ class WholeAirflow:
         return list(found["hitl_details"])
 
     def answer(self, approval: Mapping[str, Any], choice: str) -> None:
-        """Answers an approval as the page Required Actions does."""
+        """Answers an approval as the page Required Actions does; an answer that Airflow refuses changes nothing."""
         ti = approval["task_instance"]
         where = f"/dags/{ti['dag_id']}/dagRuns/{RUN}/taskInstances/{ti['task_id']}/{ti['map_index']}/hitlDetails"
-        wait_for(lambda: self.ask("PATCH", where, {"chosen_options": [choice]}), "it is answered")
+        self.ask("PATCH", where, {"chosen_options": [choice]})
 
     def make_old(self, dag: str) -> None:
         """Lets the run have begun two days ago, so that `run_timeout` is over."""
@@ -140,9 +154,9 @@ def whole_airflow(airflow: Airflow, configs: Mapping[str, Path]) -> Iterator[Who
             whole.end(component)
 
 
-def wait_for(what: Callable[[], object], why: str) -> object:
+def wait_for(what: Callable[[], object], why: str | Callable[[], str]) -> object:
     until = time.monotonic() + 600
     while not (found := what()):
-        assert time.monotonic() < until, why
+        assert time.monotonic() < until, why if isinstance(why, str) else why()
         time.sleep(0.5)
     return found
