@@ -11,6 +11,7 @@ from jobs.cli.context import JobContext
 from jobs.cli.launch.places import PROGRAM
 from pipelines.common.errors import EXIT_DONE, UsageError
 from pipelines.common.human import human_count
+from pipelines.common.instants import compact_instant
 from pipelines.common.job_result import JobResult
 from pipelines.decide.rule.trust import unfinished_migration_reason
 from pipelines.snapshot.syncup_facts import EXTRA as SYNC_UP
@@ -42,7 +43,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declares the options of the job."""
     parser.add_argument("--config", metavar="FILE", required=True, help="the configuration, with section `capture`")
     parser.add_argument(
-        "--out", metavar="DIR", required=True, help="the snapshot: any Hadoop URI that does not exist yet"
+        "--out",
+        metavar="DIR",
+        help="the snapshot: any Hadoop URI that does not exist yet (default: <snapshots>/<cluster>/<time>, by the "
+        "configuration)",
     )
 
 
@@ -50,7 +54,7 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     """Captures the cluster of the configuration.
 
     Raises:
-        UsageError: the configuration is wrong or --out exists.
+        UsageError: the configuration is wrong, says nowhere to write, or --out exists.
         RefusedError: what was read is not a trustworthy snapshot.
         UnavailableError: a source or --out did not answer.
     """
@@ -58,10 +62,13 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     if config.cluster is None or config.wal_root is None or config.capture is None:
         missing = next(key for key in ("cluster", "wal_root", "capture") if getattr(config, key) is None)
         raise UsageError(f"{args.config}: key {missing!r} is missing; docs/capture.md has examples")
+    out = args.out or config.snapshot_of(compact_instant(context.clock.now_ms()))
+    if out is None:
+        raise UsageError(f"{args.config}: give --out DIR or the key 'snapshots', the folder of the snapshots")
     context.need_spark()
     unnamed = [f"--{key} DIR" for key in ("lake", "lists") if getattr(config, key) is None]
     following = " ".join(["--config", shlex.quote(args.config), *unnamed])
-    return capture_cluster(config.cluster, config.wal_root, config.capture, args.out, context, following)
+    return capture_cluster(config.cluster, config.wal_root, config.capture, out, context, following)
 
 
 def capture_cluster(

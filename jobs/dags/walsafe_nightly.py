@@ -1,6 +1,6 @@
 """Airflow DAG of one night: for each cluster `night --part decide`, the approval, and `night --part finish`.
 
-Every part is started by `spark-submit.sh`; the DAG imports neither walsafe nor Spark. docs/airflow.md explains it.
+Every part is a process of its own; the DAG imports neither walsafe nor Spark. docs/airflow.md explains it.
 """
 
 import os

@@ -31,6 +31,11 @@ _TICK_S = 1.0
 _AGAIN_S = 30.0
 
 
+def program(walsafe: Path) -> str:
+    """Returns what starts a job: the `spark-submit.sh` of a clone, or the command of an installed wheel as it is."""
+    return str(walsafe / "spark-submit.sh" if walsafe.is_dir() else walsafe)
+
+
 def is_running(folder: Path) -> bool:
     """Tell whether a job was started in the folder and has not ended; it may also have died without a word."""
     return (folder / PULSE).exists() and not (folder / ENDED).exists()

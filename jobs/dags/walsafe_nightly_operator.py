@@ -114,7 +114,7 @@ class NightOperator(BaseOperator):
             self.log.info("ending the job of an earlier attempt; its log is %s", folder / job.LOG)
             job.ask_to_stop(folder)
         else:
-            command = [str(Path(self.nightly.walsafe, "spark-submit.sh")), *options]
+            command = [job.program(Path(self.nightly.walsafe)), *options]
             self.log.info("running: %s\nits log is %s", " ".join(command), folder / job.LOG)
             patience = _PATIENCE_S if self.part == FINISH else 0.0
             timeout = self.nightly.job_timeout.total_seconds()

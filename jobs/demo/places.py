@@ -1,13 +1,13 @@
 """The paths of the demo, and its configuration file."""
 
 import json
-from datetime import UTC, datetime
 from pathlib import Path
 
 from jobs.cli.context import project_file
 from jobs.demo.cluster.on_disk import ROOT
 from jobs.demo.text import DemoOutput
 from pipelines.common.errors import UnavailableError, UsageError
+from pipelines.common.instants import compact_instant
 from pipelines.lake.run_summary import RunSummary
 
 
@@ -82,8 +82,7 @@ def new_directory(given: str | None, now: int) -> Path:
         UsageError: the directory exists and is not empty.
         UnavailableError: it cannot be written.
     """
-    stamp = f"{datetime.fromtimestamp(now // 1000, UTC):%Y%m%dT%H%M%SZ}"
-    out = Path(given or f"walsafe-out/demo-{stamp}")
+    out = Path(given or f"walsafe-out/demo-{compact_instant(now)}")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UsageError(f"--out {out} exists already; give a directory that does not exist yet, or an empty one")
     try:

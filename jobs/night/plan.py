@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from jobs.cli.config.configuration import Config
 from jobs.cli.launch.places import PROGRAM
 from pipelines.common.clock import Clock
 from pipelines.common.errors import EXIT_DONE, UsageError
+from pipelines.common.instants import compact_instant
 from pipelines.common.job_result import JobResult
 from pipelines.common.names import LATEST, NAME
 
@@ -99,9 +99,8 @@ def night_plan(config_file: str, config: Config, wanted: NightRequest, clock: Cl
     if run_id == LATEST:
         raise UsageError("--run-id latest: the id of a night names its snapshot and its list; give the id to resume")
     night = config.night
-    run_id = run_id or datetime.fromtimestamp(clock.now_ms() / 1000, UTC).strftime("%Y%m%dT%H%M%SZ")
-    cluster, snapshots = str(config.cluster), str(config.snapshots).rstrip("/")
-    snapshot = f"{snapshots}/{cluster}/{run_id}"
+    run_id = run_id or compact_instant(clock.now_ms())
+    cluster, snapshot = str(config.cluster), str(config.snapshot_of(run_id))
     common = ("--config", config_file)
     of_cluster = (*common, "--cluster", cluster, "--lake", str(config.lake))
     accept = tuple(word for one in wanted.accept for word in ("--accept", one))

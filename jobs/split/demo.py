@@ -1,12 +1,12 @@
 """The job split-demo: simulates a split, removes one row, and checks that split-verify finds it."""
 
 from argparse import ArgumentParser, Namespace
-from datetime import UTC, datetime
 from pathlib import Path
 
 from jobs.cli.context import JobContext
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import EXIT_DONE, EXIT_REFUSED, RefusedError, UsageError
+from pipelines.common.instants import compact_instant
 from pipelines.common.job_result import JobResult
 
 HELP = "a split of a simulated Pegasus table with one row lost, found by split-verify"
@@ -44,7 +44,7 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     from pipelines.pegasus.use_cases.split_verify import ComparedSide, VerifyRequest
 
     now = context.clock.now_ms()
-    out = Path(args.out or f"walsafe-out/split-demo-{datetime.fromtimestamp(now // 1000, UTC):%Y%m%dT%H%M%SZ}")
+    out = Path(args.out or f"walsafe-out/split-demo-{compact_instant(now)}")
     if out.exists():
         raise UsageError(f"{out}: is there already; give a new directory")
     emitted = write_table(str(out), whole_histories(GROUPS, args.seed, Design()))

@@ -47,6 +47,11 @@ def format_instant(ms: int) -> str:
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest:03d}Z"
 
 
+def compact_instant(ms: int) -> str:
+    """Converts ms since the epoch to text for names, to the second: `20261121T020000Z`."""
+    return f"{datetime.fromtimestamp(ms // 1000, UTC):%Y%m%dT%H%M%SZ}"
+
+
 def utc_day(ms: int) -> date:
     """Returns the day of an instant in UTC; `run_date` of every table is such a day."""
     return datetime.fromtimestamp(ms // 1000, UTC).date()

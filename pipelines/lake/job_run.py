@@ -6,7 +6,6 @@ returns. docs/architecture.md says how to add a job.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
@@ -14,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pipelines.common.errors import EXIT_DONE, EXIT_PARTIAL
+from pipelines.common.instants import compact_instant
 from pipelines.common.job_result import JobResult
 from pipelines.lake.delta_tables import DeltaTables
 from pipelines.lake.findings import Acknowledgement, dated, has_new_error
@@ -72,7 +72,7 @@ def _frame(tables: DeltaTables, table: Table, rows: Rows, key: RunKey) -> DataFr
 
 def default_run_id(at_ms: int, digest: str) -> str:
     """Returns `<UTC yyyymmddThhmmssZ>-<8 hex of the digest of the input>`."""
-    return f"{datetime.fromtimestamp(at_ms // 1000, UTC):%Y%m%dT%H%M%SZ}-{digest[:8]}"
+    return f"{compact_instant(at_ms)}-{digest[:8]}"
 
 
 @dataclass(frozen=True, slots=True)

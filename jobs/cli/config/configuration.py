@@ -166,7 +166,9 @@ class Config(Section):
         default=None, description="folder of the delete-safe lists; `--lists`", examples=["hdfs://ns1/walsafe/lists"]
     )
     snapshots: Text | None = Field(
-        default=None, description="folder of the snapshots of each night", examples=["hdfs://ns1/walsafe/snapshots"]
+        default=None,
+        description="folder of the snapshots: a night, and a `capture` without `--out`, write `<it>/<cluster>/<time>`",
+        examples=["hdfs://ns1/walsafe/snapshots"],
     )
     reports: Text | None = Field(
         default=None, description="folder of the HTML pages; `--reports`", examples=["file:///var/www/walsafe"]
@@ -250,6 +252,12 @@ class Config(Section):
             acknowledged=tuple(Acknowledgement(**entry.model_dump()) for entry in self.findings.acknowledged),
             capacity_bytes=self.capacity,
         )
+
+    def snapshot_of(self, run_id: str) -> str | None:
+        """Returns where the snapshot of a run belongs; None without the keys `snapshots` and `cluster`."""
+        if self.snapshots is None or self.cluster is None:
+            return None
+        return f"{self.snapshots.rstrip('/')}/{self.cluster}/{run_id}"
 
     def digest(self) -> str:
         """Returns the SHA-256 of the effective configuration, with defaults; secrets count as a constant."""

@@ -1,5 +1,6 @@
 """`capture` from and into real file systems: HDFS with two name nodes, with Kerberos, of many pages, and its image."""
 
+import json
 import os
 import re
 import shutil
@@ -100,7 +101,8 @@ def test_kerberos_by_the_command_line(lab: Lab, kerberos_hdfs: HdfsCluster, tmp_
     conf = kerberos_hdfs.write_conf(tmp_path / "hadoop-conf")
     config = tmp_path / "walsafe.yaml"
     chosen = {"files": HADOOP_FILES, "queues": HBASE_STATE, "state": HBASE_STATE}
-    config.write_text(lab.config(f"{kerberos_hdfs.uri}/guarded", **chosen))
+    document = json.loads(lab.config(f"{kerberos_hdfs.uri}/guarded", **chosen))
+    config.write_text(json.dumps({**document, "snapshots": f"file:{tmp_path}/snapshots"}))
     submit = shutil.which("spark-submit", path=str(Path(sys.executable).parent))
     assert submit is not None
     options = [
@@ -109,7 +111,7 @@ def test_kerberos_by_the_command_line(lab: Lab, kerberos_hdfs: HdfsCluster, tmp_
         *("--conf", f"spark.driver.defaultJavaOptions={QUICK_START}"),
         *("--conf", "spark.sql.extensions=", "--conf", "spark.ui.enabled=false"),
     ]
-    job = [str(PROJECT / "jobs" / "main.py"), "capture", "--config", str(config), "--out", f"file:{tmp_path}/snapshot"]
+    job = [str(PROJECT / "jobs" / "main.py"), "capture", "--config", str(config)]
     environment = {**os.environ, "HADOOP_CONF_DIR": str(conf), "PYSPARK_PYTHON": sys.executable}
     stranger = subprocess.run([submit, *options, *job], env=environment, capture_output=True, text=True, check=False)
     assert stranger.returncode == 2, stranger.stderr[-3000:]
@@ -117,7 +119,8 @@ def test_kerberos_by_the_command_line(lab: Lab, kerberos_hdfs: HdfsCluster, tmp_
     keys = ["--principal", kerberos.principal, "--keytab", str(kerberos.keytab)]
     done = subprocess.run([submit, *options, *keys, *job], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
-    taken = read_back(tmp_path / "snapshot")
+    (snapshot,) = tmp_path.glob("snapshots/lab/20*Z")
+    taken = read_back(snapshot)
     assert taken.names == [(f"WALs/{server}/h1%2C16020%2C5.8", 4), ("oldWALs/h1%2C16020%2C5.7", 3)]
 
 

@@ -1,7 +1,11 @@
 """The capture part of the configuration: what is right is taken, what is wrong is named with line and key."""
 
+from argparse import Namespace
+from pathlib import Path
+
 import pytest
 
+import jobs.capture as job
 from jobs.cli.config.capture_section import (
     FsimageFilesSection,
     HadoopFilesSection,
@@ -11,6 +15,7 @@ from jobs.cli.config.capture_section import (
     ZooKeeperQueuesSection,
 )
 from jobs.cli.config.configuration import Config, parse_config
+from jobs.cli.context import JobContext
 from pipelines.common.errors import UsageError
 
 GOOD = """\
@@ -45,6 +50,18 @@ def test_a_whole_section() -> None:
     assert isinstance(config.capture.queues, ThriftQueuesSection)
     assert (config.capture.queues.port, config.capture.queues.timeout) == (9090, 5_000)
     assert (config.capture.step_attempts, config.capture.quiet_attempts, config.capture.pause) == (3, 3, 10_000)
+
+
+def test_a_snapshot_has_its_place_below_the_key_snapshots() -> None:
+    config = parse_config(f"{GOOD}snapshots: hdfs://ns1/walsafe/snapshots/\n", "walsafe.yaml")
+    assert config.snapshot_of("20261121T020000Z") == "hdfs://ns1/walsafe/snapshots/prod-a/20261121T020000Z"
+
+
+def test_a_capture_without_a_place_is_refused_before_it_begins(tmp_path: Path) -> None:
+    (tmp_path / "walsafe.yaml").write_text(GOOD)
+    args = Namespace(config=str(tmp_path / "walsafe.yaml"), out=None)
+    with pytest.raises(UsageError, match="give --out DIR or the key 'snapshots'"):
+        job.run(args, JobContext("capture"))
 
 
 def test_property_values_are_neither_shown_nor_hashed() -> None:

@@ -228,6 +228,11 @@ def test_what_an_earlier_job_left_is_not_read(tmp_path: Path) -> None:
     assert dag_job.result(folder) == {}
 
 
+def test_a_folder_is_a_clone_and_a_file_is_the_command_of_a_wheel(tmp_path: Path) -> None:
+    assert dag_job.program(tmp_path) == f"{tmp_path}/spark-submit.sh"
+    assert dag_job.program(tmp_path / "bin" / "walsafe") == f"{tmp_path}/bin/walsafe"
+
+
 def test_a_program_that_is_not_there_is_a_failure(tmp_path: Path) -> None:
     dag_job.start(tmp_path, [str(tmp_path / "none")], {}, timeout_s=9, patience_s=0)
     assert wait_for(lambda: dag_job.ended(tmp_path)) == {"exit_code": 127, "why": None}

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from unittest.mock import ANY
 
 from tests.labs.places import PROJECT
 
@@ -15,13 +16,14 @@ STAND_IN = PROJECT / "tests" / "labs" / "airflow" / "stand_in.py"
 RUN = "20261121T020000Z"
 
 
-def night(folder: Path, script: object = None) -> tuple[int, list[list[str]], str]:
+def night(folder: Path, script: object = None, walsafe: str = "") -> tuple[int, list[list[str]], str]:
     """Exit code, calls and standard error of one night."""
-    shutil.copy(STAND_IN, folder / "spark-submit.sh")
-    (folder / "spark-submit.sh").chmod(0o755)
+    program = folder / (walsafe or "spark-submit.sh")
+    shutil.copy(STAND_IN, program)
+    program.chmod(0o755)
     (folder / "script.json").write_text(json.dumps({RUN: script or {}}))
     ours = {
-        "WALSAFE": str(folder),
+        "WALSAFE": str(folder / walsafe),
         "CONFIG": "a.yaml",
         "STATE": str(folder / f"state-{RUN}"),
         "RUN_ID": RUN,
@@ -40,6 +42,10 @@ def test_it_starts_one_night_and_ends_with_its_exit_code(tmp_path: Path) -> None
     code, calls, _ = night(tmp_path, {"night": [{"code": 5}]})
     result = str(tmp_path / f"state-{RUN}" / "a.json")
     assert (code, calls) == (5, [["night", "--config", "a.yaml", "--run-id", RUN, "--result", result]])
+
+
+def test_the_command_of_a_wheel_is_started_too(tmp_path: Path) -> None:
+    assert night(tmp_path, {"night": [{"code": 3}]}, walsafe="walsafe")[:2] == (3, [ANY])
 
 
 def test_one_night_of_a_cluster_at_a_time(tmp_path: Path) -> None:
