@@ -28,6 +28,7 @@ from benchmarks.records import RESULTS, add, begin, folder
 from benchmarks.split_pages import DecodeSpeed, SplitPoint, SplitSpeed, as_point, split_tables
 from pipelines.pegasus.domain.keys import encode_key, key_hash
 from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions, OldPartition, PartitionCounts
+from pipelines.pegasus.domain.offline.ranges import SplitTask
 from pipelines.pegasus.domain.private_log.names import Gpid
 from pipelines.pegasus.domain.private_log.reader import PrivateLogReader
 from pipelines.pegasus.sinks.part_files import PartitionFiles, sst_writer
@@ -35,7 +36,8 @@ from pipelines.pegasus.sources.replica_db import opened_db
 from pipelines.pegasus.sources.replica_logs import ReplicaLogs
 from pipelines.pegasus.transforms.log_checksum import crc32c
 from pipelines.pegasus.transforms.log_rows import Opener, log_batches
-from pipelines.pegasus.use_cases.offline_partition import PartitionTools, split_partitions
+from pipelines.pegasus.use_cases.offline_partition import split_partitions
+from pipelines.pegasus.use_cases.open_partition import PartitionTools
 from tests.labs.pegasus import private_logs as made
 from tests.labs.pegasus.private_logs import Entry, LogWriter
 from tests.labs.pegasus.replicas import META, stored, write_db
@@ -116,7 +118,9 @@ def split_speed(keys: int, work: Path | None) -> SplitSpeed:
                 PartitionFiles(root / "out", 1, 64 << 20, parquet=False),
             )
             sources = [OldPartition(index, str(root / "rdb")) for index in range(OLD)]
-            (done,) = split_partitions([1], sources, PartitionCounts(OLD, NEW), OfflineSplitOptions(now_s=0), tools)
+            (done,) = split_partitions(
+                SplitTask(range(1, 2)), sources, PartitionCounts(OLD, NEW), OfflineSplitOptions(now_s=0), tools
+            )
             assert (done.rows, done.stale) == (keys, 0)
 
         return SplitSpeed(keys, best(ceiling), best(split))

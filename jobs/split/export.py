@@ -51,6 +51,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--cluster-id", type=int, default=1, metavar="N", help="for time tags of rows from logs (1)")
     parser.add_argument("--file-size", type=int, default=64, metavar="MiB", help="about the size of a file (64)")
+    parser.add_argument(
+        "--task-size", type=int, default=1024, metavar="MiB",
+        help="divide the keys of a larger partition among tasks that read about so much each (1024)",
+    )  # fmt: skip
     add_run_options(parser)
 
 
@@ -64,8 +68,8 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     from pipelines.pegasus.use_cases.export_rows import tell_export
     from pipelines.pegasus.use_cases.frame import split_run
 
-    if not NAME.fullmatch(args.app) or args.file_size < 1 or not 0 <= args.cluster_id < 128:
-        raise UsageError("--app is a plain name, --file-size at least 1, --cluster-id 0 to 127")
+    if not NAME.fullmatch(args.app) or min(args.file_size, args.task_size) < 1 or not 0 <= args.cluster_id < 128:
+        raise UsageError("--app is a plain name, --file-size and --task-size at least 1, --cluster-id 0 to 127")
     if args.partitions < 1:
         raise UsageError("--partitions must be at least 1")
     for name in ("replicas", "backup", "out"):
@@ -76,6 +80,7 @@ def run(args: Namespace, context: JobContext) -> JobResult:
         committed=committed_decrees(args.committed_decree, args.partitions),
         cluster_id=args.cluster_id,
         file_bytes=args.file_size << 20,
+        task_bytes=args.task_size << 20,
         parquet=True,
     )
     request = ExportRequest(

@@ -1,14 +1,16 @@
-"""Wires split-export: RocksDB through rocksdict, one Spark task for each partition."""
+"""Wires split-export: RocksDB through rocksdict, in Spark tasks for ranges of partitions."""
 
 from dataclasses import dataclass
 
 from jobs.cli.context import JobContext
-from jobs.split.run_wiring import database_opener, digest, fingerprint, finished_parts, partition_tools
+from jobs.split.run_wiring import database_opener, digest, fingerprint, partition_tools
+from jobs.split.split_tasks import SplitInputs, finished_parts
 from pipelines.common.errors import UsageError
 from pipelines.lake.findings import dated
 from pipelines.lake.job_run import JobRun
 from pipelines.pegasus.domain.offline.doubts import input_doubts
 from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions, PartitionResult
+from pipelines.pegasus.domain.offline.ranges import SplitTask
 from pipelines.pegasus.domain.report import is_proven
 from pipelines.pegasus.sinks.part_files import PartitionFiles
 from pipelines.pegasus.sinks.split_output import SplitOutput
@@ -48,15 +50,15 @@ def export_table(context: JobContext, request: ExportRequest, run: JobRun) -> Ex
         sources = backup_of(str(request.backup), request.app_id, request.count)
     prints = {source.partition: fingerprint(source, request.rules, ["export", request.app_id]) for source in sources}
     output = SplitOutput(request.out, request.cluster, request.app, digest([*prints.values()]))
-    opener = database_opener(of_backup=request.backup is not None)
 
-    def export(group: range, files: PartitionFiles) -> list[PartitionResult]:
+    def export(task: SplitTask, files: PartitionFiles) -> list[PartitionResult]:
+        opener = database_opener(task, of_backup=request.backup is not None)
         tools = partition_tools(request.app_id, opener, files)
-        return [export_partition(sources[index], request.rules, tools) for index in group]
+        return [export_partition(task, sources[index], request.rules, tools) for index in task.group]
 
     groups = [range(index, index + 1) for index in range(request.count)]
     with output.lock():
-        parts, published = finished_parts(context, output, groups, prints, request.rules, export)
+        parts, published = finished_parts(context, output, SplitInputs(groups, sources, prints), request.rules, export)
         version = _data_version(request, parts)
         doubts = tuple(input_doubts(request.app, sources, parts, of_replicas=request.replicas is not None))
         if not published and not is_proven(dated(doubts, run.at_ms, {}, run.acknowledged)):

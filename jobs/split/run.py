@@ -23,7 +23,8 @@ job, and load its output with start_bulk_load (docs/split-offline.md).
 If the output might lack rows, the job writes none and ends with exit code 3. If you know better, acknowledge the keys
 of its error findings in the configuration (findings.acknowledged) and start it again.
 
-Inputs are opened through links and never altered. Parts are staged, told by manifests, and appear by one rename: start
+A large partition is divided among several tasks (--task-size), so few large partitions use all cores too. Inputs are
+opened through links and never altered. Parts are staged, told by manifests, and appear by one rename: start
 a run that was stopped again, and it goes on. The directories are local or mounted, and every executor must reach them;
 HDFS itself is not read. Needs the extra 'split' (rocksdict). Encrypted data are refused, so are damaged ones, and logs
 with INCR or CHECK_AND_… behind the flushed data (docs/split-run.md; the files it reads: docs/split-files.md).
@@ -67,6 +68,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--cluster-id", type=int, default=1, metavar="N", help="for time tags of rows from logs (1)")
     parser.add_argument("--file-size", type=int, default=64, metavar="MiB", help="about the size of a file (64)")
+    parser.add_argument(
+        "--task-size", type=int, default=1024, metavar="MiB",
+        help="divide the keys of a larger partition among tasks that read about so much each (1024)",
+    )  # fmt: skip
     add_run_options(parser)
 
 
@@ -81,8 +86,8 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     from pipelines.pegasus.use_cases.frame import split_run
     from pipelines.pegasus.use_cases.run_split import tell_split
 
-    if not NAME.fullmatch(args.app) or args.file_size < 1 or not 0 <= args.cluster_id < 128:
-        raise UsageError("--app is a plain name, --file-size at least 1, --cluster-id 0 to 127")
+    if not NAME.fullmatch(args.app) or min(args.file_size, args.task_size) < 1 or not 0 <= args.cluster_id < 128:
+        raise UsageError("--app is a plain name, --file-size and --task-size at least 1, --cluster-id 0 to 127")
     for name in ("replicas", "backup", "rows", "out"):
         setattr(args, name, local_directory(f"--{name}", getattr(args, name)))
     now = context.clock.now_ms()
@@ -95,6 +100,7 @@ def run(args: Namespace, context: JobContext) -> JobResult:
         committed=committed,
         cluster_id=args.cluster_id,
         file_bytes=args.file_size << 20,
+        task_bytes=args.task_size << 20,
         parquet=args.format == "parquet",
     )
     request = OfflineSplitRequest(

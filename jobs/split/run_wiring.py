@@ -1,20 +1,21 @@
-"""Wires split-run: RocksDB and SST files through rocksdict, one Spark task for each group of old partitions."""
+"""Wires split-run: RocksDB and SST files through rocksdict, in Spark tasks for ranges of old partitions."""
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
 from jobs.cli.context import JobContext
-from pipelines.common.errors import UnavailableError, WalsafeError
+from jobs.split.split_tasks import SplitInputs, filled_parts, finished_parts
 from pipelines.common.version import VERSION
 from pipelines.lake.findings import dated
 from pipelines.lake.job_run import JobRun
 from pipelines.pegasus.domain.offline.doubts import doubts_of
 from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions, OldPartition, PartitionCounts, PartitionResult
+from pipelines.pegasus.domain.offline.ranges import SplitTask
 from pipelines.pegasus.domain.private_log.names import Gpid
 from pipelines.pegasus.domain.report import is_proven
 from pipelines.pegasus.sinks.part_files import PartitionFiles
@@ -24,7 +25,8 @@ from pipelines.pegasus.sources.parquet_rows import check_rows, opened_rows
 from pipelines.pegasus.sources.replica_db import opened_db
 from pipelines.pegasus.sources.replica_logs import ReplicaLogs
 from pipelines.pegasus.sources.replica_tree import backup_of, find_old_partitions
-from pipelines.pegasus.use_cases.offline_partition import OpenDb, PartitionTools, split_partitions
+from pipelines.pegasus.use_cases.offline_partition import split_partitions
+from pipelines.pegasus.use_cases.open_partition import OpenDb, PartitionTools
 from pipelines.pegasus.use_cases.run_split import SplitResult
 
 OpenSource: TypeAlias = Callable[[OldPartition], AbstractContextManager[OpenDb]]
@@ -75,15 +77,18 @@ def split_offline(context: JobContext, request: OfflineSplitRequest, run: JobRun
     prints = {source.partition: fingerprint(source, request.rules, given) for source in sources}
     output = SplitOutput(request.out, request.cluster, request.app, digest([*prints.values(), request.target_id]))
 
-    def split(group: range, files: PartitionFiles) -> list[PartitionResult]:
-        tools = partition_tools(request.app_id, _opener(request), files)
-        return split_partitions(group, sources, request.counts, request.rules, tools)
+    def split(task: SplitTask, files: PartitionFiles) -> list[PartitionResult]:
+        tools = partition_tools(request.app_id, _opener(request, task), files)
+        return split_partitions(task, sources, request.counts, request.rules, tools)
 
+    inputs = SplitInputs(request.counts.groups(), sources, prints)
     with output.lock():
-        parts, published = finished_parts(context, output, request.counts.groups(), prints, request.rules, split)
+        parts, published = finished_parts(context, output, inputs, request.rules, split)
         doubts = tuple(doubts_of(request.app, sources, parts, of_replicas=request.replicas is not None))
         if not published and not is_proven(dated(doubts, run.at_ms, {}, run.acknowledged)):
             target = request.target_id or request.app_id
+            if not request.rules.parquet:
+                parts = filled_parts(output, parts, request.counts, request.rules)
             output.publish(target, request.app, request.counts.new, parts, parquet=request.rules.parquet)
             published = True
     return SplitResult(request.app, str(output.final) if published else None, request.counts, parts, doubts)
@@ -118,67 +123,21 @@ def partition_tools(app_id: int, opener: OpenSource, files: PartitionFiles) -> P
     )
 
 
-def finished_parts(
-    context: JobContext,
-    output: SplitOutput,
-    groups: Sequence[range],
-    prints: Mapping[int, str],
-    rules: OfflineSplitOptions,
-    work: Callable[[range, PartitionFiles], list[PartitionResult]],
-) -> tuple[list[PartitionResult], bool]:
-    """Does every group that no earlier run has finished, one Spark task each.
+def database_opener(task: SplitTask, *, of_backup: bool) -> OpenSource:
+    """Returns the function that opens the database of a partition; it checks the files of a cold backup first.
 
-    Args:
-        context: the job.
-        output: the place of the result.
-        groups: the old partitions of each task.
-        prints: the digest of the inputs of every old partition.
-        rules: the options.
-        work: the executor's function; it reads a group and writes its files.
-
-    Returns:
-        The results of all partitions, and whether an earlier run has published them.
-
-    Raises:
-        UsageError, RefusedError, UnavailableError: the error of the first group that fails.
+    Of the tasks of one group, only the first checks them: the job has no output unless all tasks end well.
     """
-    published = output.begin()
-    if published is not None:
-        return published, True
-
-    def attempt(group: range) -> list[PartitionResult] | WalsafeError:
-        kept = output.kept(group, prints)
-        if kept is not None:
-            return kept
-        try:
-            done = work(group, PartitionFiles(output.part(group), group[0], rules.file_bytes, parquet=rules.parquet))
-            output.keep(done, prints)
-        except WalsafeError as error:
-            return error
-        except OSError as error:
-            said = error.strerror or str(error)
-            return UnavailableError(f"{error.filename or output.staging}: {said}; start again, and it goes on")
-        return done
-
-    answers = context.spark.sparkContext.parallelize(groups, len(groups)).map(attempt).collect()
-    failed = [answer for answer in answers if isinstance(answer, WalsafeError)]
-    if failed:
-        raise failed[0]
-    return [part for answer in answers if isinstance(answer, list) for part in answer], False
-
-
-def database_opener(*, of_backup: bool) -> OpenSource:
-    """Returns the function that opens the database of a partition; it checks the files of a cold backup first."""
 
     def opened(source: OldPartition) -> AbstractContextManager[OpenDb]:
-        if of_backup:
+        if of_backup and not task.number:
             check_backup_files(source.database)
         return opened_db(source.database)
 
     return opened
 
 
-def _opener(request: OfflineSplitRequest) -> OpenSource:
+def _opener(request: OfflineSplitRequest, task: SplitTask) -> OpenSource:
     if request.rows is None:
-        return database_opener(of_backup=request.backup is not None)
+        return database_opener(task, of_backup=request.backup is not None)
     return lambda source: opened_rows(source.database, source.partition, request.data_version)

@@ -8,13 +8,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import rocksdict
 from pyspark.sql import SparkSession
 
 from pipelines.pegasus.domain.keys import key_hash
 from tests.labs.pegasus import private_logs as made
 from tests.labs.pegasus.private_logs import Entry, LogWriter
-from tests.labs.pegasus.replicas import FLUSHED, META, keys, stored, write_log
+from tests.labs.pegasus.replicas import FLUSHED, add_rows, keys, stored, write_log
 from tests.labs.pegasus.split_tables import APP, OLD, TARGET, Table, reopened
 from tests.labs.pegasus.states import SHELL
 
@@ -55,17 +54,6 @@ def test_a_wrong_number_of_partitions_loses_no_row(spark: SparkSession, tmp_path
     code, result = table.run("--rows", str(tmp_path / "rows"), *acknowledging(tmp_path, found), new=16)
     assert (code, result["resumed"]) == (0, 8), "a person overruled each by name, and no partition is split again"
     assert len(reopened(table, 16)) == len(table.live) - lost
-
-
-def add_rows(folder: Path, rows: Mapping[bytes, bytes]) -> None:
-    options = rocksdict.Options(raw_mode=True)
-    options.set_disable_auto_compactions(True)
-    database = rocksdict.Rdict(str(folder), options=options, column_families={META: options})
-    for key, value in rows.items():
-        database[key] = value
-    database.flush()
-    database.close()
-    (folder / "rocksdict-config.json").unlink(missing_ok=True)
 
 
 def rewrite_log(table: Table, partition: int, entries: list[Entry], cut: int = 0) -> None:

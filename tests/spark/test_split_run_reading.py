@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,25 @@ def test_a_damaged_file_is_no_early_end(tmp_path: Path) -> None:
         path.write_bytes(whole[:size])
         with pytest.raises(UsageError, match="RocksDB cannot open it"):
             read(tmp_path / "rdb")
+
+
+def test_a_range_is_read_whole_or_refused(tmp_path: Path) -> None:
+    write_db(tmp_path / "rdb", [ROWS])
+    path = largest_sst(tmp_path / "rdb")
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2] + bytes([whole[len(whole) // 2] ^ 1]) + whole[len(whole) // 2 + 1 :])
+    bounds = [b"", *KEYS[::400][1:], KEYS[-1] + b"\xff", None]
+    refused = 0
+    with opened_db(str(tmp_path / "rdb")) as database:
+        for begin, end in pairwise(bounds):
+            assert begin is not None
+            mine = {key: row for key, row in ROWS.items() if begin <= key and (end is None or key < end)}
+            try:
+                assert dict(chain.from_iterable(database.batches(7, begin, end))) == mine
+            except RefusedError:
+                refused += 1
+                assert mine, "an empty range has no damage"
+    assert 1 <= refused <= 2, "only the ranges of the damaged block"
 
 
 def test_deleted_ranges_are_resolved(tmp_path: Path) -> None:

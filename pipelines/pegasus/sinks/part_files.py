@@ -94,10 +94,13 @@ class ParquetWriter:
 
 
 class PartitionFiles:
-    """Writes the rows of one old partition to files below `folder`, by new partition."""
+    """Writes the rows of one task to files below `folder`, by new partition.
 
-    def __init__(self, folder: Path, parent: int, file_bytes: int, *, parquet: bool) -> None:
-        self._folder, self._parent = folder, parent
+    The file names begin with `name`, which no other task of the table has.
+    """
+
+    def __init__(self, folder: Path, parent: int, file_bytes: int, *, parquet: bool, name: str | None = None) -> None:
+        self._folder, self._parent, self._name = folder, parent, name or str(parent)
         self._limit, self._parquet = file_bytes, parquet
         self._open: dict[int, tuple[RowFileWriter, Path, list[int]]] = {}
         self._numbers: dict[int, int] = {}
@@ -115,16 +118,16 @@ class PartitionFiles:
             self._end(partition)
 
     def close(self) -> tuple[PartFile, ...]:
-        """Finishes all files."""
+        """Finishes all files, and returns those of each partition in the order of their keys."""
         for partition in sorted(self._open):
             self._end(partition)
-        return tuple(sorted(self._done, key=lambda file: (file.partition, file.file)))
+        return tuple(sorted(self._done, key=lambda file: file.partition))
 
     def _begin(self, partition: int) -> tuple[RowFileWriter, Path, list[int]]:
         number = self._numbers[partition] = self._numbers.get(partition, -1) + 1
         folder = self._folder / str(partition)
         folder.mkdir(parents=True, exist_ok=True)
-        path = folder / f"{self._parent}-{number}.{'parquet' if self._parquet else 'sst'}"
+        path = folder / f"{self._name}-{number}.{'parquet' if self._parquet else 'sst'}"
         writer: RowFileWriter = ParquetWriter(path, partition) if self._parquet else SstWriter(path)
         return writer, path, [0, 0]
 

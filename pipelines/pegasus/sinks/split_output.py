@@ -13,6 +13,7 @@ from pydantic import TypeAdapter
 
 from pipelines.common.errors import UnavailableError, UsageError
 from pipelines.pegasus.domain.offline.plan import PartitionResult
+from pipelines.pegasus.domain.offline.ranges import SplitTask
 
 MANIFEST = "_split_manifest.json"
 """Readers of Parquet ignore files that begin with an underscore."""
@@ -24,8 +25,7 @@ class SplitOutput:
     """Writes `<out>/<cluster>/<app>` in Pegasus's bulk-load layout, or the same layout with Parquet files.
 
     Until the output is complete it is named `<out>/<cluster>/.<app>.staging`, and `lock` locks `.<app>.lock` beside
-    it. A group of old partitions that has its
-    manifest is not split again.
+    it. A task that has its manifest is not done again.
     """
 
     def __init__(self, out: str, cluster: str, app: str, inputs: str) -> None:
@@ -75,37 +75,38 @@ class SplitOutput:
             raise UnavailableError(f"{self.staging} cannot be created: {error.strerror}") from None
         return None
 
-    def part(self, group: Sequence[int]) -> Path:
-        """Empties and returns the directory for the files of a group of old partitions."""
-        folder = self._folder(group[0])
+    def part(self, name: str) -> Path:
+        """Empties and returns the directory for the files whose names begin with `name`."""
+        folder = self._folder(name)
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         return folder
 
-    def kept(self, group: Sequence[int], prints: Mapping[int, str]) -> list[PartitionResult] | None:
-        """Returns the results of an earlier attempt for a group.
+    def kept(self, task: SplitTask, prints: Mapping[int, str]) -> list[PartitionResult] | None:
+        """Returns the results of an earlier attempt for a task.
 
         Args:
-            group: the old partitions.
+            task: the old partitions and the range of their keys.
             prints: the digest of the inputs of every old partition.
 
         Returns:
-            None = the group is incomplete, or was made of other inputs.
+            None = the task is incomplete, or had other inputs.
         """
-        manifest = self._folder(group[0]) / _PART
+        folder = self._folder(task.name)
+        manifest = folder / _PART
         if not manifest.is_file():
             return None
         parts = [replace(part, resumed=True) for part in _PARTS.validate_json(manifest.read_bytes(), strict=False)]
-        return parts if (self._folder(group[0]) / _INPUTS).read_text() == _inputs(parts, prints) else None
+        return parts if (folder / _INPUTS).read_text() == _inputs(task, parts, prints) else None
 
-    def keep(self, parts: Sequence[PartitionResult], prints: Mapping[int, str]) -> None:
-        """Marks a group of old partitions as complete: writes its manifest last, by rename."""
-        folder = self._folder(parts[0].partition)
-        (folder / _INPUTS).write_text(_inputs(parts, prints))
+    def keep(self, task: SplitTask, parts: Sequence[PartitionResult], prints: Mapping[int, str]) -> None:
+        """Marks a task as complete: writes its manifest last, by rename."""
+        folder = self._folder(task.name)
+        (folder / _INPUTS).write_text(_inputs(task, parts, prints))
         _write(folder / _PART, [asdict(part) for part in parts])
 
-    def _folder(self, first: int) -> Path:
-        return self.staging / f"part-{first}"
+    def _folder(self, name: str) -> Path:
+        return self.staging / f"part-{name}"
 
     def publish(self, app_id: int, app: str, count: int, parts: Sequence[PartitionResult], *, parquet: bool) -> None:
         """Collects all files and publishes the output by one rename.
@@ -123,7 +124,8 @@ class SplitOutput:
                 folder = whole / str(partition)
                 folder.mkdir()
                 for file in mine:
-                    _link(self.staging / f"part-{file.parent}" / str(partition) / file.file, folder / file.file)
+                    staged = self._folder(file.file.rpartition("-")[0]) / str(partition)
+                    _link(staged / file.file, folder / file.file)
                 if not parquet:
                     listed = [{"name": file.file, "size": file.bytes, "md5": file.md5} for file in mine]
                     total = sum(file.bytes for file in mine)
@@ -156,8 +158,9 @@ def _write(target: Path, document: object) -> None:
     scratch.replace(target)
 
 
-def _inputs(parts: Iterable[PartitionResult], prints: Mapping[int, str]) -> str:
+def _inputs(task: SplitTask, parts: Iterable[PartitionResult], prints: Mapping[int, str]) -> str:
     """Returns the digests of all inputs on which these results depend."""
     partitions = sorted({index for part in parts for index in (part.partition, *part.owners)})
+    keys = [task.begin.hex(), None if task.end is None else task.end.hex()]
     # an earlier attempt may have had more partitions
-    return json.dumps([[index, prints.get(index)] for index in partitions])
+    return json.dumps([keys, [[index, prints.get(index)] for index in partitions]])

@@ -3,18 +3,22 @@
 import importlib
 import os
 import tempfile
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError, WalsafeError
 from pipelines.pegasus.domain.encryption import MAGIC, refuse_encrypted
+from pipelines.pegasus.domain.offline.ranges import StoredFile
 
 _META = "pegasus_meta_cf"
+_META_KEYS = b"pegasus_"
 _LEFT_OUT = frozenset({"LOCK"})
 
 
@@ -33,17 +37,34 @@ class ReplicaDb:
     _where: str
     _clone: str
 
-    def batches(self, size: int) -> Iterator[list[tuple[bytes, bytes]]]:
+    @property
+    def files(self) -> list[StoredFile]:
+        """Returns the SSTs of the rows."""
+        found = [StoredFile(file["start_key"], file["size"]) for file in self._database.live_files()]
+        return [file for file in found if not file.first.startswith(_META_KEYS)]  # of another column family
+
+    def batches(self, size: int, begin: bytes = b"", end: bytes | None = None) -> Iterator[list[tuple[bytes, bytes]]]:
         """Yields live rows in key order, in lists: deletes, deleted ranges and overwrites are resolved.
+
+        Args:
+            size: the rows of a list.
+            begin: the smallest key.
+            end: the first key behind the rows; None = all keys from `begin`.
 
         Raises:
             RefusedError: RocksDB stopped before the end, at a damaged block or at a merge that it cannot resolve.
         """
-        rows, last, count = self._database.items(), None, 0
+        # rocksdict's bounds of an iterator do not know raw keys
+        rows, last, count = self._database.items(from_key=begin), None, 0
         while batch := list(islice(rows, size)):
             last, count = batch[-1][0], count + len(batch)
+            if end is not None and last >= end:
+                del batch[bisect_left(batch, end, key=itemgetter(0)) :]
+                if batch:
+                    yield batch
+                return
             yield batch
-        self._ended(last, count)
+        self._ended(begin, last, count)
 
     def get(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """Returns the value of each key; None = no such row.
@@ -60,11 +81,11 @@ class ReplicaDb:
                 f"{self._where}: RocksDB cannot read a row ({said}). Take the replica of another server",
             ) from None
 
-    def _ended(self, last: bytes | None, count: int) -> None:
+    def _ended(self, begin: bytes, last: bytes | None, count: int) -> None:
         """Checks for an error after the last row, because rocksdict's `items` ends silently at an error."""
         iterator = self._database.iter()
         if last is None:
-            iterator.seek_to_first()
+            iterator.seek(begin)
         else:
             iterator.seek(last)
             if iterator.valid():

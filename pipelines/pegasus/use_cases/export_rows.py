@@ -8,8 +8,9 @@ from pipelines.common.job_result import JobResult
 from pipelines.lake.job_run import JobLake, JobRun
 from pipelines.lake.run_summary import FindingRow
 from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions, OldPartition, PartitionResult
+from pipelines.pegasus.domain.offline.ranges import SplitTask
 from pipelines.pegasus.use_cases.frame import deliver
-from pipelines.pegasus.use_cases.offline_partition import OpenPartition, PartitionTools
+from pipelines.pegasus.use_cases.open_partition import OpenPartition, PartitionTools
 from schemas.split_manifest import SPLIT_MANIFEST
 
 
@@ -31,8 +32,10 @@ class ExportResult:
     doubts: Sequence[FindingRow] = ()
 
 
-def export_partition(source: OldPartition, rules: OfflineSplitOptions, tools: PartitionTools) -> PartitionResult:
-    """Writes every row of one partition: also copies of other partitions, expired, malformed and empty ones.
+def export_partition(
+    task: SplitTask, source: OldPartition, rules: OfflineSplitOptions, tools: PartitionTools
+) -> PartitionResult:
+    """Writes every row of a range of one partition: also copies of other partitions, expired, malformed and empty ones.
 
     Raises:
         UsageError, UnavailableError: the data cannot be opened.
@@ -40,7 +43,7 @@ def export_partition(source: OldPartition, rules: OfflineSplitOptions, tools: Pa
     """
     with tools.open_db(source) as database:
         opened = OpenPartition(source, database, rules, tools)
-        for rows in opened.batches():
+        for rows in opened.batches(task):
             tools.sink.put(source.partition, rows)
         tail = opened.tail
         return PartitionResult(

@@ -3,111 +3,49 @@
 import gc
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from itertools import chain, compress, islice
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pipelines.pegasus.domain.audit_log.files import LogFile
 from pipelines.pegasus.domain.keys import escape_bytes
 from pipelines.pegasus.domain.offline.copies import CopyProblem, copy_problem
-from pipelines.pegasus.domain.offline.merge import merged_rows
 from pipelines.pegasus.domain.offline.plan import (
     OfflineSplitOptions,
     OldPartition,
-    PartFile,
     PartitionCounts,
     PartitionResult,
     UnprovenCopies,
 )
-from pipelines.pegasus.domain.offline.tail import log_tail
-from pipelines.pegasus.domain.private_log.mutations import Mutation
+from pipelines.pegasus.domain.offline.ranges import SplitTask
 from pipelines.pegasus.domain.rows import Placement
 from pipelines.pegasus.domain.values import EPOCH_S, as_version_1
 from pipelines.pegasus.transforms.crc64_columns import Hashes
 from pipelines.pegasus.transforms.key_columns import KeyHashes, column_of, key_hashes, partition_indexes
+from pipelines.pegasus.use_cases.open_partition import BATCH, OpenPartition, PartitionTools, PartSink, Row
 
-BATCH = 8_000
 _SAMPLES = 5
 _EMPTY_WRITE = (b"", bytes(12))
 """The record of an empty write in version 1: no client can read it, and compaction keeps it."""
-Row = tuple[bytes, bytes]
 Batch = tuple[list[Row], Hashes]
 """Rows in key order, and the hash of each key."""
 
 
-class OpenDb(Protocol):
-    """The open data of a replica."""
-
-    @property
-    def data_version(self) -> int:
-        """Returns the `pegasus_data_version`."""
-        ...
-
-    @property
-    def flushed(self) -> int:
-        """Returns the `pegasus_last_flushed_decree`."""
-        ...
-
-    def batches(self, size: int) -> Iterator[list[Row]]:
-        """Yields live rows in key order, in lists of this size."""
-        ...
-
-    def get(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        """Returns the value of each key; None = no such row."""
-        ...
-
-
-class Logs(Protocol):
-    """The private logs of a replica."""
-
-    @property
-    def files(self) -> Sequence[LogFile]:
-        """Returns the logs that have been read."""
-        ...
-
-    def __iter__(self) -> Iterator[Mutation]:
-        """Yields the mutations in order."""
-        ...
-
-
-class PartSink(Protocol):
-    """Writes the files of new partitions."""
-
-    def put(self, partition: int, rows: Sequence[Row]) -> None:
-        """Appends rows to a new partition, in key order."""
-        ...
-
-    def close(self) -> tuple[PartFile, ...]:
-        """Finishes all files."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class PartitionTools:
-    """The functions of other layers that a task calls."""
-
-    open_db: Callable[[OldPartition], AbstractContextManager[OpenDb]]
-    logs: Callable[[OldPartition], Logs]
-    sink: PartSink
-
-
 def split_partitions(
-    group: Sequence[int],
+    task: SplitTask,
     sources: Sequence[OldPartition],
     counts: PartitionCounts,
     rules: OfflineSplitOptions,
     tools: PartitionTools,
 ) -> list[PartitionResult]:
-    """Splits the old partitions of one group into their new partitions.
+    """Splits the keys of a task into the new partitions of its old partitions.
 
     It leaves out rows whose hash belongs to another old partition, and counts those that this may lose.
 
     Args:
-        group: the old partitions to split, see `PartitionCounts.groups`.
+        task: the old partitions to split, see `PartitionCounts.groups`, and the range of their keys.
         sources: all old partitions of the table, by index.
         counts: the partition counts.
         rules: the options.
@@ -120,61 +58,39 @@ def split_partitions(
     with ExitStack() as stack:
         stack.enter_context(_no_collection())
         opened = _Opened(sources, rules, tools, stack)
-        readers = [_Reader(opened, index, counts, rules) for index in group]
-        batches: Iterable[Batch] = readers[0].batches()
+        readers = [_Reader(opened, index, counts, rules) for index in task.group]
+        batches: Iterable[Batch] = readers[0].batches(task)
         if len(readers) > 1:  # a bulk load refuses files of one partition whose keys overlap
-            merged = heapq.merge(*(chain.from_iterable(rows for rows, _ in reader.batches()) for reader in readers))
+            merged = heapq.merge(*(chain.from_iterable(rows for rows, _ in reader.batches(task)) for reader in readers))
             batches = ((rows, _hashed(rows).hashes) for rows in iter(lambda: list(islice(merged, BATCH)), []))
-        filled = set[int]()
         for batch in batches:
-            filled |= _spread(batch, counts, tools.sink)
-        if not rules.parquet:
-            for target in counts.targets(group[0]):
-                if target not in filled:  # a replica refuses a bulk load without a file
-                    tools.sink.put(target, [_EMPTY_WRITE])
+            _spread(batch, counts, tools.sink)
         results = [reader.result() for reader in readers]
     return [replace(results[0], files=tools.sink.close()), *results[1:]]
 
 
-class OpenPartition:
-    """The data of an old partition and the tail of its log.
+def with_empty_writes(
+    parts: Sequence[PartitionResult], counts: PartitionCounts, sink_of: Callable[[int], PartSink]
+) -> list[PartitionResult]:
+    """Gives each new partition without rows a file with the record of an empty write.
 
-    Attributes:
-        read: the number of rows that `batches` has read from the database.
+    A replica refuses a bulk load without a file.
+
+    Args:
+        parts: the results of all old partitions.
+        counts: the partition counts.
+        sink_of: opens the sink for new partitions of the group with this first old partition.
     """
-
-    def __init__(
-        self, source: OldPartition, database: OpenDb, rules: OfflineSplitOptions, tools: PartitionTools
-    ) -> None:
-        self.database, self.read = database, 0
-        logs = None if source.logs is None else tools.logs(source)
-        self.tail = log_tail(
-            logs or (),
-            database.flushed,
-            rules.committed.get(source.partition),
-            database.data_version,
-            rules.cluster_id,
-            source.logs or source.database,
-        )
-        self.logs: Sequence[LogFile] = () if logs is None else tuple(logs.files)
-
-    def batches(self) -> Iterator[list[Row]]:
-        """Yields the rows of the database as the log leaves them, in key order."""
-        below = self._counted()
-        if self.tail.rows:
-            live = merged_rows(chain.from_iterable(below), self.tail.rows)
-            below = iter(lambda: list(islice(live, BATCH)), [])
-        yield from below
-
-    def get(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        """Returns the value of each key; None = no such row."""
-        rows = self.tail.rows
-        return [rows.get(key, value) for key, value in zip(keys, self.database.get(keys), strict=True)]
-
-    def _counted(self) -> Iterator[list[Row]]:
-        for batch in self.database.batches(BATCH):
-            self.read += len(batch)
-            yield batch
+    filled = {file.partition for part in parts for file in part.files}
+    found = {part.partition: part for part in parts}
+    for group in counts.groups():
+        missing = [target for target in counts.targets(group[0]) if target not in filled]
+        if missing:
+            sink = sink_of(group[0])
+            for target in missing:
+                sink.put(target, [_EMPTY_WRITE])
+            found[group[0]] = replace(found[group[0]], files=(*found[group[0]].files, *sink.close()))
+    return list(found.values())
 
 
 class _Opened:
@@ -205,9 +121,9 @@ class _Reader:
         self._owners = set[int]()
         self._problems: dict[CopyProblem, UnprovenCopies] = {}
 
-    def batches(self) -> Iterator[Batch]:
+    def batches(self, task: SplitTask) -> Iterator[Batch]:
         """Yields the rows of the output in key order, with values of version 1."""
-        for rows in self._mine.batches():
+        for rows in self._mine.batches(task):
             yield self._kept(rows)
 
     def result(self) -> PartitionResult:
@@ -284,14 +200,12 @@ def _chosen(rows: list[Row], which: NDArray[np.bool_]) -> list[Row]:
     return list(compress(rows, which.tolist()))
 
 
-def _spread(batch: Batch, counts: PartitionCounts, sink: PartSink) -> set[int]:
-    """Writes the rows of a batch to their new partitions in order, and returns these partitions."""
+def _spread(batch: Batch, counts: PartitionCounts, sink: PartSink) -> None:
+    """Writes the rows of a batch to their new partitions in order."""
     rows, hashes = batch
     targets = partition_indexes(hashes, counts.new)
-    filled = np.unique(targets).tolist()
-    for target in filled:
+    for target in np.unique(targets).tolist():
         sink.put(target, _chosen(rows, targets == target))
-    return set(filled)
 
 
 def _is_expired(value: bytes, now: int) -> bool:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import rocksdict
@@ -61,6 +61,19 @@ def write_db(
     meta.flush()
     database.close()
     (folder / "rocksdict-config.json").unlink(missing_ok=True)  # rocksdict's own; Pegasus writes none
+
+
+def add_rows(folder: Path, *layers: Mapping[bytes, bytes]) -> None:
+    """Adds rows to a database; each layer gets its own files."""
+    options = rocksdict.Options(raw_mode=True)
+    options.set_disable_auto_compactions(True)
+    database = rocksdict.Rdict(str(folder), options=options, column_families={META: options})
+    for layer in layers:
+        for key, value in layer.items():
+            database[key] = value
+        database.flush()
+    database.close()
+    (folder / "rocksdict-config.json").unlink(missing_ok=True)
 
 
 def app_info(app: int, name: str, count: int) -> bytes:

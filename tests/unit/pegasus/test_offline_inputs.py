@@ -15,8 +15,9 @@ from pipelines.lake.findings import ERROR
 from pipelines.pegasus.domain.audit_log.files import LogFile
 from pipelines.pegasus.domain.offline.doubts import input_doubts
 from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions, OldPartition, PartitionResult
+from pipelines.pegasus.domain.offline.ranges import SplitTask
 from pipelines.pegasus.sinks.split_output import SplitOutput
-from pipelines.pegasus.use_cases.offline_partition import OpenPartition
+from pipelines.pegasus.use_cases.open_partition import OpenPartition
 
 RULES = OfflineSplitOptions(now_s=0)
 PRINTS = {0: "a", 2: "b", 4: "c"}
@@ -37,10 +38,13 @@ def test_a_part_is_taken_over_only_for_the_same_inputs(
 ) -> None:
     output = SplitOutput(str(tmp_path), "onebox", "temp", "inputs")
     assert output.begin() is None
-    output.part([0, 2])
+    task = SplitTask(range(0, 4, 2), b"a", b"q", 3)
+    output.part(task.name)
     parts = [PartitionResult(0, owners=(4,)), PartitionResult(2)]
-    output.keep(parts, PRINTS)
-    assert output.kept([0, 2], prints) == ([replace(part, resumed=True) for part in parts] if taken_over else None)
+    output.keep(task, parts, PRINTS)
+    assert output.kept(task, prints) == ([replace(part, resumed=True) for part in parts] if taken_over else None)
+    for other in (replace(task, begin=b""), replace(task, end=None), replace(task, number=4)):
+        assert output.kept(other, prints) is None
 
 
 def test_the_offset_from_which_logs_count_is_an_input(tmp_path: Path) -> None:

@@ -80,6 +80,7 @@ class OfflineSplitOptions:
             without an entry counts as far as it is prepared.
         cluster_id: the cluster id for the time tags of rows from the log.
         file_bytes: the approximate size at which a file is closed.
+        task_bytes: the approximate size of the old files that one task reads.
         parquet: whether to write Parquet instead of SST files.
     """
 
@@ -89,6 +90,7 @@ class OfflineSplitOptions:
     committed: Mapping[int, int] = field(default_factory=dict)
     cluster_id: int = 1
     file_bytes: int = 64 << 20
+    task_bytes: int = 1 << 30
     parquet: bool = False
 
 

@@ -1,0 +1,136 @@
+"""Does the work of split-run and split-export in Spark tasks, and takes over what an earlier run has finished."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import TypeVar
+
+from jobs.cli.context import JobContext
+from pipelines.common.errors import UnavailableError, WalsafeError
+from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions, OldPartition, PartitionCounts, PartitionResult
+from pipelines.pegasus.domain.offline.ranges import SplitTask, joined, tasks_of
+from pipelines.pegasus.sinks.part_files import PartitionFiles
+from pipelines.pegasus.sinks.split_output import SplitOutput
+from pipelines.pegasus.sources.replica_db import opened_db
+from pipelines.pegasus.use_cases.offline_partition import with_empty_writes
+
+_Item = TypeVar("_Item")
+_Answer = TypeVar("_Answer")
+
+
+@dataclass(frozen=True, slots=True)
+class SplitInputs:
+    """The inputs of a split or an export.
+
+    Attributes:
+        groups: the old partitions that have to be read together.
+        sources: all old partitions, by index.
+        prints: the digest of the inputs of every old partition.
+    """
+
+    groups: Sequence[range]
+    sources: Sequence[OldPartition]
+    prints: Mapping[int, str]
+
+
+def finished_parts(
+    context: JobContext,
+    output: SplitOutput,
+    inputs: SplitInputs,
+    rules: OfflineSplitOptions,
+    work: Callable[[SplitTask, PartitionFiles], list[PartitionResult]],
+) -> tuple[list[PartitionResult], bool]:
+    """Does every task that no earlier run has finished: a Spark task for each range of keys of each group.
+
+    Args:
+        context: the job.
+        output: the place of the result.
+        inputs: the old partitions.
+        rules: the options.
+        work: the executor's function; it reads the range of a task and writes its files.
+
+    Returns:
+        The results of all partitions, and whether an earlier run has published them.
+
+    Raises:
+        UsageError, RefusedError, UnavailableError: the error of the first task that fails.
+    """
+    published = output.begin()
+    if published is not None:
+        return published, True
+
+    def attempt(task: SplitTask) -> list[PartitionResult]:
+        kept = output.kept(task, inputs.prints)
+        if kept is not None:
+            return kept
+        done = work(task, _files(output, task.name, task.group[0], rules))
+        output.keep(task, done, inputs.prints)
+        return done
+
+    def divided(group: range) -> list[SplitTask]:
+        files = []
+        for index in group:
+            with opened_db(inputs.sources[index].database) as database:
+                files += database.files
+        return tasks_of(group, files, rules.task_bytes)
+
+    large = [group for group in inputs.groups if _bytes(inputs.sources, group) > rules.task_bytes]
+    ranges = dict(zip(large, _done(context, output, large, divided), strict=True))
+    tasks = [task for group in inputs.groups for task in ranges.get(group, [SplitTask(group)])]
+    answers = _done(context, output, tasks, attempt)
+    return list(joined(chain.from_iterable(answers))), False
+
+
+def filled_parts(
+    output: SplitOutput, parts: Sequence[PartitionResult], counts: PartitionCounts, rules: OfflineSplitOptions
+) -> list[PartitionResult]:
+    """Returns the results with a file for each new partition without rows; see `with_empty_writes`.
+
+    Raises:
+        UnavailableError: a file cannot be written.
+    """
+    with _disk_named(output):
+        return with_empty_writes(parts, counts, lambda first: _files(output, f"{first}-empty", first, rules))
+
+
+def _bytes(sources: Sequence[OldPartition], group: range) -> int:
+    return sum(path.stat().st_size for index in group for path in Path(sources[index].database).glob("*.sst"))
+
+
+def _files(output: SplitOutput, name: str, first: int, rules: OfflineSplitOptions) -> PartitionFiles:
+    return PartitionFiles(output.part(name), first, rules.file_bytes, parquet=rules.parquet, name=name)
+
+
+def _done(
+    context: JobContext, output: SplitOutput, items: Sequence[_Item], work: Callable[[_Item], _Answer]
+) -> list[_Answer]:
+    """Calls a function for each item in a Spark task of its own; raises the error of the first that fails."""
+
+    def guarded(item: _Item) -> _Answer | WalsafeError:
+        try:
+            with _disk_named(output):
+                return work(item)
+        except WalsafeError as error:  # an error of Spark would hide it
+            return error
+
+    if not items:
+        return []
+    answers = context.spark.sparkContext.parallelize(items, len(items)).map(guarded).collect()
+    found: list[_Answer] = []
+    for answer in answers:
+        if isinstance(answer, WalsafeError):
+            raise answer
+        found.append(answer)
+    return found
+
+
+@contextmanager
+def _disk_named(output: SplitOutput) -> Iterator[None]:
+    """Turns errors of the file system into UnavailableError."""
+    try:
+        yield
+    except OSError as error:
+        said = error.strerror or str(error)
+        raise UnavailableError(f"{error.filename or output.staging}: {said}; start again, and it goes on") from None

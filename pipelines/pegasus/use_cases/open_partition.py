@@ -1,0 +1,115 @@
+"""Opens old partitions: the rows of their data as their logs leave them."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import Protocol
+
+from pipelines.pegasus.domain.audit_log.files import LogFile
+from pipelines.pegasus.domain.offline.merge import merged_rows
+from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions, OldPartition, PartFile
+from pipelines.pegasus.domain.offline.ranges import SplitTask
+from pipelines.pegasus.domain.offline.tail import log_tail
+from pipelines.pegasus.domain.private_log.mutations import Mutation
+
+BATCH = 8_000
+Row = tuple[bytes, bytes]
+
+
+class OpenDb(Protocol):
+    """The open data of a replica."""
+
+    @property
+    def data_version(self) -> int:
+        """Returns the `pegasus_data_version`."""
+        ...
+
+    @property
+    def flushed(self) -> int:
+        """Returns the `pegasus_last_flushed_decree`."""
+        ...
+
+    def batches(self, size: int, begin: bytes, end: bytes | None) -> Iterator[list[Row]]:
+        """Yields live rows with keys from `begin` to below `end` in key order, in lists of this size."""
+        ...
+
+    def get(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """Returns the value of each key; None = no such row."""
+        ...
+
+
+class Logs(Protocol):
+    """The private logs of a replica."""
+
+    @property
+    def files(self) -> Sequence[LogFile]:
+        """Returns the logs that have been read."""
+        ...
+
+    def __iter__(self) -> Iterator[Mutation]:
+        """Yields the mutations in order."""
+        ...
+
+
+class PartSink(Protocol):
+    """Writes the files of new partitions."""
+
+    def put(self, partition: int, rows: Sequence[Row]) -> None:
+        """Appends rows to a new partition, in key order."""
+        ...
+
+    def close(self) -> tuple[PartFile, ...]:
+        """Finishes all files."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionTools:
+    """The functions of other layers that a task calls."""
+
+    open_db: Callable[[OldPartition], AbstractContextManager[OpenDb]]
+    logs: Callable[[OldPartition], Logs]
+    sink: PartSink
+
+
+class OpenPartition:
+    """The data of an old partition and the tail of its log.
+
+    Attributes:
+        read: the number of rows that `batches` has read from the database.
+    """
+
+    def __init__(
+        self, source: OldPartition, database: OpenDb, rules: OfflineSplitOptions, tools: PartitionTools
+    ) -> None:
+        self.database, self.read = database, 0
+        logs = None if source.logs is None else tools.logs(source)
+        self.tail = log_tail(
+            logs or (),
+            database.flushed,
+            rules.committed.get(source.partition),
+            database.data_version,
+            rules.cluster_id,
+            source.logs or source.database,
+        )
+        self.logs: Sequence[LogFile] = () if logs is None else tuple(logs.files)
+
+    def batches(self, task: SplitTask) -> Iterator[list[Row]]:
+        """Yields the rows of a task's range as the log leaves them, in key order."""
+        below = self._counted(task)
+        tail = {key: value for key, value in self.tail.rows.items() if task.has(key)}
+        if tail:
+            live = merged_rows(chain.from_iterable(below), tail)
+            below = iter(lambda: list(islice(live, BATCH)), [])
+        yield from below
+
+    def get(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """Returns the value of each key; None = no such row."""
+        rows = self.tail.rows
+        return [rows.get(key, value) for key, value in zip(keys, self.database.get(keys), strict=True)]
+
+    def _counted(self, task: SplitTask) -> Iterator[list[Row]]:
+        for batch in self.database.batches(BATCH, task.begin, task.end):
+            self.read += len(batch)
+            yield batch

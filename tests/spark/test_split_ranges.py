@@ -1,0 +1,116 @@
+"""A large old partition is several tasks, each a range of its keys, and the output stays the same."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pyarrow.dataset as ds
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.labs.pegasus import bulk_load
+from tests.labs.pegasus.replicas import add_rows, keys, rows_of, stored
+from tests.labs.pegasus.split_tables import APP, TARGET, Table, reopened
+
+RANGES = ("--task-size", "1", "--file-size", "1")
+SAME = ("rows", "read", "logged", "expired", "stale", "malformed", "empty")
+
+
+class LargeTable(Table):
+    """The small table with some MiB of rows in each partition, in SSTs that begin at several keys."""
+
+    def __init__(self, spark: SparkSession, root: Path, old: int = 4) -> None:
+        super().__init__(spark, root, old)
+        for partition in range(old):
+            more = sorted(keys(partition, old, 420)[60:])
+            rows = {key: stored(hashlib.shake_256(key).digest(12_000)) for key in more}
+            layers = [{key: rows[key] for key in more[place : place + 45]} for place in range(0, len(more), 45)]
+            add_rows(self.reps / f"{APP}.{partition}.pegasus" / "data" / "rdb", *layers)
+            self.live |= rows
+
+    def tasks(self, out: str) -> set[str]:
+        """The tasks that wrote files, by their names."""
+        return {path.name.rpartition("-")[0] for path in self.output(out).rglob("*-*.*")}
+
+
+@pytest.fixture(scope="module")
+def ingestion(tmp_path_factory: pytest.TempPathFactory) -> Iterator[bulk_load.Ingestion]:
+    """RocksDB 8.5, as Pegasus builds it."""
+    made = bulk_load.Ingestion(tmp_path_factory.mktemp("rocksdb"))
+    yield made
+    made.close()
+
+
+def sums(result: dict[str, Any]) -> list[int]:
+    return [result[name] for name in SAME]
+
+
+@pytest.mark.long
+@pytest.mark.promise("split-offline")
+@pytest.mark.parametrize(("old", "new"), [(4, 16), (3, 8)])
+def test_ranges_give_the_same_rows_and_pegasus_takes_them(
+    spark: SparkSession, tmp_path: Path, ingestion: bulk_load.Ingestion, old: int, new: int
+) -> None:
+    table = LargeTable(spark, tmp_path, old)
+    code, whole = table.run(new=new, out="whole")
+    assert code == 0, whole
+    code, result = table.run(*RANGES, new=new)
+    assert (code, sums(result)) == (0, sums(whole)), result
+    groups = old if old == 4 else 1
+    assert len(table.tasks("whole")) == groups
+    assert len(table.tasks("out")) >= 3 * groups, "more tasks than old partitions"
+    assert reopened(table, new, "whole") == table.live
+    bulk_load.start(table.output(), "temp", TARGET, new)
+    found: dict[bytes, bytes] = {}
+    for partition in range(new):
+        files = bulk_load.download(table.output() / str(partition))
+        rows = ingestion.rows(files)  # it refuses files that overlap
+        assert {bulk_load.owner(key, new) for key in rows} <= {partition}
+        assert not rows.keys() & found.keys()
+        found |= rows
+        ends = [sorted(rows_of([path], tmp_path / f"file-{partition}-{place}")) for place, path in enumerate(files)]
+        assert len(files) > 1
+        assert all(before[-1] < after[0] for before, after in pairwise(ends)), "the metadata list them in order"
+    assert found == table.live
+
+
+@pytest.mark.long
+def test_ranges_of_an_export(spark: SparkSession, tmp_path: Path) -> None:
+    table = LargeTable(spark, tmp_path)
+    lying = []
+    for options in ((), RANGES):
+        code, result = table.export(*options)
+        assert code == 0, result
+        rows = ds.dataset(sorted(table.output("export").rglob("*.parquet"))).to_table().to_pylist()
+        lying.append({(row["partition_index"], row["key"]): row["value"] for row in rows})
+        assert len(lying[-1]) == len(rows) == result["rows"]
+        tasks = len(table.tasks("export"))
+        table.output("export").rename(tmp_path / f"export-{len(lying)}")
+    assert lying[0] == lying[1]
+    assert tasks >= 3 * table.old
+
+
+@pytest.mark.long
+def test_a_run_that_was_stopped_goes_on_with_the_other_ranges(spark: SparkSession, tmp_path: Path) -> None:
+    table = LargeTable(spark, tmp_path)
+    log = table.reps / f"{APP}.2.pegasus" / "plog" / "log.1.0"
+    data = log.read_bytes()
+    log.write_bytes(data[:70] + bytes([data[70] ^ 1]) + data[71:])
+    code, result = table.run(*RANGES)
+    assert (code, f"{log} is broken" in result["error"]["message"]) == (3, True), result
+    staged = table.output().with_name(".temp.staging")
+    done = {path.parent.name for path in staged.rglob("part.json")}
+    assert {name for name in done if name.startswith("part-1-")}, "partition 1 does not need partition 2"
+    (staged / "part-1-1" / "part.json").unlink()
+    log.write_bytes(data)
+    kept = {path: path.stat().st_mtime_ns for path in staged.glob("part-1-[02]/*/*.sst")}
+    assert kept
+    code, result = table.run(*RANGES)
+    assert (code, result["resumed"]) == (0, 1), "partition 3; one range of partition 1 was done again"
+    assert {path.stat().st_mtime_ns for path in table.output().rglob("*.sst")} >= set(kept.values())
+    assert reopened(table, 16) == table.live
+    manifest = json.loads((table.output() / "_split_manifest.json").read_text())
+    assert [part["partition"] for part in manifest["parts"]] == [0, 1, 2, 3]
