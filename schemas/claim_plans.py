@@ -2,7 +2,7 @@
 
 from pyspark.sql.types import LongType, StringType, StructType
 
-from schemas.table import Table, column, identity
+from schemas.table import Table, column, identity, twin
 
 CLAIM_PLANS = Table(
     "claim_plans",
@@ -27,6 +27,7 @@ CLAIM_PLANS = Table(
             ),
             column("target_bytes", LongType(), "Bytes that this server has to ship then, including its own queues."),
             column("host", StringType(), "Host of `server`."),
+            twin("oldest_pending_timestamp"),
         ]
     ),
 )

@@ -2,7 +2,7 @@
 
 from pyspark.sql.types import BooleanType, IntegerType, LongType, StringType, StructType, TimestampType
 
-from schemas.table import Table, column, identity
+from schemas.table import Table, column, identity, twin
 
 CLEANUPS = Table(
     "cleanups",
@@ -37,6 +37,7 @@ CLEANUPS = Table(
             column("walsafe_version", StringType(), "Version of walsafe that ran."),
             column("done_by", StringType(), "User who ran the job."),
             column("host", StringType(), "Host on which the job's driver ran."),
+            twin("at"),
         ]
     ),
 )

@@ -2,7 +2,7 @@
 
 from pyspark.sql.types import IntegerType, LongType, StringType, StructType, TimestampType
 
-from schemas.table import Table, column, identity
+from schemas.table import Table, column, identity, twin
 
 DELETIONS = Table(
     "deletions",
@@ -36,6 +36,7 @@ DELETIONS = Table(
             column("done_by", StringType(), "User who ran the job."),
             column("host", StringType(), "Host on which the job's driver ran."),
             column("error", StringType(), "The error message of the file system."),
+            twin("at"),
         ]
     ),
 )

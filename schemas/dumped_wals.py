@@ -2,7 +2,7 @@
 
 from pyspark.sql.types import BooleanType, LongType, StringType, StructType
 
-from schemas.table import Table, column, identity
+from schemas.table import Table, column, identity, twin
 
 DUMPED_WALS = Table(
     "dumped_wals",
@@ -28,6 +28,7 @@ DUMPED_WALS = Table(
             ),
             column("pending", BooleanType(), "Whether the queue still has to read the WAL."),
             column("length", LongType(), "Length in the listing, bytes; too small while the file is open."),
+            twin("offset"),
         ]
     ),
 )

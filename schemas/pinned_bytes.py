@@ -2,7 +2,7 @@
 
 from pyspark.sql.types import LongType, StringType, StructType
 
-from schemas.table import Table, column, identity
+from schemas.table import Table, column, identity, twin
 
 PINNED_BYTES = Table(
     "pinned_bytes",
@@ -28,6 +28,7 @@ PINNED_BYTES = Table(
             column("oldest_timestamp", LongType(), "Timestamp of the oldest held WAL, ms."),
             column("oldest_age_ms", LongType(), "Age of this WAL at the start of step `files`, ms."),
             column("remedy", StringType(), "What an operator can do about it."),
+            twin("oldest_timestamp"),
         ]
     ),
 )

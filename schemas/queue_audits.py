@@ -2,7 +2,7 @@
 
 from pyspark.sql.types import ArrayType, LongType, StringType, StructType, TimestampType
 
-from schemas.table import Table, column, identity
+from schemas.table import Table, column, identity, twin
 
 QUEUE_AUDITS = Table(
     "queue_audits",
@@ -51,6 +51,7 @@ QUEUE_AUDITS = Table(
             column("evidence", StringType(), "Why the queue has this class, in words."),
             column("remedy", StringType(), "What to do; NULL = nothing needs to be done."),
             column("observed_at", TimestampType(), "Start of step `files` (UTC)."),
+            twin("oldest_pending_timestamp"),
         ]
     ),
 )

@@ -2,7 +2,7 @@
 
 from pyspark.sql.types import BooleanType, LongType, StringType, StructType
 
-from schemas.table import Table, column, identity
+from schemas.table import Table, column, identity, twin
 
 QUEUE_EDITS = Table(
     "queue_edits",
@@ -50,6 +50,7 @@ QUEUE_EDITS = Table(
             ),
             column("unread_files", LongType(), "Pending files that could not be read, or not to their end."),
             column("unread_bytes", LongType(), "Bytes in these files whose content is unknown."),
+            twin("offset"),
         ]
     ),
 )

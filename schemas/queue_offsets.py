@@ -2,7 +2,7 @@
 
 from pyspark.sql.types import BooleanType, LongType, StringType, StructType
 
-from schemas.table import Table, column, identity
+from schemas.table import Table, column, identity, twin
 
 QUEUE_OFFSETS = Table(
     "queue_offsets",
@@ -27,6 +27,9 @@ QUEUE_OFFSETS = Table(
             column("live_pending_bytes", LongType(), "Bytes of these files; an open file counts with too few bytes."),
             column("oldest_pending_timestamp", LongType(), "Timestamp of the oldest needed WAL, ms."),
             column("oldest_pending_age_ms", LongType(), "Age of this WAL at the start of step `files`, ms."),
+            twin("offset"),
+            twin("need_timestamp"),
+            twin("oldest_pending_timestamp"),
         ]
     ),
 )

@@ -2,7 +2,7 @@
 
 from pyspark.sql.types import ArrayType, BooleanType, IntegerType, LongType, StringType, StructType, TimestampType
 
-from schemas.table import Table, column, identity
+from schemas.table import Table, column, identity, twin
 
 ACCEPTED = ArrayType(
     StructType(
@@ -53,6 +53,7 @@ RUNS = Table(
                 IntegerType(),
                 "1 in a STARTED row, 2 in a terminal row: ORDER BY at, seq puts the rows of a run in order.",
             ),
+            twin("at"),
         ]
     ),
 )

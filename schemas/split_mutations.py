@@ -10,7 +10,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from schemas.table import Table, column, identity
+from schemas.table import Table, column, identity, twin
 
 SPLIT_MUTATIONS = Table(
     "split_mutations",
@@ -35,6 +35,7 @@ SPLIT_MUTATIONS = Table(
             column("hashes", ArrayType(LongType()), "CRC-64 of the requests' keys, as signed numbers, each once."),
             column("digest", StringType(), "Digest of the requests; equal in parent and child."),
             column("empty", BooleanType(), "Whether the mutation has only empty writes."),
+            twin("at"),
         ]
     ),
 )

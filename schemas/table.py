@@ -1,9 +1,22 @@
 """Defines the base of all table modules."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pyspark.sql.types import DataType, DateType, StringType, StructField, StructType
+from pyspark.sql.types import DataType, DateType, LongType, StringType, StructField, StructType, TimestampType
+
+PLAIN_NAMES: Mapping[str, tuple[str, DataType]] = {
+    "at": ("written_at", TimestampType()),
+    "offset": ("offset_bytes", LongType()),
+}
+"""Columns whose name is a word of SQL: the name of a copy, and its type."""
+TIMES: Mapping[str, str] = {
+    "wal_timestamp": "wal_at",
+    "need_timestamp": "needed_from",
+    "oldest_timestamp": "oldest_wal_at",
+    "oldest_pending_timestamp": "oldest_pending_at",
+}
+"""Columns with an instant in ms since the epoch: the name of the same instant as a timestamp."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +42,14 @@ class Table:
 def column(name: str, kind: DataType, comment: str, *, nullable: bool = True) -> StructField:
     """Returns a column with its comment."""
     return StructField(name, kind, nullable, {"comment": comment})
+
+
+def twin(of: str) -> StructField:
+    """Returns the column that stands beside a column of `PLAIN_NAMES` or `TIMES`; `pipelines.lake.twins` fills it."""
+    if of in PLAIN_NAMES:
+        name, kind = PLAIN_NAMES[of]
+        return column(name, kind, f"The same as `{of}`, whose name is a word of SQL.")
+    return column(TIMES[of], TimestampType(), f"`{of}` as a time (UTC); NULL if it is not in the years 1970 to 9999.")
 
 
 def identity() -> list[StructField]:

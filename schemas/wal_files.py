@@ -2,7 +2,7 @@
 
 from pyspark.sql.types import BooleanType, LongType, StringType, StructType, TimestampType
 
-from schemas.table import Table, column, identity
+from schemas.table import Table, column, identity, twin
 
 WAL_FILES = Table(
     "wal_files",
@@ -35,6 +35,7 @@ WAL_FILES = Table(
             column("first_write_time", TimestampType(), "Write time of the first entry (UTC)."),
             column("last_write_time", TimestampType(), "Write time of the last entry (UTC)."),
             column("host", StringType(), "Host of `server`."),
+            twin("wal_timestamp"),
         ]
     ),
 )

@@ -2,7 +2,7 @@
 
 from pyspark.sql.types import ArrayType, LongType, StringType, StructType, TimestampType
 
-from schemas.table import Table, column, identity
+from schemas.table import Table, column, identity, twin
 
 BLOCKING = ArrayType(
     StructType(
@@ -48,6 +48,7 @@ WAL_VERDICTS = Table(
                 "When a file that only its TTL holds (TOO_YOUNG) becomes deletable (UTC), if queues, "
                 "peers and servers stay as they are; NULL = not held, or not by its TTL alone.",
             ),
+            twin("wal_timestamp"),
         ]
     ),
     # columns that walsafe's own jobs filter by; statistics of all columns would take a fifth of the time of the write

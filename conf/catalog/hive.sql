@@ -31,7 +31,8 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.runs (
   `capacity_bytes` bigint COMMENT 'Bytes that oldWALs and the quarantine may take together: `capacity`.',
   `free_bytes` bigint COMMENT 'Bytes of files that the file system could still take, if captured.',
   `valid_for_reason` string COMMENT 'Why its lists are valid for this time: list.valid_for_reason.',
-  `seq` int COMMENT '1 in a STARTED row, 2 in a terminal row: ORDER BY at, seq puts the rows of a run in order.'
+  `seq` int COMMENT '1 in a STARTED row, 2 in a terminal row: ORDER BY at, seq puts the rows of a run in order.',
+  `written_at` timestamp COMMENT 'The same as `at`, whose name is a word of SQL.'
 )
 COMMENT 'One STARTED and one terminal row for each attempt at a run\; a STARTED row alone is a run that died.'
 STORED BY 'io.delta.hive.DeltaStorageHandler'
@@ -51,7 +52,8 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.wal_verdicts (
   `hbase_verdict` string COMMENT 'Verdict of HBase 3\'s own ReplicationLogCleaner: DELETE, KEEP or THROWS.',
   `blocking` array<struct<`peer_id`:string,`owner`:string,`source`:string,`wal`:string,`offset`:bigint>> COMMENT 'Each (peer, queue row) that needs the file\; empty = none needs it.',
   `host` string COMMENT 'Host of `server`, as in the name of the WAL.',
-  `eligible_at` timestamp COMMENT 'When a file that only its TTL holds (TOO_YOUNG) becomes deletable (UTC), if queues, peers and servers stay as they are\; NULL = not held, or not by its TTL alone.'
+  `eligible_at` timestamp COMMENT 'When a file that only its TTL holds (TOO_YOUNG) becomes deletable (UTC), if queues, peers and servers stay as they are\; NULL = not held, or not by its TTL alone.',
+  `wal_at` timestamp COMMENT '`wal_timestamp` as a time (UTC)\; NULL if it is not in the years 1970 to 9999.'
 )
 COMMENT 'The verdict on every file under oldWALs, with the reason and all holders of each held file.'
 STORED BY 'io.delta.hive.DeltaStorageHandler'
@@ -121,7 +123,10 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.queue_offsets (
   `live_pending_files` bigint COMMENT 'Number of files under WALs/ that this queue still needs.',
   `live_pending_bytes` bigint COMMENT 'Bytes of these files\; an open file counts with too few bytes.',
   `oldest_pending_timestamp` bigint COMMENT 'Timestamp of the oldest needed WAL, ms.',
-  `oldest_pending_age_ms` bigint COMMENT 'Age of this WAL at the start of step `files`, ms.'
+  `oldest_pending_age_ms` bigint COMMENT 'Age of this WAL at the start of step `files`, ms.',
+  `offset_bytes` bigint COMMENT 'The same as `offset`, whose name is a word of SQL.',
+  `needed_from` timestamp COMMENT '`need_timestamp` as a time (UTC)\; NULL if it is not in the years 1970 to 9999.',
+  `oldest_pending_at` timestamp COMMENT '`oldest_pending_timestamp` as a time (UTC)\; NULL if it is not in the years 1970 to 9999.'
 )
 COMMENT 'One row for each queue row and WAL group: the offset, and the files after it that are still to be shipped.'
 STORED BY 'io.delta.hive.DeltaStorageHandler'
@@ -144,7 +149,8 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.pinned_bytes (
   `freed_bytes` bigint COMMENT 'Bytes of these files.',
   `oldest_timestamp` bigint COMMENT 'Timestamp of the oldest held WAL, ms.',
   `oldest_age_ms` bigint COMMENT 'Age of this WAL at the start of step `files`, ms.',
-  `remedy` string COMMENT 'What an operator can do about it.'
+  `remedy` string COMMENT 'What an operator can do about it.',
+  `oldest_wal_at` timestamp COMMENT '`oldest_timestamp` as a time (UTC)\; NULL if it is not in the years 1970 to 9999.'
 )
 COMMENT 'Bytes under oldWALs that each peer, queue and group holds: alone (exclusive), with others (joint), and freed without it.'
 STORED BY 'io.delta.hive.DeltaStorageHandler'
@@ -245,7 +251,8 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.cleanups (
   `exit_code` int COMMENT 'Exit code of the job\; NULL in a STARTED row.',
   `walsafe_version` string COMMENT 'Version of walsafe that ran.',
   `done_by` string COMMENT 'User who ran the job.',
-  `host` string COMMENT 'Host on which the job\'s driver ran.'
+  `host` string COMMENT 'Host on which the job\'s driver ran.',
+  `written_at` timestamp COMMENT 'The same as `at`, whose name is a word of SQL.'
 )
 COMMENT 'One STARTED and one terminal row for each attempt at clean, restore or purge\; a lone STARTED row is an attempt that died.'
 STORED BY 'io.delta.hive.DeltaStorageHandler'
@@ -268,7 +275,8 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.deletions (
   `at` timestamp COMMENT 'When the row was written (UTC).',
   `done_by` string COMMENT 'User who ran the job.',
   `host` string COMMENT 'Host on which the job\'s driver ran.',
-  `error` string COMMENT 'The error message of the file system.'
+  `error` string COMMENT 'The error message of the file system.',
+  `written_at` timestamp COMMENT 'The same as `at`, whose name is a word of SQL.'
 )
 COMMENT 'Every file that clean, restore or purge touched or left, with an INTENT row before and an OUTCOME row after. An INTENT row without its OUTCOME row belongs to a job that died\; the next job settles it.'
 STORED BY 'io.delta.hive.DeltaStorageHandler'
@@ -296,7 +304,8 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.wal_files (
   `last_sequence_id` bigint COMMENT 'Sequence id of the last entry.',
   `first_write_time` timestamp COMMENT 'Write time of the first entry (UTC).',
   `last_write_time` timestamp COMMENT 'Write time of the last entry (UTC).',
-  `host` string COMMENT 'Host of `server`.'
+  `host` string COMMENT 'Host of `server`.',
+  `wal_at` timestamp COMMENT '`wal_timestamp` as a time (UTC)\; NULL if it is not in the years 1970 to 9999.'
 )
 COMMENT 'One row for each WAL that `inspect-wals` was asked to read\; run ids of inspections end in `-wals`.'
 STORED BY 'io.delta.hive.DeltaStorageHandler'
@@ -339,7 +348,8 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.queue_edits (
   `wanted_bytes` bigint COMMENT 'Bytes that these take.',
   `foreign_entries` bigint COMMENT 'Number of wanted entries that came from other clusters\; HBase does not send a peer its own edits back.',
   `unread_files` bigint COMMENT 'Pending files that could not be read, or not to their end.',
-  `unread_bytes` bigint COMMENT 'Bytes in these files whose content is unknown.'
+  `unread_bytes` bigint COMMENT 'Bytes in these files whose content is unknown.',
+  `offset_bytes` bigint COMMENT 'The same as `offset`, whose name is a word of SQL.'
 )
 COMMENT 'One row for each queue row and WAL group in the files that `inspect-wals` read: its offset and its pending edits.'
 STORED BY 'io.delta.hive.DeltaStorageHandler'
@@ -368,7 +378,8 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.queue_audits (
   `missing_wals` array<string> COMMENT 'WALs that the queue still has to read and that are in no directory.',
   `evidence` string COMMENT 'Why the queue has this class, in words.',
   `remedy` string COMMENT 'What to do\; NULL = nothing needs to be done.',
-  `observed_at` timestamp COMMENT 'Start of step `files` (UTC).'
+  `observed_at` timestamp COMMENT 'Start of step `files` (UTC).',
+  `oldest_pending_at` timestamp COMMENT '`oldest_pending_timestamp` as a time (UTC)\; NULL if it is not in the years 1970 to 9999.'
 )
 COMMENT 'One row for each queue that `audit-queues` saw, and for each lock and empty znode\; its run ids end in `-queues`.'
 STORED BY 'io.delta.hive.DeltaStorageHandler'
@@ -407,7 +418,8 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.claim_plans (
   `oldest_pending_timestamp` bigint COMMENT 'Timestamp of the oldest pending file, ms.',
   `target` string COMMENT 'A live server that suits the queue\; HBase itself picks a server at random.',
   `target_bytes` bigint COMMENT 'Bytes that this server has to ship then, including its own queues.',
-  `host` string COMMENT 'Host of `server`.'
+  `host` string COMMENT 'Host of `server`.',
+  `oldest_pending_at` timestamp COMMENT '`oldest_pending_timestamp` as a time (UTC)\; NULL if it is not in the years 1970 to 9999.'
 )
 COMMENT 'The order in which orphan queues should be claimed, balanced over the live servers\; one row for each queue.'
 STORED BY 'io.delta.hive.DeltaStorageHandler'
@@ -461,7 +473,8 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.dumped_wals (
   `path` string COMMENT 'Path below the WAL root\; NULL = not in the listing (not looked up if the WAL is finished).',
   `offset` bigint COMMENT 'Recorded offset in this WAL, bytes\; negative = finished\; NULL = no offset is recorded.',
   `pending` boolean COMMENT 'Whether the queue still has to read the WAL.',
-  `length` bigint COMMENT 'Length in the listing, bytes\; too small while the file is open.'
+  `length` bigint COMMENT 'Length in the listing, bytes\; too small while the file is open.',
+  `offset_bytes` bigint COMMENT 'The same as `offset`, whose name is a word of SQL.'
 )
 COMMENT 'One row for each queue and WAL that the queue still has to read or that one of its offsets names.'
 STORED BY 'io.delta.hive.DeltaStorageHandler'
@@ -708,7 +721,8 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.split_mutations (
   `codes` array<string> COMMENT 'Task codes of its requests.',
   `hashes` array<bigint> COMMENT 'CRC-64 of the requests\' keys, as signed numbers, each once.',
   `digest` string COMMENT 'Digest of the requests\; equal in parent and child.',
-  `empty` boolean COMMENT 'Whether the mutation has only empty writes.'
+  `empty` boolean COMMENT 'Whether the mutation has only empty writes.',
+  `written_at` timestamp COMMENT 'The same as `at`, whose name is a word of SQL.'
 )
 COMMENT 'One row for each mutation in the private logs that `split-audit-log` read\; no user\'s key or value is in it.'
 STORED BY 'io.delta.hive.DeltaStorageHandler'

@@ -36,6 +36,7 @@ from pipelines.lake.lake_errors import is_conflict, lake_errors
 from pipelines.lake.lake_schema import column_fault, lacks_columns, same_columns
 from pipelines.lake.run_rows import rows_of
 from pipelines.lake.run_summary import RunKey
+from pipelines.lake.twins import with_twins
 from schemas.registry import DECISION_TABLES, TABLES
 from schemas.table import Table
 
@@ -117,7 +118,7 @@ class DeltaTables:
 
         Args:
             table: the table.
-            rows: by column name; missing columns are NULL; timestamps as ms since the epoch.
+            rows: by column name; missing columns are NULL, or twins of others; timestamps as ms since the epoch.
         """
         known, token = self.rows(table, rows), str(uuid.uuid4())
         if self._driver.appended(table, known, token) is None:
@@ -138,7 +139,7 @@ class DeltaTables:
         instants = {field.name for field in table.schema if isinstance(field.dataType, TimestampType)}
         values = [
             tuple(_instant(row.get(name)) if name in instants else row.get(name) for name in table.schema.names)
-            for row in rows
+            for row in with_twins(table, rows)
         ]
         return arrow_rows(values, table.schema)
 

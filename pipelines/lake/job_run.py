@@ -19,6 +19,7 @@ from pipelines.lake.delta_tables import DeltaTables
 from pipelines.lake.findings import Acknowledgement, dated, has_new_error
 from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_summary import FindingRow, RunKey, table_row
+from pipelines.lake.twins import twin_columns
 from schemas.findings import FINDINGS
 from schemas.table import Table
 
@@ -64,7 +65,8 @@ class JobLake:
 def _frame(tables: DeltaTables, table: Table, rows: Rows, key: RunKey) -> DataFrame | pa.Table:
     if isinstance(rows, DataFrame):
         identity = {name: F.lit(value) for name, value in asdict(key).items()}
-        return rows.withColumns(identity).select(*(F.col(field.name).cast(field.dataType) for field in table.schema))
+        whole = rows.withColumns(identity | twin_columns(table))
+        return whole.select(*(F.col(field.name).cast(field.dataType) for field in table.schema))
     return tables.rows(
         table, [{**asdict(key), **row} if isinstance(row, Mapping) else table_row(key, row) for row in rows]
     )

@@ -227,11 +227,6 @@ class RunSummary:
 
 
 def table_row(key: RunKey, row: "DataclassInstance") -> Mapping[str, object]:
-    """Returns the row with its identity columns, by column name, as a table sink takes it.
-
-    A row with the column `server` gets `host` too.
-    """
+    """Returns the row with its identity columns, by column name, as a table sink takes it."""
     own = {field.name: getattr(row, field.name) for field in fields(row)}
-    if "server" in own:
-        own["host"] = own["server"] and own["server"].partition(",")[0]
     return {"cluster": key.cluster, "run_id": key.run_id, "run_date": key.run_date, **own}

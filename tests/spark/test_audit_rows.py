@@ -39,10 +39,12 @@ class Lake:
         self._spark = spark
 
     def rows(self, table: Table) -> list[dict[str, Any]]:
-        """Without what is NULL; times in ms."""
+        """Without what is NULL, and without `written_at`, which is always `at`; times in ms."""
         order = "path" if table is DELETIONS else "status"
         frame = self._spark.read.format("delta").load(self.tables.location(table)).orderBy("at", order)
-        return [plain(frame, row.asDict()) for row in frame.collect()]
+        rows = [plain(frame, row.asDict()) for row in frame.collect()]
+        assert [row.pop("written_at") for row in rows] == [row["at"] for row in rows]
+        return rows
 
 
 def plain(frame: DataFrame, row: dict[str, Any]) -> dict[str, Any]:

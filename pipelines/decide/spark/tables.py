@@ -9,6 +9,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 from pipelines.common.spark.columns import prefix_columns, same_but_no_key
 from pipelines.common.spark.local_frames import local_frame
 from pipelines.lake.run_summary import RunKey
+from pipelines.lake.twins import twin_columns
 from schemas.table import identity
 from schemas.wal_verdicts import WAL_VERDICTS
 
@@ -18,7 +19,7 @@ _NAMES = StructType([StructField("cluster", StringType()), StructField("name", S
 
 def wal_verdicts(decided: DataFrame, keys: Sequence[RunKey]) -> DataFrame:
     """Returns the rows of `wal_verdicts`: the archived files of `decided` with the identity of their runs."""
-    archived = decided.filter("archived").withColumn("host", F.substring_index("server", ",", 1))
+    archived = decided.filter("archived").withColumns(twin_columns(WAL_VERDICTS))
     if len(keys) == 1:
         identified = archived.withColumns({"run_id": F.lit(keys[0].run_id), "run_date": F.lit(keys[0].run_date)})
     else:

@@ -17,7 +17,19 @@ from tests.labs.small_cluster import DECIDED_AFTER_MS, NOW, Desk, small
 pytestmark = pytest.mark.slow("four nights of a fleet are decided once, and every test reads them")
 
 LATER_TABLES = (PEERS, VERDICT_CHANGES)
-LATER_COLUMNS = {"runs": ["seq"], "wal_verdicts": ["host", "eligible_at"]}
+LATER_COLUMNS = {
+    "runs": ["seq", "written_at"],
+    "wal_verdicts": ["host", "eligible_at", "wal_at"],
+    "queue_offsets": ["offset_bytes", "needed_from", "oldest_pending_at"],
+    "pinned_bytes": ["oldest_wal_at"],
+    "findings": ["host"],
+}
+TWINS = [
+    ("runs", "written_at", '"at"'),
+    ("wal_verdicts", "wal_at", "to_timestamp(wal_timestamp / 1000.0)"),
+    ("queue_offsets", "offset_bytes", '"offset"'),
+    ("pinned_bytes", "oldest_wal_at", "to_timestamp(oldest_timestamp / 1000.0)"),
+]
 
 
 @pytest.fixture
@@ -44,7 +56,17 @@ def test_the_lake_of_an_older_walsafe_opens_as_before(old: Desk) -> None:
     assert states == {("night-1", "1"): (1, None), ("night-1", "2"): (1, None)}, "it knows of no earlier night"
     assert {row["files"] for row in old.rows("verdict_changes")} == {1}, "one WAL of hbase:meta for another"
     assert [row["seq"] for row in old.run_rows("healthy")] == [None, None, 1, 2]
+    for name, columns in LATER_COLUMNS.items():
+        assert set(columns) <= set(DeltaTable(str(old.lake / name)).to_pyarrow_table().column_names), name
     with duckdb_of(old.lake) as database:
+        for table, twin, same in TWINS:
+            counts = f"run_id, count({twin}), count({same}), count(*) FILTER ({twin} = {same})"
+            first, second = database.table(table).aggregate(counts, "run_id").order("1").fetchall()
+            assert (first[1], first[3]) == (0, 0), "rows that were there stay as they are"
+            assert second[1] == second[2] == second[3] > 0, f"the new night has {table}.{twin}"
+        offsets = database.sql("SELECT offset_wal, offset_bytes FROM holders WHERE level = 'group'").fetchall()
+        assert offsets
+        assert all((wal is None) == (offset is None) for wal, offset in offsets)
         runs = database.sql("SELECT run_id, previous_run_id FROM latest_runs ORDER BY nights_ago").fetchall()
         assert runs == [("night-1", "night-0"), ("night-0", None)]
         history = database.sql("SELECT run_id, state FROM peer_history WHERE peer_id = '2' ORDER BY run_id").fetchall()

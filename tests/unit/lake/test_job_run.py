@@ -7,9 +7,7 @@ import pytest
 from pipelines.common.errors import EXIT_DONE, EXIT_PARTIAL, EXIT_REFUSED
 from pipelines.lake.findings import ERROR, INFO, WARNING, Acknowledgement, dated, finding
 from pipelines.lake.job_run import JobLake, JobRun, default_run_id
-from pipelines.lake.run_summary import RunKey, table_row
-from schemas.findings import FINDINGS
-from schemas.registry import TABLES
+from pipelines.lake.run_summary import RunKey
 
 AT = 1_763_700_000_000
 RUN = JobRun(RunKey.of("prod-a", f"{default_run_id(AT, 'abcdef0123')}-audit", AT), AT)
@@ -61,16 +59,3 @@ def test_an_error_that_is_new_makes_exit_code_5_unless_the_job_has_its_own(
 def test_a_job_without_findings_has_none_in_its_answer() -> None:
     answer = RUN.answer({"peers": []}, ["all"])
     assert (answer.exit_code, list(answer.result)) == (EXIT_DONE, ["cluster", "run_id", "peers"])
-
-
-@pytest.mark.parametrize(("server", "host"), [("rs1.example.org,16020,5", "rs1.example.org"), (None, None)])
-def test_a_row_with_a_server_has_its_host_in_a_column_of_the_table(server: str | None, host: str | None) -> None:
-    row = table_row(RUN.key, replace(LOST, server=server))
-    assert row["host"] == host
-    assert set(row) == set(FINDINGS.schema.names)
-
-
-def test_every_table_with_a_server_has_its_host() -> None:
-    named = [table for table in TABLES if "server" in table.schema.names]
-    assert len(named) > 1
-    assert all("host" in table.schema.names for table in named)

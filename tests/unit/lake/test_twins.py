@@ -1,0 +1,56 @@
+"""Columns that follow from another column: every table that needs one has it, and rows and frames fill it alike."""
+
+from datetime import UTC, date, datetime
+
+import pytest
+from pyspark.sql.types import LongType
+
+from pipelines.lake.findings import INFO, finding
+from pipelines.lake.run_summary import RunKey, table_row
+from pipelines.lake.twins import twins_of, with_twins
+from schemas.deletions import DELETIONS
+from schemas.findings import FINDINGS
+from schemas.queue_offsets import QUEUE_OFFSETS
+from schemas.registry import TABLES
+from schemas.runs import RUNS
+from schemas.table import PLAIN_NAMES, TIMES, Table
+from schemas.wal_verdicts import WAL_VERDICTS
+
+LAST_MS = int(datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp()) * 1000 + 999
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
+def test_every_column_that_needs_a_twin_has_it(table: Table) -> None:
+    needing = {name for name in table.schema.names if name in {"server", *PLAIN_NAMES, *TIMES}}
+    assert set(twins_of(table).values()) == needing
+
+
+def test_no_other_column_is_an_instant_in_ms() -> None:
+    """Of numbers in ms, the lake has ages and lengths of time beside the instants that have a twin."""
+    numbers = {field.name for table in TABLES for field in table.schema if field.dataType == LongType()}
+    assert {name for name in numbers if name.endswith(("timestamp", "_at", "_time", "_since"))} == set(TIMES)
+
+
+@pytest.mark.parametrize(("server", "host"), [("rs1.example.org,16020,5", "rs1.example.org"), (None, None)])
+def test_a_row_with_a_server_has_its_host(server: str | None, host: str | None) -> None:
+    found = finding("C", INFO, "", "m", "r", server=server)
+    (row,) = with_twins(FINDINGS, [table_row(RunKey("prod-a", "night-1", date(2026, 11, 21)), found)])
+    assert row["host"] == host
+    assert set(row) == set(FINDINGS.schema.names)
+
+
+@pytest.mark.parametrize(
+    ("ms", "time"),
+    [(0, 0), (1_795_000_000_123, 1_795_000_000_123), (LAST_MS, LAST_MS), (LAST_MS + 1, None), (-1, None), (None, None)],
+)
+def test_an_instant_is_a_time_too_unless_no_calendar_has_it(ms: int | None, time: int | None) -> None:
+    (row,) = with_twins(QUEUE_OFFSETS, [{"need_timestamp": ms, "offset": -1}])
+    assert (row["needed_from"], row["oldest_pending_at"], row["offset_bytes"]) == (time, None, -1)
+    (file,) = with_twins(WAL_VERDICTS, [{"wal_timestamp": ms}])
+    assert file["wal_at"] == time
+
+
+def test_the_host_of_a_deletion_is_the_job_s_own() -> None:
+    (row,) = with_twins(DELETIONS, [{"host": "edge-1", "at": 5}])
+    assert row == {"host": "edge-1", "at": 5, "written_at": 5}
+    assert with_twins(RUNS, [{}]) == [{"written_at": None}]
