@@ -12,7 +12,7 @@ NEEDS_SPARK = True
 DESCRIPTION = """\
 Reads states of a Pegasus cluster, one a moment, from a directory (conf/export/pegasus-state.sh saves one with Pegasus's
 shell; docs/split-state.md) and holds them against the rules of docs/split-rules.md: numbers and ballots of children (C2
-to C8), replicas and their directories (R1 to R5), children that wait at ballot -1. Save a state every few minutes while
+to C8), replicas and their directories (R1 to R6), children that wait at ballot -1. Save a state every few minutes while
 a split runs, and one before it: some rules compare two.
 
 Use it when a split runs longer than you expect, or has ended: is a child stuck, and is the table whole in meta's eyes?

@@ -94,6 +94,7 @@ SPLIT_EVIDENCE: Mapping[str, Mapping[str, EvidenceValue]] = {
     "SPLIT_R3": {},
     "SPLIT_R4": {},
     "SPLIT_R5": {"lasting_ms": EvidenceValue("number", "how long it has been so, ms")},
+    "SPLIT_R6": {"nodes": EvidenceValue("list of strings", "the servers on which meta has the partition")},
     "SPLIT_L1": {
         "blocks": EvidenceValue("number", "blocks that cannot be read", always=False),
         "mutations": EvidenceValue("number", "mutations of another partition", always=False),

@@ -36,7 +36,7 @@ SEEN_BY = {
     "no-private-log": _LOST,
     "no-prepare-list": _LOST,
     "torn-prepare-list": _LOST,
-    "check-kills-registered": frozenset({VERIFY}),
+    "check-kills-registered": frozenset({VERIFY, CONFIG}),
     "no-reject": frozenset({LOG, ROUTE}),
     "no-ballot-check": frozenset({LOG, ROUTE}),
     "same-ballot": frozenset({CONFIG}),

@@ -140,6 +140,10 @@ MUTANTS: dict[str, tuple[Callable[[States], None], set[tuple[str, str, str]]]] =
         replicas(replica(NODES[0], 1, init_durable_decree=9, last_flushed_decree=8)),
         {("SPLIT_R4", f"2.1@{NODES[0]}", E)},
     ),
+    "R6": (
+        replicas(*(replica(node, index) for node in NODES for index in (0, 1, 2, 3, 4, 6, 7))),
+        {("SPLIT_R6", "2.5", E)},
+    ),
     "R5": (replicas(replica(NODES[0], 7, status="PS_PARTITION_SPLIT")), {("SPLIT_R5", f"2.7@{NODES[0]}", W)}),
 }
 
@@ -179,6 +183,18 @@ def test_replicas_may_learn_of_a_registration_a_moment_later() -> None:
     states.append(state(6, 8, 4, replicas=late))
     assert broken(states) == {("SPLIT_R1", f"2.1@{NODES[0]}", E)}
     assert broken(states, TimeLimits(reject_ms=7 * 60_000)) == set()
+
+
+def test_a_partition_is_missing_only_if_all_its_servers_have_reported() -> None:
+    some = [replica(node, index) for node in NODES for index in range(7)]
+    found = {("SPLIT_R6", "2.7", E)}
+    assert broken([state(0, 8, 4, replicas=some)]) == found
+    assert broken([state(0, 8, 4, replicas=[one for one in some if one["node"] != NODES[0]])]) == set(), "one is down"
+    assert broken([state(0, 8, 4, replicas=[*some, replica(NODES[1], 7)])]) == set()
+    assert broken([state(0, 8, 3, replicas=some)]) == set(), "it is not registered"
+    before = state(0, 8, 3)
+    assert broken([before, state(5, 8, 4, replicas=some)]) == set(), "it is new"
+    assert broken([before, state(5, 8, 4, replicas=some), state(6, 8, 4, replicas=some)]) == found
 
 
 def test_a_child_that_learns_is_no_garbage() -> None:

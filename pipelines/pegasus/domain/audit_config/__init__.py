@@ -1,4 +1,4 @@
-"""Checks a series of cluster states: configuration rules C2 to C8 and replica rules R1 to R5 (docs/split-rules.md)."""
+"""Checks a series of cluster states: configuration rules C2 to C8 and replica rules R1 to R6 (docs/split-rules.md)."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""Checks replicas and their directories: rules R1 to R4."""
+"""Checks replicas and their directories: rules R1 to R4 and R6."""
 
 from collections.abc import Iterator
 
@@ -19,12 +19,12 @@ _GARBAGE = (
 
 
 def check_replicas(table: PegasusTable, fresh: frozenset[int] = frozenset()) -> Iterator[FindingRow]:
-    """Checks R1 to R4 for one table in one state; yields the violations.
+    """Checks R1 to R4 and R6 for one table in one state; yields the violations.
 
     Args:
         table: the table in that state.
         fresh: the partitions whose split was registered shortly before, see `freshly_registered`. Their replicas may
-            not know the new count yet, so R1 skips them.
+            not know the new count yet, so R1 and R6 skip them.
     """
     found = table.by_index
     for replica in table.replicas:
@@ -35,6 +35,7 @@ def check_replicas(table: PegasusTable, fresh: frozenset[int] = frozenset()) -> 
         yield from _directory(table, replica, partition)
         yield from _init_info(table, replica, partition)
     yield from _groups(table, fresh)
+    yield from _nowhere(table, fresh)
 
 
 def _groups(table: PegasusTable, fresh: frozenset[int]) -> Iterator[FindingRow]:
@@ -51,6 +52,22 @@ def _groups(table: PegasusTable, fresh: frozenset[int]) -> Iterator[FindingRow]:
                 f"Partition {table.name} {table.app_id}.{index}: its replicas count different numbers of partitions.",
                 "A secondary that missed the group check keeps the old count when it is promoted: "
                 "wait for one group check, then look again.", counts=counts,
+            )  # fmt: skip
+
+
+def _nowhere(table: PegasusTable, fresh: frozenset[int]) -> Iterator[FindingRow]:
+    """Checks R6: a registered partition that none of its servers reports, though each of them reports replicas."""
+    reported = fresh | {one.index for one in table.replicas}
+    speaking = {one.node for one in table.replicas}
+    for one in table.partitions:
+        if one.there and one.index not in reported and one.members and one.members <= speaking:
+            nodes = sorted(one.members)
+            yield rule_violation(
+                "R6", ERROR, f"{table.app_id}.{one.index}",
+                f"Partition {table.name} {table.app_id}.{one.index}: meta has it on {', '.join(nodes)}, and none of "
+                "them reports a replica of it.",
+                "Keep all data directories as they are and let no partition compact: a parent that compacts deletes "
+                "the rows of its child. Then compare parent and child with split-verify.", nodes=nodes,
             )  # fmt: skip
 
 
