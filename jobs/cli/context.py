@@ -12,6 +12,7 @@ if TYPE_CHECKING:  # --help must work before any package is installed
     from pyspark.sql import SparkSession
 
     from pipelines.common.clock import Clock
+    from pipelines.common.spark.stages import StageProgress
     from pipelines.lake.reader import LakeReader
 
 
@@ -37,6 +38,7 @@ class JobContext:
         self.clock: Clock = clock or SystemClock()
         self.failed_clusters: list[dict[str, object]] = []
         self._owns_spark = spark is None
+        self._stages: StageProgress | None = None
         if spark is not None:
             self.__dict__["spark"] = spark  # the session of a test replaces the cached property
 
@@ -67,7 +69,8 @@ class JobContext:
     def close(self) -> None:
         """Stops the session if this context built one."""
         if self._owns_spark and "spark" in self.__dict__:
-            self._stages.end()
+            if self._stages is not None:
+                self._stages.end()
             self.spark.stop()
 
     def local_file(self, given: str) -> Path:

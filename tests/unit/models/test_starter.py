@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -24,7 +25,7 @@ from tests.models import cores
 from tests.models.capture.batch import code_sha256, play_range
 from tests.models.capture.captured import captured
 from tests.models.capture.walk import walk
-from tests.models.commands import COMMANDS, main, parse, seeds
+from tests.models.commands import COMMANDS, LocalContext, main, parse, seeds
 from tests.models.commands.seeds import Request, play_seeds, replay
 from tests.models.cores import side_by_side
 from tests.strategies import view_of
@@ -38,6 +39,14 @@ RANGE = 200
 
 def rows_of(record: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in record.read_text().splitlines()]
+
+
+def test_a_command_stops_the_session_that_it_has_built() -> None:
+    context = LocalContext("split")
+    context.close()
+    context.__dict__["spark"] = session = Mock()
+    context.close()
+    session.stop.assert_called_once()
 
 
 @pytest.mark.promise("simulate-plays-seeds")
