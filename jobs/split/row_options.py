@@ -69,17 +69,23 @@ def committed_decrees(texts: Sequence[str], count: int) -> dict[int, int]:
     return found
 
 
+def local_path(given: str) -> str | None:
+    """Returns the path of a local or mounted directory; None = it is a URI of another file system."""
+    found = re.match(r"([a-z][a-z0-9+.-]+):/", given)
+    if found and found[1] != "file":
+        return None
+    return re.sub("^file:/+", "/", given)
+
+
 def local_directory(option: str, given: str | None) -> str | None:
     """Returns the path of a local or mounted directory; None = the option is not given.
 
     Raises:
         UsageError: it is a URI of another file system, which RocksDB cannot open.
     """
-    if given is None or not (found := re.match(r"([a-z][a-z0-9+.-]+):/", given)):
-        return given
-    if found[1] == "file":
-        return re.sub("^file:/+", "/", given)
+    if given is None or (path := local_path(given)) is not None:
+        return None if given is None else path
     raise UsageError(
-        f"{option} {given}: RocksDB's files are in local or mounted directories. Mount {found[1]} "
+        f"{option} {given}: RocksDB's files are in local or mounted directories. Mount {given.partition(':')[0]} "
         "on every executor, or copy (hdfs dfs -get, hdfs dfs -put) and give the local directory"
     )

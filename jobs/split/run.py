@@ -24,10 +24,11 @@ If the output might lack rows, the job writes none and ends with exit code 3. If
 of its error findings in the configuration (findings.acknowledged) and start it again.
 
 A large partition is divided among several tasks (--task-size), so few large partitions use all cores too. Inputs are
-opened through links and never altered. Parts are staged, told by manifests, and appear by one rename: start
-a run that was stopped again, and it goes on. The directories are local or mounted, and every executor must reach them;
-HDFS itself is not read. Needs the extra 'split' (rocksdict). Encrypted data are refused, so are damaged ones, and logs
-with INCR or CHECK_AND_… behind the flushed data (docs/split-run.md; the files it reads: docs/split-files.md).
+opened through links and never altered. Parts are staged, told by manifests, and appear by one rename: start a run that
+was stopped again, and it goes on. The directories are local or mounted, and every executor must reach them; only a cold
+backup may be on HDFS: each task copies its checkpoint, checks it and removes the copy. Needs the extra 'split'
+(rocksdict). Encrypted data are refused, so are damaged ones, and logs with INCR or CHECK_AND_… behind the flushed data
+(docs/split-run.md; the files it reads: docs/split-files.md).
 
 examples:
   ./spark-submit.sh split-run --replicas /data/pegasus --app-id 2 --app temp16 --target-id 7 --cluster onebox \\
@@ -41,7 +42,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declares the options of the job."""
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--replicas", metavar="DIR", help="below it <app>.<partition>.pegasus, each partition once")
-    source.add_argument("--backup", metavar="DIR", help="cold backup: <root>/<policy>/<backup id>")
+    source.add_argument("--backup", metavar="DIR", help="cold backup: <root>/<policy>/<backup id>, local or on HDFS")
     source.add_argument("--rows", metavar="DIR", help="Parquet: partition_index, key, value")
     parser.add_argument("--app-id", type=int, required=True, metavar="ID", help="id of the table now")
     parser.add_argument("--app", required=True, metavar="NAME", help="name of the table that is to be loaded")
@@ -88,7 +89,7 @@ def run(args: Namespace, context: JobContext) -> JobResult:
 
     if not NAME.fullmatch(args.app) or min(args.file_size, args.task_size) < 1 or not 0 <= args.cluster_id < 128:
         raise UsageError("--app is a plain name, --file-size and --task-size at least 1, --cluster-id 0 to 127")
-    for name in ("replicas", "backup", "rows", "out"):
+    for name in ("replicas", "rows", "out"):
         setattr(args, name, local_directory(f"--{name}", getattr(args, name)))
     now = context.clock.now_ms()
     counts = PartitionCounts(args.old, args.new)

@@ -2,15 +2,18 @@
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
 from jobs.cli.context import JobContext
+from jobs.split.row_options import local_path
 from jobs.split.split_tasks import SplitInputs, filled_parts, finished_parts
 from pipelines.common.version import VERSION
+from pipelines.files.file_reader import LocalFileReader, file_reader_for
+from pipelines.files.hadoop_jvm import HadoopJvm, hadoop_configuration
 from pipelines.lake.findings import dated
 from pipelines.lake.job_run import JobRun
 from pipelines.pegasus.domain.offline.doubts import doubts_of
@@ -21,10 +24,12 @@ from pipelines.pegasus.domain.report import is_proven
 from pipelines.pegasus.sinks.part_files import PartitionFiles
 from pipelines.pegasus.sinks.split_output import SplitOutput
 from pipelines.pegasus.sources.backup_files import check_backup_files
+from pipelines.pegasus.sources.backup_tree import backup_of
+from pipelines.pegasus.sources.fetched_backup import fetched_backup
 from pipelines.pegasus.sources.parquet_rows import check_rows, opened_rows
 from pipelines.pegasus.sources.replica_db import opened_db
 from pipelines.pegasus.sources.replica_logs import ReplicaLogs
-from pipelines.pegasus.sources.replica_tree import backup_of, find_old_partitions
+from pipelines.pegasus.sources.replica_tree import find_old_partitions
 from pipelines.pegasus.use_cases.offline_partition import split_partitions
 from pipelines.pegasus.use_cases.open_partition import OpenDb, PartitionTools
 from pipelines.pegasus.use_cases.run_split import SplitResult
@@ -55,16 +60,6 @@ class OfflineSplitRequest:
     target_id: int | None = None
     data_version: int = 1
 
-    @property
-    def sources(self) -> list[OldPartition]:
-        """The old partitions."""
-        if self.replicas is not None:
-            return find_old_partitions(self.replicas, self.app_id, self.counts.old)
-        if self.rows is not None:
-            check_rows(self.rows, self.counts.old)
-            return [OldPartition(partition, self.rows) for partition in range(self.counts.old)]
-        return backup_of(str(self.backup), self.app_id, self.counts.old)
-
 
 def split_offline(context: JobContext, request: OfflineSplitRequest, run: JobRun) -> SplitResult:
     """Splits every partition that no earlier run has finished, and publishes the result if nothing speaks against it.
@@ -72,13 +67,14 @@ def split_offline(context: JobContext, request: OfflineSplitRequest, run: JobRun
     Raises:
         UsageError, RefusedError, UnavailableError: the error of the first partition that cannot be split.
     """
-    sources = request.sources
+    sources = _sources(context, request)
+    hadoop_conf = hadoop_conf_for(context, sources)
     given = [repr(request.counts), request.app_id, request.data_version]
     prints = {source.partition: fingerprint(source, request.rules, given) for source in sources}
     output = SplitOutput(request.out, request.cluster, request.app, digest([*prints.values(), request.target_id]))
 
     def split(task: SplitTask, files: PartitionFiles) -> list[PartitionResult]:
-        tools = partition_tools(request.app_id, _opener(request, task), files)
+        tools = partition_tools(request.app_id, _opener(request, task, hadoop_conf), files)
         return split_partitions(task, sources, request.counts, request.rules, tools)
 
     inputs = SplitInputs(request.counts.groups(), sources, prints)
@@ -111,7 +107,7 @@ def fingerprint(source: OldPartition, rules: OfflineSplitOptions, given: object)
                 status = path.stat()
                 files.append((str(path), status.st_size, status.st_mtime_ns))
     # the time differs between attempts
-    return digest([VERSION, files, source.valid_offset, repr(replace(rules, now_s=0)), given])
+    return digest([VERSION, files, source.digest, source.valid_offset, repr(replace(rules, now_s=0)), given])
 
 
 def partition_tools(app_id: int, opener: OpenSource, files: PartitionFiles) -> PartitionTools:
@@ -123,13 +119,29 @@ def partition_tools(app_id: int, opener: OpenSource, files: PartitionFiles) -> P
     )
 
 
-def database_opener(task: SplitTask, *, of_backup: bool) -> OpenSource:
+def backup_sources(context: JobContext, backup: str, app_id: int, count: int) -> list[OldPartition]:
+    """Returns the partitions of a cold backup on a local disk, or on any file system that Spark knows."""
+    if (local := local_path(backup)) is not None:
+        return backup_of(LocalFileReader(), local, app_id, count)
+    files = file_reader_for(context.spark, backup)
+    return backup_of(files, files.qualified(backup), app_id, count)
+
+
+def hadoop_conf_for(context: JobContext, sources: Sequence[OldPartition]) -> str:
+    """Returns the Hadoop configuration with which tasks copy remote databases; empty = there are none."""
+    remote = any(source.is_remote for source in sources)
+    return hadoop_configuration(HadoopJvm.of(context.spark)) if remote else ""
+
+
+def database_opener(task: SplitTask, hadoop_conf: str, *, of_backup: bool) -> OpenSource:
     """Returns the function that opens the database of a partition; it checks the files of a cold backup first.
 
-    Of the tasks of one group, only the first checks them: the job has no output unless all tasks end well.
+    Of the tasks of one group, only the first checks local ones: the job has no output unless all tasks end well.
     """
 
     def opened(source: OldPartition) -> AbstractContextManager[OpenDb]:
+        if source.is_remote:
+            return fetched_backup(source.database, hadoop_conf)
         if of_backup and not task.number:
             check_backup_files(source.database)
         return opened_db(source.database)
@@ -137,7 +149,16 @@ def database_opener(task: SplitTask, *, of_backup: bool) -> OpenSource:
     return opened
 
 
-def _opener(request: OfflineSplitRequest, task: SplitTask) -> OpenSource:
+def _sources(context: JobContext, request: OfflineSplitRequest) -> list[OldPartition]:
+    if request.replicas is not None:
+        return find_old_partitions(request.replicas, request.app_id, request.counts.old)
+    if request.rows is not None:
+        check_rows(request.rows, request.counts.old)
+        return [OldPartition(partition, request.rows) for partition in range(request.counts.old)]
+    return backup_sources(context, str(request.backup), request.app_id, request.counts.old)
+
+
+def _opener(request: OfflineSplitRequest, task: SplitTask, hadoop_conf: str) -> OpenSource:
     if request.rows is None:
-        return database_opener(task, of_backup=request.backup is not None)
+        return database_opener(task, hadoop_conf, of_backup=request.backup is not None)
     return lambda source: opened_rows(source.database, source.partition, request.data_version)

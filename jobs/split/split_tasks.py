@@ -96,7 +96,9 @@ def filled_parts(
 
 
 def _bytes(sources: Sequence[OldPartition], group: range) -> int:
-    return sum(path.stat().st_size for index in group for path in Path(sources[index].database).glob("*.sst"))
+    """Returns the bytes of the SSTs of a group; 0 if they are remote, because each task would copy all of them."""
+    mine = (sources[index] for index in group)
+    return sum(path.stat().st_size for one in mine if not one.is_remote for path in Path(one.database).glob("*.sst"))
 
 
 def _files(output: SplitOutput, name: str, first: int, rules: OfflineSplitOptions) -> PartitionFiles:

@@ -1,4 +1,4 @@
-"""Reads one WAL as a stream of bytes in a task on an executor; it needs only the standard library and a JVM.
+"""Reads files in a task on an executor, as a stream of bytes or as a copy; needs only the standard library and a JVM.
 
 A local file is opened directly. For any other file it reads the output of `hdfs dfs -cat`, run with the Hadoop client
 from Spark's jars. So it reads every file system that Spark knows, and memory does not grow with the file
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO
 
 Read = Callable[[int], bytes]
-_CAT = "org.apache.hadoop.fs.FsShell"
+_SHELL = "org.apache.hadoop.fs.FsShell"
 _OPTIONS = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.net.preferIPv4Stack=true")
 _GLOB = "\\*?[]{}"
 _LAST_WORDS = 4096
@@ -51,23 +51,61 @@ def open_file(uri: str, hadoop_conf: str) -> Iterator[Read]:
         except OSError as error:
             raise NotReadError(f"{uri}: {error.strerror or error}") from error
         return
-    with tempfile.TemporaryDirectory(prefix="walsafe-cat-") as scratch:
-        Path(scratch, "core-site.xml").write_text(hadoop_conf, encoding="utf-8")  # only this process uses the folder
-        with Path(scratch, "errors").open("w+b") as errors:
-            yield from _cat(uri, scratch, errors)
+    with _configured(hadoop_conf) as scratch, Path(scratch, "errors").open("w+b") as errors:
+        yield from _cat(uri, scratch, errors)
 
 
-def _cat(uri: str, scratch: str, errors: IO[bytes]) -> Iterator[Read]:
-    """Runs Hadoop's `-cat`; the end of its output counts as the end of the file only if the exit code is 0."""
+def copy_directory(uri: str, target: str, hadoop_conf: str) -> None:
+    """Copies a directory with all files to a new local directory; Hadoop compares its own checksums.
+
+    Args:
+        uri: the directory, on any file system that Spark knows.
+        target: the local directory, which does not exist.
+        hadoop_conf: the Hadoop configuration, as the text of a `core-site.xml`.
+
+    Raises:
+        NotReadError: not everything was copied; NotThereError if the directory does not exist.
+    """
+    with _configured(hadoop_conf) as scratch, Path(scratch, "errors").open("w+b") as errors:
+        process = _started("-get", uri, [f"file://{target}"], scratch, errors)
+        try:
+            process.communicate()
+            if process.returncode != 0:
+                raise _not_read("get", uri, errors)
+        finally:
+            process.kill()
+            process.wait()
+
+
+@contextmanager
+def _configured(hadoop_conf: str) -> Iterator[str]:
+    """Makes a temporary folder with the configuration, which only this process uses."""
+    with tempfile.TemporaryDirectory(prefix="walsafe-hadoop-") as scratch:
+        Path(scratch, "core-site.xml").write_text(hadoop_conf, encoding="utf-8")
+        yield scratch
+
+
+def _started(verb: str, uri: str, more: list[str], scratch: str, errors: IO[bytes]) -> "subprocess.Popen[bytes]":
+    """Starts a command of Hadoop's shell."""
     pattern = "".join(f"\\{char}" if char in _GLOB else char for char in uri)
     environment = {**os.environ, "CLASSPATH": os.pathsep.join(_class_path(scratch))}
-    command = [_java(), *_OPTIONS, _CAT, "-cat", pattern]
+    command = [_java(), *_OPTIONS, _SHELL, verb, pattern, *more]
     try:
-        process = subprocess.Popen(  # noqa: S603 - nothing of it is a shell's
+        return subprocess.Popen(  # noqa: S603 - nothing of it is a shell's
             command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, bufsize=0
         )
     except OSError as error:
         raise NotReadError(f"{command[0]} did not start: {error}") from error
+
+
+def _not_read(verb: str, uri: str, errors: IO[bytes]) -> NotReadError:
+    words = _last_words(verb, errors)
+    return (NotThereError if "No such file" in words else NotReadError)(f"{uri}: {words}")
+
+
+def _cat(uri: str, scratch: str, errors: IO[bytes]) -> Iterator[Read]:
+    """Runs Hadoop's `-cat`; the end of its output counts as the end of the file only if the exit code is 0."""
+    process = _started("-cat", uri, [], scratch, errors)
     ended = False
 
     def read(count: int) -> bytes:
@@ -79,8 +117,7 @@ def _cat(uri: str, scratch: str, errors: IO[bytes]) -> Iterator[Read]:
     try:
         yield read
         if ended and process.wait() != 0:
-            words = _last_words(errors)
-            raise (NotThereError if "No such file" in words else NotReadError)(f"{uri}: {words}")
+            raise _not_read("cat", uri, errors)
     finally:
         process.kill()
         process.wait()
@@ -106,10 +143,10 @@ def _java() -> str:
     return str(Path(home, "bin", "java")) if home else "java"
 
 
-def _last_words(errors: IO[bytes]) -> str:
-    """Returns Hadoop's error message: the last line that begins with `cat:`, else the last line."""
+def _last_words(verb: str, errors: IO[bytes]) -> str:
+    """Returns Hadoop's error message: the last line that begins with the command's name, else the last line."""
     errors.seek(0, os.SEEK_END)
     errors.seek(max(errors.tell() - _LAST_WORDS, 0))
     lines = errors.read().decode("utf-8", errors="replace").strip().splitlines()
-    said = [line.removeprefix("cat: ") for line in lines if line.startswith("cat: ")]
+    said = [line.removeprefix(f"{verb}: ") for line in lines if line.startswith(f"{verb}: ")]
     return (said or lines or ["Hadoop's client ended without an error message"])[-1]

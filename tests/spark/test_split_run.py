@@ -27,7 +27,7 @@ from tests.labs.lake_rows import lake_rows
 from tests.labs.pegasus import private_logs as made
 from tests.labs.pegasus.private_logs import Entry
 from tests.labs.pegasus.replicas import EXPIRED, FLUSHED, keys, stored, write_log
-from tests.labs.pegasus.split_tables import APP, OLD, Table, md5, reopened
+from tests.labs.pegasus.split_tables import APP, OLD, Table, reopened
 from tests.labs.places import DOCS
 
 PAGE = DOCS / "split-run.md"
@@ -180,24 +180,13 @@ def test_a_run_that_was_stopped_goes_on(spark: SparkSession, tmp_path: Path) -> 
 
 def test_a_cold_backup(spark: SparkSession, tmp_path: Path) -> None:
     table = Table(spark, tmp_path)
-    backup = tmp_path / "backup" / "1700000000000" / f"temp_{APP}"
-    for partition in range(OLD):
-        checkpoint = backup / str(partition) / "chkpt_10.0.0.1_34801"
-        checkpoint.parent.mkdir(parents=True)
-        (table.reps / f"{APP}.{partition}.pegasus" / "data" / "rdb").rename(checkpoint)
-        (checkpoint.parent / "current_checkpoint").write_text(checkpoint.name)
-        listed = [
-            {"name": path.name, "size": path.stat().st_size, "md5": md5(path)} for path in sorted(checkpoint.iterdir())
-        ]
-        total = sum(one["size"] for one in listed)
-        metadata = {"checkpoint_decree": FLUSHED, "checkpoint_timestamp": 1, "files": listed,
-                    "checkpoint_total_size": total}  # fmt: skip
-        (checkpoint / "backup_metadata").write_text(json.dumps(metadata))
+    backup = table.backup()
     options = ("--backup", str(backup.parent))
+    ended = backup / "meta" / "app_backup_status"
+    ended.unlink()
     code, result = table.run(*options)
     assert (code, "has not ended" in result["error"]["message"]) == (2, True)
-    (backup / "meta").mkdir()
-    (backup / "meta" / "app_backup_status").write_text("{}")
+    ended.write_text("{}")
     sst = next(backup.glob("2/chkpt*/*.sst"))
     whole = sst.read_bytes()
     sst.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))

@@ -11,9 +11,10 @@ import rocksdict
 from pyspark.sql import SparkSession
 
 from pipelines.common.errors import MalformedError, RefusedError, UsageError
+from pipelines.files.file_reader import LocalFileReader
 from pipelines.pegasus.domain.state.app_info import AppInfo, parse_app_info, parse_app_metadata
+from pipelines.pegasus.sources.backup_tree import backup_of
 from pipelines.pegasus.sources.replica_db import opened_db
-from pipelines.pegasus.sources.replica_tree import backup_of
 from tests.labs.pegasus.replicas import META, app_info, encrypted, keys, stored, write_db
 from tests.labs.pegasus.split_tables import APP, OLD, Table, reopened
 
@@ -205,13 +206,13 @@ def test_a_cold_backup_of_another_count(tmp_path: Path) -> None:
     metadata = meta / "app_metadata"
     metadata.write_text(json.dumps({"app_name": "temp", "app_id": APP, "partition_count": 2 * OLD}))
     with pytest.raises(UsageError, match=r"app_metadata: table 2 \(temp\) has 8 partitions"):
-        backup_of(str(tmp_path), APP, OLD)
+        backup_of(LocalFileReader(), str(tmp_path), APP, OLD)
     metadata.write_text(json.dumps({"app_name": "temp", "app_id": APP, "partition_count": OLD}))
-    assert [source.unread for source in backup_of(str(tmp_path), APP, OLD)] == [None] * OLD
+    assert [source.unread for source in backup_of(LocalFileReader(), str(tmp_path), APP, OLD)] == [None] * OLD
     metadata.write_text("?")
-    (unread,) = {source.unread for source in backup_of(str(tmp_path), APP, OLD)}
+    (unread,) = {source.unread for source in backup_of(LocalFileReader(), str(tmp_path), APP, OLD)}
     assert unread is not None
     assert str(metadata) in unread
     (folder / "0" / "current_checkpoint").write_text("chkpt_2")
     with pytest.raises(UsageError, match="but there is no such directory"):
-        backup_of(str(tmp_path), APP, OLD)
+        backup_of(LocalFileReader(), str(tmp_path), APP, OLD)

@@ -1,4 +1,4 @@
-"""Finds old partitions on a file system: in replica directories, or in a cold backup."""
+"""Finds old partitions in replica directories."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,7 +12,6 @@ from pipelines.pegasus.domain.state.app_info import (
     INIT_INFO,
     AppInfo,
     parse_app_info,
-    parse_app_metadata,
     parse_init_info,
 )
 
@@ -33,7 +32,7 @@ def find_old_partitions(root: str, app_id: int, count: int) -> list[OldPartition
         gpid = parse_replica_name(path.name)
         if gpid.app_id == app_id:
             logs = path / "plog"
-            unread = _agreed(path / APP_INFO, parse_app_info, app_id, count)
+            unread = agreed(_content(path / APP_INFO), str(path / APP_INFO), parse_app_info, app_id, count)
             source = OldPartition(
                 gpid.partition,
                 str(path / "data" / "rdb"),
@@ -42,51 +41,7 @@ def find_old_partitions(root: str, app_id: int, count: int) -> list[OldPartition
                 unread,
             )
             found.setdefault(gpid.partition, []).append(source)
-    return _each_once(found, root, app_id, count)
-
-
-def backup_of(root: str, app_id: int, count: int) -> list[OldPartition]:
-    """Returns one source for each partition of a cold backup, which has no logs.
-
-    Args:
-        root: the directory of the backup, which has `<app>_<id>`, or one above it: Pegasus writes
-            `<root>/<policy>/<backup id>`.
-        app_id: the id of the table.
-        count: the number of its partitions.
-
-    Raises:
-        UsageError: the directory is not a finished backup of that table, a partition is missing, or `app_metadata` has
-            another table or count.
-        RefusedError: `app_metadata` is encrypted.
-        UnavailableError: `app_metadata` cannot be read.
-    """
-    above = ("*_*", "*/*_*", "*/*/*_*")
-    folders = [
-        path
-        for pattern in above
-        for path in sorted(Path(root).glob(pattern))
-        if path.name.rpartition("_")[2] == str(app_id) and path.is_dir()
-    ]
-    if len(folders) != 1:
-        said = f": {', '.join(map(str, folders[:5]))}" if folders else ""
-        raise UsageError(
-            f"{root}: {len(folders)} directories end in _{app_id}{said}; give the directory of a single backup id"
-        )
-    (folder,) = folders
-    if not (folder / "meta" / "app_backup_status").is_file():
-        raise UsageError(f"{folder}: no meta/app_backup_status, so the backup has not ended")
-    unread = _agreed(folder / "meta" / "app_metadata", parse_app_metadata, app_id, count)
-    found: dict[int, list[OldPartition]] = {}
-    for path in sorted(folder.iterdir()):
-        if path.name.isdigit():
-            current = path / "current_checkpoint"
-            if not current.is_file():
-                raise UsageError(f"{path}: no current_checkpoint, which names the directory that counts")
-            name = current.read_text(encoding="utf-8").strip()
-            if "/" in name or not (path / name).is_dir():
-                raise UsageError(f"{current} names {name!r}, but there is no such directory")
-            found.setdefault(int(path.name), []).append(OldPartition(int(path.name), str(path / name), unread=unread))
-    return _each_once(found, str(folder), app_id, count)
+    return each_once(found, root, app_id, count)
 
 
 def _valid_offset(path: Path) -> int:
@@ -112,28 +67,48 @@ def _content(path: Path) -> bytes | None:
     return data
 
 
-def _agreed(path: Path, parse: Callable[[bytes], AppInfo], app_id: int, count: int) -> str | None:
-    """Compares the file's table and count with the caller's.
+def agreed(data: bytes | None, where: str, parse: Callable[[bytes], AppInfo], app_id: int, count: int) -> str | None:
+    """Compares a file's table and count with the caller's.
+
+    Args:
+        data: the content of the file; None = there is no such file.
+        where: the path of the file, for messages.
+        parse: the parser of the file.
+        app_id: the id of the table.
+        count: the number of its partitions.
 
     Returns:
         Why the file cannot be parsed; None = it agrees, or there is no such file.
+
+    Raises:
+        UsageError: the file has another table or count.
     """
-    data = _content(path)
     if data is None:
         return None
     try:
         said = parse(data)
     except MalformedError as error:
-        return f"{path}: {error}"
+        return f"{where}: {error}"
     if (said.app_id, said.partition_count) != (app_id, count):
         raise UsageError(
-            f"{path}: table {said.app_id} ({said.app_name}) has {said.partition_count} partitions, but table "
+            f"{where}: table {said.app_id} ({said.app_name}) has {said.partition_count} partitions, but table "
             f"{app_id} with {count} partitions was given. Give the table's own numbers and the data of all partitions"
         )
     return None
 
 
-def _each_once(found: dict[int, list[OldPartition]], root: str, app_id: int, count: int) -> list[OldPartition]:
+def each_once(found: dict[int, list[OldPartition]], root: str, app_id: int, count: int) -> list[OldPartition]:
+    """Returns the source of each partition, by index.
+
+    Args:
+        found: the sources of each partition.
+        root: the directory of the input, for messages.
+        app_id: the id of the table.
+        count: the number of its partitions.
+
+    Raises:
+        UsageError: a partition has no source or more than one, or there are more partitions.
+    """
     missing = sorted(set(range(count)) - set(found))
     if missing:
         raise UsageError(f"{root}: no data of partition {app_id}.{missing[0]} ({len(missing)} of {count} are missing)")

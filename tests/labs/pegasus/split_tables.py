@@ -94,6 +94,23 @@ class Table:
         code = main([*arguments, *options], context=JobContext("split-export", clock=Clock(), spark=self.spark))
         return code, json.loads((self.root / "result.json").read_text())
 
+    def backup(self) -> Path:
+        """Makes a cold backup of the data, which moves them, and returns the table's directory in it."""
+        backup = self.root / "backup" / "1700000000000" / f"temp_{APP}"
+        for partition in range(self.old):
+            checkpoint = backup / str(partition) / "chkpt_10.0.0.1_34801"
+            checkpoint.parent.mkdir(parents=True)
+            (self.reps / f"{APP}.{partition}.pegasus" / "data" / "rdb").rename(checkpoint)
+            (checkpoint.parent / "current_checkpoint").write_text(checkpoint.name)
+            files = sorted(checkpoint.iterdir())
+            listed = [{"name": path.name, "size": path.stat().st_size, "md5": md5(path)} for path in files]
+            metadata = {"checkpoint_decree": FLUSHED, "checkpoint_timestamp": 1, "files": listed,
+                        "checkpoint_total_size": sum(path.stat().st_size for path in files)}  # fmt: skip
+            (checkpoint / "backup_metadata").write_text(json.dumps(metadata))
+        (backup / "meta").mkdir()
+        (backup / "meta" / "app_backup_status").write_text("{}")
+        return backup
+
     def output(self, out: str = "out") -> Path:
         return self.root / out / "onebox" / "temp"
 

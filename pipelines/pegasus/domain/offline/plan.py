@@ -54,11 +54,12 @@ class OldPartition:
 
     Attributes:
         partition: the index of the partition.
-        database: the directory of its RocksDB, in a replica or in a cold backup.
+        database: the directory of its RocksDB, in a replica or in a cold backup; a URI if it is on another file system.
         logs: the directory of its private logs; None = it has no logs, as in a cold backup.
         valid_offset: the global offset in the private logs from which mutations count.
         unread: why the file with the table's partition count cannot be parsed; None = the count agrees, or there is no
             such file.
+        digest: a digest of its files, if the database is remote; the names and times of local files are compared.
     """
 
     partition: int
@@ -66,6 +67,12 @@ class OldPartition:
     logs: str | None = None
     valid_offset: int = 0
     unread: str | None = None
+    digest: str = ""
+
+    @property
+    def is_remote(self) -> bool:
+        """Returns whether a task must copy the database before it can open it."""
+        return "://" in self.database
 
 
 @dataclass(frozen=True, slots=True)

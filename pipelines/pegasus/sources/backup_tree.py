@@ -1,0 +1,88 @@
+"""Finds old partitions in a cold backup, on a local disk or on another file system."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from pipelines.common.errors import UsageError
+from pipelines.files.file_reader import FileReader
+from pipelines.pegasus.domain.encryption import refuse_encrypted
+from pipelines.pegasus.domain.offline.plan import OldPartition
+from pipelines.pegasus.domain.state.app_info import parse_app_metadata
+from pipelines.pegasus.sources.backup_files import BACKUP_METADATA
+from pipelines.pegasus.sources.replica_tree import agreed, each_once
+
+_DEEPEST = 3
+"""Pegasus writes `<root>/<policy>/<backup id>/<app>_<id>`."""
+
+
+def backup_of(files: FileReader, root: str, app_id: int, count: int) -> list[OldPartition]:
+    """Returns one source for each partition of a cold backup, which has no logs.
+
+    Args:
+        files: reads the file system of the backup.
+        root: the directory of the backup, which has `<app>_<id>`, or one above it.
+        app_id: the id of the table.
+        count: the number of its partitions.
+
+    Raises:
+        UsageError: the directory is not a finished backup of that table, a partition or its `backup_metadata` is
+            missing, or `app_metadata` has another table or count.
+        RefusedError: `app_metadata` is encrypted.
+        UnavailableError: the file system does not answer.
+    """
+    folders = list(_folders(files, root.rstrip("/"), app_id, 1))
+    if len(folders) != 1:
+        said = f": {', '.join(folders[:5])}" if folders else ""
+        raise UsageError(
+            f"{root}: {len(folders)} directories end in _{app_id}{said}; give the directory of a single backup id"
+        )
+    (folder,) = folders
+    if "app_backup_status" not in _names(files, f"{folder}/meta"):
+        raise UsageError(f"{folder}: no meta/app_backup_status, so the backup has not ended")
+    metadata = f"{folder}/meta/app_metadata"
+    data = files.read(metadata) if "app_metadata" in _names(files, f"{folder}/meta") else None
+    refuse_encrypted(data or b"", metadata)
+    unread = agreed(data, metadata, parse_app_metadata, app_id, count)
+    found: dict[int, list[OldPartition]] = {}
+    for name in _names(files, folder):
+        if name.isdigit():
+            checkpoint = _checkpoint(files, f"{folder}/{name}")
+            source = OldPartition(int(name), checkpoint, unread=unread)
+            if source.is_remote:
+                source = replace(source, digest=_digest(files, checkpoint))
+            found.setdefault(int(name), []).append(source)
+    return each_once(found, folder, app_id, count)
+
+
+def _folders(files: FileReader, path: str, app_id: int, depth: int) -> Iterator[str]:
+    for entry in files.entries(path) or ():
+        below = f"{path}/{entry.name}"
+        if not entry.is_directory:
+            continue
+        if "_" in entry.name and entry.name.rpartition("_")[2] == str(app_id):
+            yield below
+        if depth < _DEEPEST:
+            yield from _folders(files, below, app_id, depth + 1)
+
+
+def _checkpoint(files: FileReader, partition: str) -> str:
+    """Returns the directory of the valid checkpoint of a partition."""
+    current = f"{partition}/current_checkpoint"
+    entries = {entry.name: entry.is_directory for entry in files.entries(partition) or ()}
+    if "current_checkpoint" not in entries:
+        raise UsageError(f"{partition}: no current_checkpoint, which names the directory that counts")
+    name = files.read(current).decode("utf-8", errors="replace").strip()
+    if not entries.get(name):
+        raise UsageError(f"{current} names {name!r}, but there is no such directory")
+    return f"{partition}/{name}"
+
+
+def _digest(files: FileReader, checkpoint: str) -> str:
+    """Returns the SHA-256 of `backup_metadata`, which has the size and MD5 of each file."""
+    if BACKUP_METADATA not in _names(files, checkpoint):
+        raise UsageError(f"{checkpoint}: no {BACKUP_METADATA}, so the checkpoint was not uploaded completely")
+    return files.sha256(f"{checkpoint}/{BACKUP_METADATA}")
+
+
+def _names(files: FileReader, path: str) -> list[str]:
+    return [entry.name for entry in files.entries(path) or ()]
