@@ -49,7 +49,7 @@ class Progress:
     ) -> None:
         self._what, self._total, self._unit, self._seconds, self._tell = what, total, unit, seconds, tell
         self._began = self._told = seconds()
-        self._count = 0
+        self._count, self._also = 0, ""
         width = terminal_width()
         self._bar = (
             tqdm(total=total, desc=what, unit=f" {unit}", delay=_BAR_AFTER_S, ncols=width, leave=False)
@@ -61,16 +61,18 @@ class Progress:
         elapsed = max(self._seconds() - self._began, 0.001)
         line = _LINE_WITHOUT_TOTAL if self._total is None else _LINE
         text: str = tqdm.format_meter(self._count, self._total, elapsed, bar_format=line, unit=f" {self._unit}")
-        return text
+        return f"{text}{self._also}"
 
     def more(self, count: int) -> None:
         """Adds to what is done."""
         self.reached(self._count + count)
 
-    def reached(self, count: int) -> None:
-        """Sets how much is done, and tells the log of it now and then."""
+    def reached(self, count: int, also: str = "") -> None:
+        """Sets how much is done and what else to say of it, and tells the log of it now and then."""
         done, self._count = count - self._count, count
+        self._also = f"; {also}" if also else ""
         if self._bar is not None:
+            self._bar.set_postfix_str(also, refresh=False)
             self._bar.update(done)
         elif self._seconds() - self._told >= _LINE_EVERY_S:
             self._told = self._seconds()

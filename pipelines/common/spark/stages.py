@@ -1,20 +1,24 @@
 """Shows how far Spark is with a long stage."""
 
+from contextlib import suppress
 from threading import Event, Thread
 
+from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
 
+from pipelines.common.human import human_count
 from pipelines.common.progress import Progress
 
 _LOOK_EVERY_S = 1.0
 
 
 class StageProgress(Thread):
-    """Asks Spark every second how many tasks of its oldest running stage are done, until `end`."""
+    """Asks Spark every second how many tasks of its oldest running stage are done, and its rows, until `end`."""
 
     def __init__(self, context: SparkContext) -> None:
         super().__init__(name="stage-progress", daemon=True)
         self._tracker = context.statusTracker()
+        self._store = context._jsc.sc().statusStore()  # noqa: SLF001 - Python's tracker does not count rows
         self._ended = Event()
 
     def run(self) -> None:
@@ -29,7 +33,15 @@ class StageProgress(Thread):
             if stage is not None:
                 if progress is None:
                     shown, progress = stage.stageId, Progress(f"Spark stage {stage.stageId}", stage.numTasks, "tasks")
-                progress.reached(stage.numCompletedTasks)
+                progress.reached(stage.numCompletedTasks, self._rows(stage.stageId))
+
+    def _rows(self, stage: int) -> str:
+        """Returns the rows that the finished tasks of a stage have read, or written if they read none."""
+        with suppress(Py4JJavaError):  # Spark forgets old stages
+            seen = self._store.lastStageAttempt(stage)
+            rows = max(seen.inputRecords(), seen.shuffleReadRecords(), seen.outputRecords())
+            return human_count(rows, "row") if rows else ""
+        return ""
 
     def end(self) -> None:
         """Ends the thread; call it before the session stops."""

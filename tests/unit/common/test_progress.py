@@ -107,6 +107,10 @@ class Tracker:
     def getStageInfo(self, stage: int) -> SimpleNamespace:  # noqa: N802 - Spark's name
         return SimpleNamespace(stageId=stage, numTasks=4, numCompletedTasks=self.looks)
 
+    def lastStageAttempt(self, _stage: int) -> SimpleNamespace:  # noqa: N802 - Spark's name
+        rows = (lambda: 1_000 * (self.looks - 1), lambda: 0, lambda: 1)
+        return SimpleNamespace(**dict(zip(("inputRecords", "shuffleReadRecords", "outputRecords"), rows, strict=True)))
+
 
 def test_a_long_stage_of_spark_is_told(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.setenv(TERMINAL_ENV, "0")
@@ -114,11 +118,13 @@ def test_a_long_stage_of_spark_is_told(monkeypatch: pytest.MonkeyPatch, caplog: 
     monkeypatch.setattr("pipelines.common.spark.stages._LOOK_EVERY_S", 0.01)
     tracker, context = Tracker(), SimpleNamespace()
     context.statusTracker = lambda: tracker
+    context._jsc = SimpleNamespace(sc=lambda: SimpleNamespace(statusStore=lambda: tracker))
     caplog.set_level("INFO")
     stages = StageProgress(context)  # type: ignore[arg-type]
     stages.start()
     assert tracker.over.wait(60)
     stages.end()
-    assert [message.partition(", ")[0] for message in caplog.messages] == [
-        f"Spark stage 7: {done} of 4 tasks" for done in (1, 2, 3, 4)
+    assert [(message.partition(", ")[0], message.partition("; ")[2]) for message in caplog.messages] == [
+        (f"Spark stage 7: {done} of 4 tasks", rows)
+        for done, rows in ((1, "1 row"), (2, "1,000 rows"), (3, "2,000 rows"), (4, "3,000 rows"))
     ]
