@@ -3,37 +3,17 @@
 # The HBase part of walsafe-export.sh, for `hbase shell -n`: HBase's Java client through the shell's JRuby. Reads only.
 #
 # The order of the parts is the safety argument of docs/safety.md; do not change it.
-require 'base64'
 require 'json'
-require 'java'
+load File.expand_path('../walsafe-export-common.rb', __FILE__)
 
-DIRECTORY = ENV.fetch('WALSAFE_EXPORT_DIR')
-# the name that the shell's half stamps: one host, in two spellings, would count as two
-HOST = ENV.fetch('WALSAFE_EXPORT_HOST') { java.net.InetAddress.getLocalHost.getHostName }
-TELLING_NAME = /passw|secret|token|credential|api[._-]?key|access[._-]?key|private[._-]?key|jaas|keytab/i
-
-Hbase = org.apache.hadoop.hbase
+HBASE = org.apache.hadoop.hbase
 Client = org.apache.hadoop.hbase.client
 Option = org.apache.hadoop.hbase.ClusterMetrics::Option
 
-CONF = Hbase.HBaseConfiguration.create
 CONNECTION = Client.ConnectionFactory.createConnection(CONF)
 ADMIN = CONNECTION.getAdmin
-BACKUPS = Hbase.TableName.valueOf(CONF.get('hbase.backup.system.table.name', 'backup:system'))
-QUEUES = Hbase.TableName.valueOf(CONF.get('hbase.replication.queue.table.name', 'hbase:replication'))
-
-def now
-  java.time.Instant.ofEpochMilli(java.lang.System.currentTimeMillis).toString.sub(/(:\d\d)Z\z/, '\1.000Z')
-end
-
-# One part: what the block prints between two stamps.
-def part(step)
-  File.open(File.join(DIRECTORY, "#{step}.txt"), 'w:UTF-8') do |out|
-    out.puts "# walsafe-export 1 #{step} started #{now} host #{HOST} zone UTC"
-    yield out
-    out.puts "# walsafe-export end #{step} finished #{now} status 0"
-  end
-end
+BACKUPS = HBASE.TableName.valueOf(CONF.get('hbase.backup.system.table.name', 'backup:system'))
+QUEUES = HBASE.TableName.valueOf(CONF.get('hbase.replication.queue.table.name', 'hbase:replication'))
 
 def metrics(*options)
   ADMIN.getClusterMetrics(java.util.EnumSet.copyOf(options))
@@ -84,22 +64,17 @@ def peer(description)
     cluster_key: config.getClusterKey, endpoint: config.getReplicationEndpointImpl,
     serial: known(config, :isSerial), replicate_all: known(config, :replicateAllUserTables),
     sync_replication_state: state&.toString, remote_wal_dir: known(config, :getRemoteWALDir),
-    config: config.getConfiguration.map { |key, value| [key, key =~ TELLING_NAME ? '(hidden)' : value] }.to_h,
+    config: config.getConfiguration.map { |key, value| [key, key =~ TELLING_NAME ? HIDDEN : value] }.to_h,
     rule: rule(config) }
 end
 
 # Queue data of HBase 2 in ZooKeeper: true, false, or nil where it cannot be told.
 def zk_queue_data
-  port = CONF.get('hbase.zookeeper.property.clientPort', '2181')
-  hosts = CONF.get('hbase.zookeeper.quorum', 'localhost').split(',').map(&:strip)
-  quorum = hosts.map { |host| host.include?(':') ? host : "#{host}:#{port}" }.join(',')
-  root = CONF.get('zookeeper.znode.parent', '/hbase').chomp('/')
-  replication = CONF.get('zookeeper.znode.replication', 'replication')
-  keeper = org.apache.zookeeper.ZooKeeper.new(quorum, 30_000, proc { |*| })
+  keeper = zookeeper
   begin
-    return nil if keeper.exists("#{root}/hbaseid", false).nil?
+    return nil if keeper.exists("#{ROOT}/hbaseid", false).nil?
 
-    %w[rs regions hfile-refs].any? { |name| !keeper.exists("#{root}/#{replication}/#{name}", false).nil? }
+    %w[rs regions hfile-refs].any? { |name| !keeper.exists("#{REPLICATION}/#{name}", false).nil? }
   ensure
     keeper.close
   end
@@ -120,8 +95,8 @@ def flags(now_running)
     migration_pending: running.call('MigrateReplicationQueueFromZkToTableProcedure'), zk_queue_data: zk_queue_data }
 end
 
-def base64(bytes)
-  Base64.strict_encode64(String.from_java_bytes(bytes))
+def coded(bytes)
+  base64(String.from_java_bytes(bytes))
 end
 
 # Every cell that a scan gives, one a line as the block puts it, and the count of rows at the end.
@@ -131,7 +106,7 @@ def scan_table(out, table, scan)
   scan.setCaching(500)
   scanner = CONNECTION.getTable(table).getScanner(scan)
   while (result = scanner.next)
-    row = base64(result.getRow)
+    row = coded(result.getRow)
     rows += 1 unless row == last
     last = row
     result.listCells.each { |cell| out.puts JSON.generate(yield(row, cell)) }
@@ -141,9 +116,9 @@ def scan_table(out, table, scan)
 end
 
 def whole_cell(row, cell)
-  util = Hbase.CellUtil
-  { row: row, family: base64(util.cloneFamily(cell)), qualifier: base64(util.cloneQualifier(cell)),
-    value: base64(util.cloneValue(cell)) }
+  util = HBASE.CellUtil
+  { row: row, family: coded(util.cloneFamily(cell)), qualifier: coded(util.cloneQualifier(cell)),
+    value: coded(util.cloneValue(cell)) }
 end
 
 def scan_queues(out)
@@ -166,13 +141,9 @@ def scan_barriers(out)
   scan = Client.Scan.new
   scan.addColumn('rep_barrier'.to_java_bytes, 'seqnumDuringOpen'.to_java_bytes)
   scan.readAllVersions
-  scan_table(out, Hbase.TableName::META_TABLE_NAME, scan) do |row, cell|
-    { row: row, timestamp: cell.getTimestamp, value: base64(Hbase.CellUtil.cloneValue(cell)) }
+  scan_table(out, HBASE.TableName::META_TABLE_NAME, scan) do |row, cell|
+    { row: row, timestamp: cell.getTimestamp, value: coded(HBASE.CellUtil.cloneValue(cell)) }
   end
-end
-
-def setting(name, default)
-  CONF.getLong(name, default)
 end
 
 part('online') { |out| out.puts JSON.generate(servers) }
@@ -190,14 +161,7 @@ part('online-2') { |out| out.puts JSON.generate(servers) }
 cluster = metrics(Option::CLUSTER_ID, Option::HBASE_VERSION)
 part('settings') do |out|
   out.puts JSON.generate(
-    cluster_id: cluster.getClusterId, hbase_version: cluster.getHBaseVersion,
-    retention: {
-      wal_ttl_ms: setting('hbase.master.logcleaner.ttl', 600_000),
-      procedure_wal_ttl_ms: setting('hbase.master.procedurewalcleaner.ttl', 604_800_000),
-      master_local_wal_ttl_ms: setting('hbase.master.local.store.walcleaner.ttl', 604_800_000)
-    },
-    log_cleaner_plugins: CONF.get('hbase.master.logcleaner.plugins', ''),
-    backup_enabled: CONF.getBoolean('hbase.backup.enable', false), backup_stated: !CONF.get('hbase.backup.enable').nil?
+    site_settings.merge(cluster_id: cluster.getClusterId, hbase_version: cluster.getHBaseVersion, queue_storage: 'table')
   )
 end
 part('crashing-2') do |out|

@@ -1,17 +1,23 @@
 #!/usr/bin/env bash
 # Saves what `capture` needs, on a host where `hdfs` and `hbase` work, for sites that allow no other client.
 #
-#   walsafe-export.sh WAL_ROOT OUT_DIR        e.g. walsafe-export.sh hdfs://ns1/hbase /var/tmp/walsafe-export
+#   walsafe-export.sh WAL_ROOT OUT_DIR [table|zookeeper]
+#   e.g. walsafe-export.sh hdfs://ns1/hbase /var/tmp/walsafe-export
 #
+# The third word says where HBase keeps its replication queues: `table` is HBase 3, `zookeeper` is HBase 1.x and 2.x.
 # It only reads. Each part is stamped in UTC before and after, and ends with a line that says so: a part without it is
 # refused, as is any other order of the parts. OUT_DIR must not exist; it appears when everything has been read.
 # HDFS and HBASE name the two commands, if they are not on PATH. Kerberos: run kinit first.
 set -euo pipefail
 
-if [ $# -ne 2 ]; then
-  echo "usage: $0 WAL_ROOT OUT_DIR" >&2
-  exit 2
-fi
+case "$#:${3-table}" in
+  2:table | 3:table) script=walsafe-export.rb last=crashing-2 ;;
+  3:zookeeper) script=walsafe-export-zookeeper.rb last=settings ;;
+  *)
+    echo "usage: $0 WAL_ROOT OUT_DIR [table|zookeeper]" >&2
+    exit 2
+    ;;
+esac
 root=${1%/}
 out=${2%/}
 hdfs=${HDFS:-hdfs}
@@ -55,8 +61,11 @@ list() {
 }
 
 part files list WALs remoteWALs oldWALs
-part wal_directories list WALs
-WALSAFE_EXPORT_DIR="$making" WALSAFE_EXPORT_HOST="$host" "$hbase" shell -n "$here/walsafe-export.rb" < /dev/null >&2
-test -f "$making/crashing-2.txt" || { echo "$0: the hbase shell ended early" >&2; exit 1; }
+# where the queues are in ZooKeeper, the listing itself shows the directories
+[ "$last" = settings ] || part wal_directories list WALs
+# one line: the shell evaluates what it is given line by line, in a class of its own
+WALSAFE_EXPORT_DIR="$making" WALSAFE_EXPORT_HOST="$host" WALSAFE_EXPORT_SCRIPT="$here/$script" \
+  "$hbase" shell -n <<< "load ENV['WALSAFE_EXPORT_SCRIPT']" >&2
+test -f "$making/$last.txt" || { echo "$0: the hbase shell ended early" >&2; exit 1; }
 mv "$making" "$out"
 echo "saved: $out" >&2

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from jobs.cli.config.capture_section import (
     CaptureSection,
     CellsQueuesSection,
+    ExportQueuesSection,
     ExportStateSection,
     FsimageFilesSection,
     HadoopFilesSection,
@@ -32,6 +33,7 @@ from pipelines.capture.ports import FileSource, PeerSource, QueueSource, StateSo
 from pipelines.capture.sources.export_parts import ExportDirectory, ExportPart
 from pipelines.capture.sources.exported_cells import ExportedQueues, SavedCells
 from pipelines.capture.sources.exported_state import ExportedState
+from pipelines.capture.sources.exported_znodes import ExportedZnodes
 from pipelines.capture.sources.fsimage_files import FsimageFiles
 from pipelines.capture.sources.hadoop_files import HadoopLister
 from pipelines.capture.sources.hbase_admin import HBaseAdmin
@@ -89,6 +91,9 @@ class CaptureWiring:
         queues = self._section.queues
         if isinstance(queues, ZooKeeperQueuesSection):
             return self._zookeeper(queues)
+        if isinstance(queues, ExportQueuesSection) and queues.storage == "zookeeper":
+            watched, znodes = WatchedListing(self._listing()), ExportedZnodes(self._export)
+            return ZooKeeperSources(watched, watched, znodes, znodes)
         state = self._state()
         files, directories = self._files(state)
         return CaptureSources(files, directories, self._queues(), state, files if isinstance(files, WalTree) else None)

@@ -19,6 +19,7 @@ from jobs.cli.config.configuration import parse_config
 from pipelines.capture.sources.export_parts import ExportDirectory
 from pipelines.capture.sources.exported_cells import ExportedQueues, parse_cell, parse_version, scanned_cells
 from pipelines.capture.sources.exported_state import ExportedState
+from pipelines.capture.sources.exported_znodes import ExportedZnodes
 from pipelines.capture.sources.hbase_neighbours import barriers_of
 from pipelines.capture.sources.ls_text_files import LsText
 from pipelines.capture.sources.webhdfs_files import WebHdfsLister
@@ -60,6 +61,7 @@ from pipelines.snapshot.snapshot_json import parse_snapshot, snapshot_document
 from pipelines.snapshot.writer import znode_document
 from tests.fuzz.parser import Parser, of_text
 from tests.fuzz.split_parsers import SPLIT_PARSERS
+from tests.labs.exported_cluster import counted
 from tests.labs.places import GOLDEN, TESTS
 from tests.models.oddities import (
     MALFORMED_CELLS,
@@ -70,7 +72,7 @@ from tests.models.oddities import (
     groups_of,
 )
 from tests.strategies.clusters import MASTER, NOW, snapshot_of
-from tests.strategies.zookeeper import znodes
+from tests.strategies.zookeeper import BASE, znodes
 
 T = TypeVar("T")
 
@@ -185,12 +187,13 @@ def _read_again(found: Iterable[T], document: Callable[[T], dict[str, object]], 
         raise AssertionError(f"{error}: {documents}") from error
 
 
-def _export(step: str, read: Callable[[ExportDirectory], object]) -> Callable[[bytes], object]:
-    """A parser of one part of an export."""
+def _export(step: str, read: Callable[[ExportDirectory], object], **others: bytes) -> Callable[[bytes], object]:
+    """A parser of one part of an export; `others` are whole."""
 
     def parse(raw: bytes) -> object:
         with tempfile.TemporaryDirectory() as folder:
-            Path(folder, f"{step}.txt").write_bytes(raw)
+            for name, part in {**others, step: raw}.items():
+                Path(folder, f"{name}.txt").write_bytes(part)
             return read(ExportDirectory(folder, LocalCopies()))
 
     return parse
@@ -261,6 +264,10 @@ _SETTINGS = json.dumps(
         "log_cleaner_plugins": "a.B, c.D",
         "backup_enabled": False,
     }
+)
+_ZNODE_SETTINGS = _part(
+    "settings",
+    json.dumps({**json.loads(_SETTINGS), "queue_storage": "zookeeper", "replication": BASE, "hbaseid": "UEJVRgoBYQ=="}),
 )
 
 
@@ -334,6 +341,10 @@ PARSERS: dict[str, Parser] = {
     "export_queues": Parser(
         _export("queues-1", lambda export: list(ExportedQueues(export).cells("queues-1"))),
         (_part("queues-1", _cell_line(CELLS[-1]), "1 row(s)"),),
+    ),
+    "export_znodes": Parser(
+        _export("queues-1", lambda export: ExportedZnodes(export).znodes("queues-1"), settings=_ZNODE_SETTINGS),
+        (_part("queues-1", *counted(znodes({(SERVER, "1"): {"w.1": b""}}))),),
     ),
     "export_directories": Parser(
         _export("wal_directories", _state(lambda state: state.wal_directories())),

@@ -26,17 +26,22 @@ from pipelines.capture.sources.zookeeper_client import ZooKeeperClient
 from pipelines.capture.sources.zookeeper_queues import ZooKeeperQueues
 from pipelines.common.errors import UnavailableError, UsageError
 from pipelines.common.forms import read_value
+from pipelines.common.instants import format_instant
 from pipelines.common.job_result import JobResult
 from pipelines.decide.rule.cluster_view import DEFAULT_CLEANERS
 from pipelines.hbase.zookeeper.tree import ReplicationTree, ZkQueue, parse_tree
+from pipelines.snapshot.capture_order import ZOOKEEPER_CAPTURE_ORDER
 from pipelines.snapshot.model import Snapshot
 from pipelines.snapshot.queue_lines import ZNODE
 from pipelines.snapshot.snapshot_json import parse_snapshot
+from tests.labs.cluster.classpath import HBASE_2, resolve
 from tests.labs.cluster.hbase import HBaseCluster, wait_until
 from tests.labs.cluster.hbase_data import ATTEMPTS
 from tests.labs.cluster.hdfs import HdfsCluster
 from tests.labs.cluster.oracle import Oracle, wait_shipped
+from tests.labs.export_script import run_export
 from tests.labs.judged_stages import Verdicts, reconciled, verdicts_of
+from tests.labs.real_captures import Taken, read_back
 from tests.labs.small_cluster import edited
 
 pytestmark = [pytest.mark.realhbase, pytest.mark.long]
@@ -296,6 +301,56 @@ def test_hbases_own_admin_says_what_zookeeper_says(story: Story, hbase_spark: Sp
         assert getattr(admin, name) == getattr(znodes, name), name
     # HBase's client knows what stands for a property that is not set
     assert set(znodes.log_cleaner_plugins or ()) < set(admin.log_cleaner_plugins or ()) < DEFAULT_CLEANERS
+
+
+def taken(story: Story, out: Path, **sections: object) -> Taken:
+    """A capture with other sources than those of the story."""
+    document = story.document("c")
+    section = {**document["capture"], "quiet_attempts": 1, **sections}  # type: ignore[dict-item]
+    config = parse_config(json.dumps({**document, "capture": section}), "test.yaml").capture
+    assert config is not None
+    context = JobContext("capture", spark=story.spark)
+    capture_cluster("c", story.cluster.wal_root, config, f"file:{out}", context)
+    return read_back(out, ZOOKEEPER_CAPTURE_ORDER)
+
+
+@pytest.mark.promise("exported-znodes-agree")
+def test_an_export_has_what_is_read_live(story: Story, hdfs_cluster: HdfsCluster, tmp_path: Path) -> None:
+    """Between two captures that are equal: HBase rolls a WAL when it likes."""
+    hbase = [story.cluster.write_conf(tmp_path / "conf", NO_TTL_NO_BACKUP), *resolve(HBASE_2)]
+    hadoop_conf = hdfs_cluster.write_conf(tmp_path / "hadoop-conf")
+    for attempt in range(ATTEMPTS):
+        out = tmp_path / f"export-{attempt}"
+        before = taken(story, tmp_path / f"before-{attempt}")
+        arguments = [story.cluster.wal_root, str(out), "zookeeper"]
+        done = run_export(tmp_path, arguments, hbase, hadoop_conf)
+        assert done.returncode == 0, done.stderr[-3000:]
+        exported = taken(
+            story,
+            tmp_path / f"exported-{attempt}",
+            files={"source": "ls"},
+            queues={"source": "export", "storage": "zookeeper"},
+            state={"source": "export"},
+            export={"path": str(out)},
+        )
+        after = taken(story, tmp_path / f"after-{attempt}")
+        if (before.files, before.queues) == (after.files, after.queues):
+            break
+    else:
+        raise AssertionError("the cluster never stood still")
+    assert exported.queues == before.queues
+    assert len(exported.queues[1]) > 5
+    assert exported.names == before.names
+    same = ("cluster_id", "queue_storage", "peers", "membership", "membership_2", "retention")
+    for name in (*same, "hbase_version", "backup"):
+        assert getattr(exported.snapshot, name) == getattr(before.snapshot, name), name
+    # HBase's classes know what stands for a property that is not set
+    plugins = [set(one.snapshot.log_cleaner_plugins or ()) for one in (before, exported)]
+    assert plugins[0] < plugins[1] < DEFAULT_CLEANERS
+    for step in exported.snapshot.steps:
+        lines = (out / f"{step.step}.txt").read_text().splitlines()
+        assert f" started {format_instant(step.started_at)} " in lines[0]
+        assert f" finished {format_instant(step.finished_at)} " in lines[-1]
 
 
 @pytest.mark.promise("znodes-are-the-site-files")

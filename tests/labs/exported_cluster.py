@@ -12,7 +12,9 @@ from jobs.demo.cluster.model import GeneratedCapture
 from pipelines.common.instants import format_instant
 from pipelines.decide.rule.verdict import ArchivedFile
 from pipelines.hbase.replication_queues import Cell
+from pipelines.hbase.zookeeper.tree import Znode
 from pipelines.snapshot.model import MasterFlags, Membership
+from pipelines.snapshot.writer import znode_document
 
 EDGE = "edge1"
 """The host that ran the script."""
@@ -125,6 +127,44 @@ class Exported:
         for name in self.parts:
             (directory / f"{name}.txt").write_text(self.text(name), encoding="utf-8")
         return directory
+
+
+REPLICATION = "/hbase/replication"
+PEER = bytes.fromhex("ff0000000177") + b"PBUF" + bytes.fromhex("0a0f") + b"zk1:2181:/hbase"
+"""What HBase writes into the znode of a peer."""
+HBASEID = b"PBUF" + bytes.fromhex("0a0161")
+
+
+def counted(znodes: Sequence[Znode]) -> list[str]:
+    """Returns znodes, one a line, and the closing count."""
+    return [*(json.dumps(znode_document(znode)) for znode in znodes), f"{len(znodes)} znode(s)"]
+
+
+def zookeeper_export(made: GeneratedCapture, reading: Sequence[Znode]) -> Exported:
+    """Returns the export of a cluster whose queues are in ZooKeeper, with a peer `1`, while nothing moves."""
+    exported = Exported(made)
+    assert made.snapshot.membership is not None
+    servers = json.dumps({"servers": sorted(map(str, made.snapshot.membership.online))})
+    peers = [Znode(f"{REPLICATION}/peers/1", PEER, 0), Znode(f"{REPLICATION}/peers/1/peer-state", b"PBUF\x08\x00", 0)]
+    settings = json.loads(exported.parts["settings"][0])
+    settings |= {
+        "hbase_version": None,
+        "queue_storage": "zookeeper",
+        "replication": REPLICATION,
+        "hbaseid": b64encode(HBASEID).decode(),
+    }
+    exported.parts = {
+        "files": exported.parts["files"],
+        "online": [servers],
+        "peers": counted(peers),
+        "queues-1": counted(reading),
+        "queues-2": counted(reading),
+        "online-2": [servers],
+        "peers-2": counted(peers),
+        "settings": [json.dumps(settings)],
+    }
+    exported.times["peers-2"] = exported.times["settings"]
+    return exported
 
 
 def _servers(membership: Membership) -> dict[str, list[str]]:

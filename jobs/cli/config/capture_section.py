@@ -194,6 +194,10 @@ class ExportQueuesSection(Section):
     """The files that the export script saved (`capture.export`)."""
 
     source: Literal["export"]
+    storage: Literal["table", "zookeeper"] = Field(
+        default="table",
+        description="where HBase keeps its queues, as said to the script; `zookeeper`: HBase 1.x and 2.x",
+    )
 
 
 class HFilesQueuesSection(Section):
@@ -307,6 +311,12 @@ class CaptureSection(Section):
                         )
             elif not isinstance(self.state, HBaseStateSection):
                 raise ValueError("queues.source zookeeper needs state.source hbase, zookeeper or offline")
+        elif (
+            isinstance(self.queues, ExportQueuesSection)
+            and self.queues.storage == "zookeeper"
+            and not isinstance(self.state, ExportStateSection)
+        ):
+            raise ValueError("queues.storage zookeeper needs state.source export: one run of the script saves both")
         return self
 
     @model_validator(mode="after")

@@ -1,4 +1,4 @@
-"""Parses saved scans that mark their own end: one line per cell, then the number of rows."""
+"""Parses saved texts that mark their own end: one line per cell or znode, then the number of rows or znodes."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -6,8 +6,6 @@ from typing import Protocol, TypeVar
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import SnapshotError
-
-_CLOSING = re.compile(r"([0-9]+) row\(s\)")
 
 
 class RowItem(Protocol):
@@ -19,6 +17,7 @@ class RowItem(Protocol):
         ...
 
 
+ItemT = TypeVar("ItemT")
 ScannedT = TypeVar("ScannedT", bound=RowItem)
 
 
@@ -39,32 +38,62 @@ def complete_scan(
     Raises:
         SnapshotError: the closing line is missing, has another number of rows, or is not the last line.
     """
-    rows = 0
-    last: bytes | None = None
+    return _closed(lines, name, parse, way_out, "row", lambda last, found: last is None or found.row != last.row)
+
+
+def complete_list(
+    lines: Iterable[tuple[int, str]], name: str, parse: Callable[[str, str], ItemT], way_out: str, noun: str
+) -> Iterator[ItemT]:
+    """Yields the elements of a list whose last line is their number, like `3 znode(s)`.
+
+    Args:
+        lines: see `complete_scan`.
+        name: see there.
+        parse: see there.
+        way_out: see there.
+        noun: the word behind the number, without `(s)`.
+
+    Raises:
+        SnapshotError: for the reasons of `complete_scan`.
+    """
+    return _closed(lines, name, parse, way_out, noun, lambda _last, _found: True)
+
+
+def _closed(
+    lines: Iterable[tuple[int, str]],
+    name: str,
+    parse: Callable[[str, str], ItemT],
+    way_out: str,
+    noun: str,
+    counts: Callable[[ItemT | None, ItemT], bool],
+) -> Iterator[ItemT]:
+    closing_line = re.compile(rf"([0-9]+) {noun}\(s\)")
+    count = 0
+    last: ItemT | None = None
     closed = False
     for number, line in lines:
         if closed:
             raise SnapshotError(
                 Condition.EXPORT_DAMAGED,
-                f"{name}, line {number}: text follows the closing `N row(s)`; {way_out}",
+                f"{name}, line {number}: text follows the closing `N {noun}(s)`; {way_out}",
             )
-        closing = _CLOSING.fullmatch(line)
+        closing = closing_line.fullmatch(line)
         if closing is not None:
             if (closing.group(1).lstrip("0") or "0") != str(
-                rows
+                count
             ):  # Python does not convert numbers with thousands of digits
                 raise SnapshotError(
                     Condition.EXPORT_INCOMPLETE,
-                    f"{name}: {rows} rows, but its closing line says {closing.group(1)}; {way_out}",
+                    f"{name}: {count} {noun}s, but its closing line says {closing.group(1)}; {way_out}",
                 )
             closed = True
             continue
         found = parse(line, f"{name}, line {number}")
-        rows += found.row != last
-        last = found.row
+        count += counts(last, found)
+        last = found
         yield found
     if not closed:
         raise SnapshotError(
             Condition.EXPORT_INCOMPLETE,
-            f"{name}: no closing `N row(s)`, so the scan is not whole; {way_out}",
+            f"{name}: no closing `N {noun}(s)`, so the scan is not whole; {way_out}",
         )

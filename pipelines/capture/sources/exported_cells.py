@@ -15,7 +15,8 @@ from pipelines.snapshot.capture_clocks import StepStamp
 from pipelines.snapshot.queue_lines import CELL
 
 ValueT = TypeVar("ValueT")
-_EXPORT_AGAIN = "export again"
+EXPORT_AGAIN = "export again"
+"""How to get a whole export, for messages."""
 _SCAN_AGAIN = "scan again, and let the program that scans count the rows and write `N row(s)` as its last line"
 
 
@@ -75,7 +76,7 @@ def scanned_cells(lines: Iterable[tuple[int, str]], name: str) -> Iterator[Cell]
         SnapshotError: the closing line is missing or has another number of rows: the scan is not whole.
         UsageError: a line is not a cell.
     """
-    return complete_scan(lines, name, parse_cell, _EXPORT_AGAIN)
+    return complete_scan(lines, name, parse_cell, EXPORT_AGAIN)
 
 
 def scanned_versions(lines: Iterable[tuple[int, str]], name: str) -> Iterator[CellVersion]:
@@ -84,7 +85,7 @@ def scanned_versions(lines: Iterable[tuple[int, str]], name: str) -> Iterator[Ce
     Raises:
         SnapshotError, UsageError: for the reasons of `scanned_cells`.
     """
-    return complete_scan(lines, name, parse_version, _EXPORT_AGAIN)
+    return complete_scan(lines, name, parse_version, EXPORT_AGAIN)
 
 
 def parse_cell(line: str, where: str) -> Cell:
@@ -93,7 +94,7 @@ def parse_cell(line: str, where: str) -> Cell:
     Raises:
         UsageError: the line is not a cell; the message names the place.
     """
-    return _parsed(CELL, line, where, '{"row":"<base64>","family":…,"qualifier":…,"value":…}')
+    return parsed_line(CELL, line, where, '{"row":"<base64>","family":…,"qualifier":…,"value":…}')
 
 
 def parse_version(line: str, where: str) -> CellVersion:
@@ -102,10 +103,21 @@ def parse_version(line: str, where: str) -> CellVersion:
     Raises:
         UsageError: the line is not a version of a cell; the message names the place.
     """
-    return _parsed(_VERSION, line, where, '{"row":"<base64>","timestamp":ms,"value":"<base64>"}')
+    return parsed_line(_VERSION, line, where, '{"row":"<base64>","timestamp":ms,"value":"<base64>"}')
 
 
-def _parsed(form: TypeAdapter[ValueT], line: str, where: str, like: str) -> ValueT:
+def parsed_line(form: TypeAdapter[ValueT], line: str, where: str, like: str) -> ValueT:
+    """Parses a line of JSON.
+
+    Args:
+        form: what it must look like.
+        line: the text.
+        where: its place, for messages.
+        like: an example, for messages.
+
+    Raises:
+        UsageError: it looks different; the message names the place.
+    """
     try:
         return read_value(form, line, where)
     except SnapshotError as error:

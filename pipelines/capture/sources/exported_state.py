@@ -20,7 +20,7 @@ from pipelines.hbase.server_names import ServerName
 from pipelines.snapshot.backup import BackupSession
 from pipelines.snapshot.barriers import RegionBarriers
 from pipelines.snapshot.capture_clocks import StepStamp
-from pipelines.snapshot.model import Backup, MasterFlags, Retention, WalDirectory
+from pipelines.snapshot.model import QUEUE_STORAGE_ZOOKEEPER, Backup, MasterFlags, Retention, WalDirectory
 from pipelines.snapshot.peer_forms import ExportedPeer
 from pipelines.snapshot.snapshot_json import FlagsForm, RetentionForm
 
@@ -31,7 +31,10 @@ class _Retention(RetentionForm):
     model_config = ConfigDict(extra="ignore")
 
 
-class _Settings(Exported):
+class SettingsForm(Exported):
+    """What `hbase-site.xml` and the cluster say; an older script wrote no `queue_storage`, and saved the table."""
+
+    queue_storage: Text | None = None
     cluster_id: Text | None = None
     hbase_version: Text | None = None
     retention: Annotated[Retention, WrittenAs(_Retention)]
@@ -71,7 +74,7 @@ class _OfFlags(Exported):
     flags: Annotated[MasterFlags, WrittenAs(_Flags)]
 
 
-def _settings(form: _Settings) -> ClusterSettings:
+def settings_of(form: SettingsForm) -> ClusterSettings:
     """Returns the settings; an older script wrote `backup_enabled: false` also where HBase's key was not set."""
     plugins = [name.strip() for name in form.log_cleaner_plugins.split(",")]
     return ClusterSettings(
@@ -106,7 +109,11 @@ class ExportedState:
 
     def settings(self) -> ClusterSettings:
         """See `StateSource.settings`."""
-        return _settings(self._export.part("settings").value(_Settings))
+        part = self._export.part("settings")
+        form = part.value(SettingsForm)
+        if form.queue_storage == QUEUE_STORAGE_ZOOKEEPER:
+            raise UsageError(f"{part.name}: this export has queues of ZooKeeper: capture.queues.storage must say so")
+        return settings_of(form)
 
     def active_master(self, step: str) -> str:
         """See `StateSource.active_master`. The script asks the master as `hbase_admin` does."""

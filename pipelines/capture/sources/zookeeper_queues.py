@@ -9,8 +9,7 @@ from pipelines.common.progress import Progress
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.zookeeper.tree import ABSENT, HFILE_REFS, PEERS, QUEUES, REGIONS, Znode
-from pipelines.hbase.zookeeper.values import parse_peer
-from pipelines.hbase.zookeeper.wire import MAGIC, fields_by_number, last_text, without_metadata
+from pipelines.hbase.zookeeper.values import PEER_STATE, SYNC_STATE, parse_cluster_id, parse_peers
 
 logger = logging.getLogger(__name__)
 
@@ -89,20 +88,14 @@ class ZooKeeperQueues:
         self.cluster_id()
         with self._client.one_session():
             self._client.sync(self._base)
-            ids, _ = self._client.children(f"{self._base}/{PEERS}") or ([], 0)
-            paths = [f"{self._base}/{PEERS}/{peer}" for peer in ids]
-            data, states, sync = (
-                self._client.many([f"{path}{below}" for path in paths])
-                for below in ("", "/peer-state", "/sync-rep-state")
-            )
+            parent = f"{self._base}/{PEERS}"
+            ids, _ = self._client.children(parent) or ([], 0)
+            paths = [f"{parent}/{peer}{below}" for below in ("", f"/{PEER_STATE}", f"/{SYNC_STATE}") for peer in ids]
+            found = dict(zip(paths, self._client.many(paths), strict=True))
         try:
-            return tuple(
-                parse_peer(peer, without_metadata(own), _plain(state), _plain(sync_state))
-                for peer, own, state, sync_state in zip(ids, data, states, sync, strict=True)
-                if own is not None  # the peer was removed meanwhile
-            )
+            return parse_peers(parent, {path: data for path, data in found.items() if data is not None})
         except MalformedError as error:
-            raise UsageError(f"{self._client.where}, {self._base}/{PEERS}: {error}") from error
+            raise UsageError(f"{self._client.where}, {parent}: {error}") from error
 
     def has_table(self, name: str) -> bool | None:
         """Returns whether HBase has a table, by the states below `<parent>/table`; None = unknown.
@@ -132,11 +125,7 @@ class ZooKeeperQueues:
                 f"{self._client.where} has no {self._parent}/hbaseid: no HBase keeps its znodes there. Check "
                 "capture.queues.quorum and capture.queues.parent (zookeeper.znode.parent)"
             )
-        try:
-            plain = without_metadata(data)
-            return last_text(fields_by_number(plain[len(MAGIC) :]), 1) if plain.startswith(MAGIC) else None
-        except MalformedError:
-            return None
+        return parse_cluster_id(data)
 
     def _queues_znode(self) -> Znode:
         path = f"{self._base}/{QUEUES}"
@@ -188,7 +177,3 @@ class ZooKeeperQueues:
         for one, data in zip(below, self._client.many(below), strict=True):
             if data is not None:
                 yield Znode(one, data, 0)
-
-
-def _plain(data: bytes | None) -> bytes | None:
-    return None if data is None else without_metadata(data)

@@ -16,8 +16,11 @@ from pipelines.hbase.zookeeper.wire import (
     last_number,
     last_text,
     signed_int64,
+    without_metadata,
 )
 
+PEER_STATE, SYNC_STATE = "peer-state", "sync-rep-state"
+"""The children of a peer's znode that say in which state it is."""
 _LONG = 8
 _ENABLED = MAGIC + b"\x08\x00"
 
@@ -127,6 +130,35 @@ def parse_peer(peer_id: str, data: bytes, state: bytes | None, sync_state: bytes
         )
     except MalformedError as error:
         raise MalformedError(f"peer {peer_id}: {error}") from None
+
+
+def parse_peers(parent: str, znodes: Mapping[str, bytes]) -> tuple[Peer, ...]:
+    """Parses all peers (`ZKReplicationPeerStorage`).
+
+    Args:
+        parent: the path of the znode `peers`.
+        znodes: the data, with HBase's metadata, by path: each peer and its children `peer-state` and `sync-rep-state`,
+            if they exist. Children without their peer do not count: the peer was removed meanwhile.
+
+    Raises:
+        MalformedError: HBase throws.
+    """
+    plain = {path: without_metadata(data) for path, data in znodes.items()}
+    return tuple(
+        parse_peer(name, data, plain.get(f"{path}/{PEER_STATE}"), plain.get(f"{path}/{SYNC_STATE}"))
+        for path, data in plain.items()
+        for above, _, name in [path.rpartition("/")]
+        if above == parent
+    )
+
+
+def parse_cluster_id(data: bytes) -> str | None:
+    """Returns the id in the znode `hbaseid`; None if no HBase from 0.96 on writes this form."""
+    try:
+        plain = without_metadata(data)
+        return last_text(fields_by_number(plain[len(MAGIC) :]), 1) if plain.startswith(MAGIC) else None
+    except MalformedError:
+        return None
 
 
 def _configuration(fields: Mapping[int, tuple[Value, ...]]) -> dict[str, str]:

@@ -1,7 +1,5 @@
 """`capture` from a real HBase and HDFS: what it has, and the same answer from every source."""
 
-import os
-import subprocess
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,18 +15,15 @@ from pipelines.snapshot.barriers import serial_gaps
 from pipelines.snapshot.extras_lines import REGION
 from pipelines.snapshot.model import Backup
 from pipelines.snapshot.other_families import OtherFamilyCells
-from tests.labs.cluster.classpath import HBASE_CLIENT, HDFS, PYSPARK_JARS, Artifact, Classpath, resolve
 from tests.labs.cluster.hdfs import HdfsCluster
 from tests.labs.cluster.thrift import ThriftGateway
-from tests.labs.places import PROJECT
+from tests.labs.export_script import classes_of_hbase_3, run_export
 from tests.labs.real_captures import Lab, Taken
 
 pytestmark = pytest.mark.realhbase
 
 
-JRUBY = Classpath("jruby", (Artifact("org.jruby:jruby-complete:9.4.8.0"),))
 EXPORTED = {"source": "export"}
-QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # of short runs
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +104,9 @@ def test_the_export_script_agrees(lab: Lab, hdfs_cluster: HdfsCluster, tmp_path:
     def exported() -> Taken:
         nonlocal out
         out = next(outs)
-        run_export(lab, hdfs_cluster, tmp_path, out)
+        arguments, conf = [lab.cluster.wal_root, str(out)], hdfs_cluster.write_conf(tmp_path / "hadoop-conf")
+        done = run_export(tmp_path, arguments, [lab.site.parent, *classes_of_hbase_3()], conf)
+        assert done.returncode == 0, done.stderr[-3000:]
         return lab.take(files={"source": "ls"}, queues=EXPORTED, state=EXPORTED, export={"path": str(out)})
 
     plain, other = beside(lab, exported)
@@ -141,33 +138,3 @@ def test_the_export_script_agrees(lab: Lab, hdfs_cluster: HdfsCluster, tmp_path:
     assert fetched == other
     with pytest.raises(RefusedError, match="not the capture order"):
         lab.take(queues=EXPORTED, state=EXPORTED, export={"path": str(out)})
-
-
-def run_export(lab: Lab, hdfs_cluster: HdfsCluster, work: Path, out: Path) -> None:
-    """The script as shipped; `hdfs` and `hbase` are the real classes behind scripts of the usual names."""
-    conf = hdfs_cluster.write_conf(work / "hadoop-conf")
-    hadoop = resolve(HDFS)
-    keeper = [*PYSPARK_JARS.glob("zookeeper*.jar"), *PYSPARK_JARS.glob("netty-*.jar")]
-    # pyspark's Hadoop first: the shaded HBase client brings an older one
-    hbase = [lab.site.parent, *(jar for jar in hadoop if "minicluster" not in jar.name), *keeper, *resolve(JRUBY)]
-    commands = {
-        "hdfs": (
-            [conf, *hadoop],
-            f'shift\nexec java {QUICK} -Xmx256m $HADOOP_CLIENT_OPTS org.apache.hadoop.fs.FsShell "$@"',
-        ),
-        "hbase": (
-            [*hbase, *resolve(HBASE_CLIENT)],
-            f'exec java {QUICK} -Xmx512m $HBASE_SHELL_OPTS org.jruby.Main "$3"',
-        ),
-    }
-    for name, (classpath, command) in commands.items():
-        script = work / name
-        script.write_text(f"#!/bin/sh\nexport CLASSPATH='{os.pathsep.join(map(str, classpath))}'\n{command}\n")
-        script.chmod(0o755)
-    environment = {**os.environ, "HDFS": str(work / "hdfs"), "HBASE": str(work / "hbase")}
-    script = PROJECT / "conf" / "export" / "walsafe-export.sh"
-    done = subprocess.run(
-        [str(script), lab.cluster.wal_root, str(out)], env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert [path.name for path in work.iterdir() if "making" in path.name] == []

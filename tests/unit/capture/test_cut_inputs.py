@@ -15,6 +15,7 @@ from pipelines.capture.ports import ClusterSettings
 from pipelines.capture.sources.export_parts import ExportDirectory
 from pipelines.capture.sources.exported_cells import ExportedQueues, SavedCells
 from pipelines.capture.sources.exported_state import ExportedState
+from pipelines.capture.sources.exported_znodes import ExportedZnodes
 from pipelines.capture.sources.ls_text_files import LsFiles, LsText
 from pipelines.capture.sources.watched_listing import WatchedListing
 from pipelines.capture.timeline import RetryPolicy
@@ -35,7 +36,7 @@ from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.zookeeper.tree import Znode, parse_tree
 from pipelines.snapshot.capture_clocks import FILE_SYSTEM, StepStamp
 from pipelines.snapshot.model import CaptureStep, Snapshot
-from tests.labs.exported_cluster import EDGE, Exported, closed, text_of
+from tests.labs.exported_cluster import EDGE, Exported, closed, text_of, zookeeper_export
 from tests.labs.small_cluster import D1, H1, H2, NOW, ROOT, At, group, row, small, wal, with_cells
 from tests.strategies.zookeeper import znodes
 
@@ -268,7 +269,7 @@ def _columns(file: ArchivedFile) -> tuple[str, int, int]:
     return file.path, file.length, file.modification_time
 
 
-def captured_beside(zookeeper: ZooKeeper, listing: Image | LsFiles) -> set[str]:
+def captured_beside(zookeeper: ZooKeeper | ExportedZnodes, listing: Image | LsFiles) -> set[str]:
     sink = Kept()
     watched = WatchedListing(listing)
     sources = ZooKeeperSources(watched, watched, zookeeper, zookeeper)
@@ -312,3 +313,39 @@ def test_a_cut_listing_beside_zookeeper_frees_nothing_more(
         whole = found[-1]
         assert (whole is None) == (queues is OTHER)
         assert all(one is None or (whole is not None and one <= whole) for one in found)
+
+
+SAVED = zookeeper_export(MADE, znodes({(str(H1), "1"): {wal(H1, 1): b""}}))
+
+
+def from_znodes(directory: Path) -> set[str]:
+    """All of an export with queues of ZooKeeper."""
+    export = ExportDirectory(str(directory), LocalCopies())
+    files = export.part("files")
+    listing = LsFiles(files.lines, LsText(ROOT, files.stamp().zone, files.name), files.stamp().taken)
+    return captured_beside(ExportedZnodes(export), listing)
+
+
+@pytest.mark.promise("cut-export-is-refused")
+@pytest.mark.parametrize("name", SAVED.parts)
+def test_a_part_of_an_export_with_znodes_that_was_cut_is_refused(tmp_path: Path, name: str) -> None:
+    SAVED.write(tmp_path)
+
+    def freed(text: str) -> set[str]:
+        (tmp_path / f"{name}.txt").write_text(text)
+        return from_znodes(tmp_path)
+
+    assert set(map(repr, outcomes(cuts(SAVED.text(name)), freed))) == {"None"}
+    whole = freed(SAVED.text(name))
+    assert f"oldWALs/{wal(H2, 1)}" in whole
+    assert f"oldWALs/{wal(H1, 1)}" not in whole, "it is in a queue"
+
+
+@pytest.mark.promise("one-clock")
+@pytest.mark.parametrize("name", SAVED.parts)
+def test_a_part_of_an_export_with_znodes_from_another_host_is_refused(tmp_path: Path, name: str) -> None:
+    changed = zookeeper_export(MADE, znodes(OWN))
+    changed.hosts[name] = "edge2"
+    changed.write(tmp_path)
+    with pytest.raises(WalsafeError, match="the clocks of two hosts"):
+        from_znodes(tmp_path)

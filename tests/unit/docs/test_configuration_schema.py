@@ -28,7 +28,7 @@ QUEUES = (
     "{source: hbase}",
     f"{{source: zookeeper, {ZK}}}",
     f"{{source: cells, passes: [{{path: x, {TIMES}}}, {{path: y, {TIMES}}}], clock_host: edge1}}",
-    "{source: export}",
+    "{source: export, storage: zookeeper}",
 )
 REST = (
     "cluster: a\nwal_root: hdfs://ns1/hbase\nlake: /l\nlists: /i\nsnapshots: /s\nreports: /r\nmetrics: /m\n",

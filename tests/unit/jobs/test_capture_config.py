@@ -89,6 +89,10 @@ def test_the_other_sources() -> None:
         capture(files="{source: ls, path: x, clock_host: edge1}", export="{path: d}")
     exported = capture(files="{source: ls}", queues="{source: export}", state="{source: export}", export="{path: d}")
     assert exported.capture is not None
+    saved = {"files": "{source: ls}", "queues": "{source: export, storage: zookeeper}", "export": "{path: d}"}
+    assert capture(**saved, state="{source: export}").capture is not None
+    with pytest.raises(UsageError, match=r"queues\.storage zookeeper needs state\.source export"):
+        capture(**saved)
 
 
 OFFLINE = f"{{source: offline, {ZK}}}"
