@@ -1,4 +1,7 @@
-"""split-run and split-export against a second reading of random replicas, written from Pegasus's sources."""
+"""split-run and split-export against a second reading of random replicas, written from Pegasus's sources.
+
+The rows of the replicas, and those of the output after a bulk load, are read by Pegasus's RocksDB in Java.
+"""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -10,10 +13,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.labs.pegasus import private_logs as made
+from tests.labs.pegasus.bulk_load import Ingestion
 from tests.labs.pegasus.private_logs import Entry, LogWriter
 from tests.labs.pegasus.random_replicas import CLUSTER_ID, RandomReplicas, Rows
 from tests.labs.pegasus.replicas import FLUSHED
-from tests.labs.pegasus.split_tables import APP, reopened
+from tests.labs.pegasus.split_tables import APP, TARGET
 
 pytestmark = pytest.mark.long
 CLUSTER = ("--cluster-id", str(CLUSTER_ID))
@@ -28,6 +32,10 @@ def errors(result: Mapping[str, Any]) -> Counter[str]:
     return found
 
 
+def load(table: RandomReplicas, ingestion: Ingestion, new: int, out: str = "out") -> Rows:
+    return ingestion.loaded(table.output(out), "temp", TARGET, new)
+
+
 def lying(table: RandomReplicas) -> list[Rows]:
     files = sorted(table.output("export").rglob("*.parquet"))
     found: list[Rows] = [{} for _ in range(table.old)]
@@ -40,18 +48,18 @@ def lying(table: RandomReplicas) -> list[Rows]:
 @pytest.mark.promise("split-offline")
 @pytest.mark.parametrize(("seed", "old", "new"), [(1, 4, 16), (2, 2, 4), (3, 6, 8)])
 def test_what_a_split_and_an_export_make_of_random_replicas(
-    spark: SparkSession, tmp_path: Path, seed: int, old: int, new: int
+    spark: SparkSession, tmp_path: Path, ingestion: Ingestion, seed: int, old: int, new: int
 ) -> None:
-    table = RandomReplicas(spark, tmp_path, seed, old, doubts=False)
+    table = RandomReplicas(spark, tmp_path, ingestion, seed, old, doubts=False)
     expected = table.answer(created_with=1, drop_expired=False)
     assert expected.errors == {}
     code, result = table.run(*CLUSTER, new=new)
     assert (code, errors(result)) == (0, expected.errors), result
-    assert reopened(table, new) == expected.live
+    assert load(table, ingestion, new) == expected.live
     code, result = table.run(*CLUSTER, "--drop-expired", new=new, out="fewer")
     assert code == 0
     fewer = table.answer(created_with=1, drop_expired=True).live
-    assert reopened(table, new, "fewer") == fewer
+    assert load(table, ingestion, new, "fewer") == fewer
     assert len(fewer) < len(expected.live)
     code, result = table.export(*CLUSTER)
     assert code == 0, result
@@ -60,8 +68,10 @@ def test_what_a_split_and_an_export_make_of_random_replicas(
 
 @pytest.mark.promise("split-offline")
 @pytest.mark.parametrize("seed", range(10, 14))
-def test_every_doubt_of_the_second_reading_is_an_error(spark: SparkSession, tmp_path: Path, seed: int) -> None:
-    table = RandomReplicas(spark, tmp_path, seed, 4, doubts=True)
+def test_every_doubt_of_the_second_reading_is_an_error(
+    spark: SparkSession, tmp_path: Path, ingestion: Ingestion, seed: int
+) -> None:
+    table = RandomReplicas(spark, tmp_path, ingestion, seed, 4, doubts=True)
     created_with = 4 if seed % 2 else 2
     expected = table.answer(created_with=created_with, drop_expired=False)
     assert expected.errors
@@ -75,8 +85,8 @@ def test_every_doubt_of_the_second_reading_is_an_error(spark: SparkSession, tmp_
         assert lying(table) == expected.lie
 
 
-def test_the_offset_from_which_a_log_counts(spark: SparkSession, tmp_path: Path) -> None:
-    table = RandomReplicas(spark, tmp_path, 20, 2, doubts=False)
+def test_the_offset_from_which_a_log_counts(spark: SparkSession, tmp_path: Path, ingestion: Ingestion) -> None:
+    table = RandomReplicas(spark, tmp_path, ingestion, 20, 2, doubts=False)
     folder = table.reps / f"{APP}.1.pegasus" / "plog"
     for path in folder.iterdir():
         path.unlink()
@@ -91,4 +101,4 @@ def test_the_offset_from_which_a_log_counts(spark: SparkSession, tmp_path: Path)
     second = table.answer(created_with=1, drop_expired=False)
     assert both.live != second.live
     assert table.run(*CLUSTER, new=4)[0] == 0
-    assert reopened(table, 4) == second.live
+    assert load(table, ingestion, 4) == second.live

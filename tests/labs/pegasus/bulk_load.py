@@ -66,6 +66,39 @@ class Ingestion:
         finally:
             database.close()
 
+    def stored(self, folder: Path) -> dict[bytes, bytes]:
+        """Returns the rows of a replica's database, which it opens read-only.
+
+        Raises:
+            Py4JJavaError: RocksDB cannot open it.
+        """
+        util = self._jvm.view.java.util
+        names, handles = util.ArrayList(), util.ArrayList()
+        for name in (b"default", b"pegasus_meta_cf"):
+            names.add(self._rocks.ColumnFamilyDescriptor(name))
+        database = self._rocks.RocksDB.openReadOnly(str(folder), names, handles)
+        try:
+            return dict(self._all(database))
+        finally:
+            for handle in handles:
+                handle.close()
+            database.close()
+
+    def loaded(self, folder: Path, app: str, app_id: int, count: int) -> dict[bytes, bytes]:
+        """Returns all rows of a table after a bulk load, each of which lies in the partition that owns it.
+
+        The record of an empty write, which a partition without rows has, is left out.
+        """
+        start(folder, app, app_id, count)
+        found: dict[bytes, bytes] = {}
+        for partition in range(count):
+            rows = self.rows(download(folder / str(partition)))
+            rows.pop(b"", None)
+            assert {owner(key, count) for key in rows} <= {partition}
+            assert not rows.keys() & found.keys()
+            found |= rows
+        return found
+
     def _all(self, database: object) -> Iterator[tuple[bytes, bytes]]:
         iterator = database.newIterator()  # type: ignore[attr-defined]
         iterator.seekToFirst()

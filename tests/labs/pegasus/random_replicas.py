@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from tests.labs.pegasus import own_reading as own
 from tests.labs.pegasus import private_logs as made
-from tests.labs.pegasus.bulk_load import owner
+from tests.labs.pegasus.bulk_load import Ingestion, owner
 from tests.labs.pegasus.private_logs import Entry, LogWriter
 from tests.labs.pegasus.replicas import FLUSHED, NOW_S, write_db
 from tests.labs.pegasus.split_tables import APP, Table
@@ -41,9 +41,11 @@ class RandomReplicas(Table):
     With `doubts`, copies and logs have also what makes an offline split lose rows.
     """
 
-    def __init__(self, spark: SparkSession, root: Path, seed: int, old: int, *, doubts: bool) -> None:
+    def __init__(
+        self, spark: SparkSession, root: Path, ingestion: Ingestion, seed: int, old: int, *, doubts: bool
+    ) -> None:
         self.draw, self.doubts = random.Random(seed), doubts  # noqa: S311 - repeatable, no secret
-        self.stored: list[Rows] = []
+        self._ingestion = ingestion
         self.valid = [0] * old
         self.pool: list[list[bytes]] = [[] for _ in range(old)]
         while min(map(len, self.pool)) < 44:
@@ -64,11 +66,6 @@ class RandomReplicas(Table):
             layers.append({key: None if self.draw.random() < 0.2 * layer else self._value(2 + layer) for key in chosen})
         layers.append({key: self._value(5) for key in mine[34:]})  # no log removes them: others have copies of them
         layers[-1] |= self._copies(partition)
-        rows: Rows = {}
-        for one in layers:
-            for key, value in one.items():
-                rows.pop(key, None) if value is None else rows.update({key: value})
-        self.stored.append(rows)
         folder = self.reps / f"{APP}.{partition}.pegasus"
         write_db(folder / "data" / "rdb", layers)
         self._logs(folder, partition, mine)
@@ -125,13 +122,13 @@ class RandomReplicas(Table):
     def answer(self, *, created_with: int, drop_expired: bool) -> Answer:
         """Reads the replicas a second time."""
         found = Answer()
-        for partition, rows in enumerate(self.stored):
-            folder = self.reps / f"{APP}.{partition}.pegasus" / "plog"
-            paths = sorted(folder.iterdir(), key=lambda path: int(path.name.split(".")[1]))
+        for partition in range(self.old):
+            folder = self.reps / f"{APP}.{partition}.pegasus"
+            lie = self._ingestion.stored(folder / "data" / "rdb")
+            paths = sorted((folder / "plog").iterdir(), key=lambda path: int(path.name.split(".")[1]))
             mutations = [one for path in paths for one in own.logged(path.read_bytes())]
             replayed = own.replayed(mutations, APP, partition, FLUSHED, self.valid[partition])
             found.errors["SPLIT_L2"] += bool(replayed.left_out)
-            lie = dict(rows)
             for one in replayed.committed:
                 for key, data, expire in own.changes(one):
                     if data is None:

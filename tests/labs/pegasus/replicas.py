@@ -38,12 +38,15 @@ EXPIRED = NOW_S - EPOCH_S - 10
 def write_db(
     folder: Path, layers: Iterable[dict[bytes, bytes | None]], flushed: int = FLUSHED, version: int = 1
 ) -> None:
-    """Writes a database.
+    """Writes a database, in the format of Pegasus's RocksDB.
 
     Each layer is flushed to its own files, so later layers overwrite and delete rows of earlier ones.
     """
     folder.mkdir(parents=True)
+    table = rocksdict.BlockBasedOptions()
+    table.set_format_version(5)
     options = rocksdict.Options(raw_mode=True)
+    options.set_block_based_table_factory(table)
     options.create_if_missing(True)
     options.create_missing_column_families(True)
     options.set_disable_auto_compactions(True)
