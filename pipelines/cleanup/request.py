@@ -17,6 +17,7 @@ from pipelines.common.clock import Clock
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UsageError
 from pipelines.common.names import NAME
+from pipelines.common.text import did_you_mean
 from pipelines.lake.answers import FindingReader
 from pipelines.lake.findings import Acknowledgement
 
@@ -87,7 +88,8 @@ def decided_run(ports: CleanupPorts, place: CleanupPlace, run_id: str) -> Decide
     if found is None:
         raise RefusedError(
             Condition.RUN_UNKNOWN,
-            f"run {run_id} of cluster {place.cluster} never ended in this lake: check --run-id, --cluster and --lake",
+            f"run {run_id} of cluster {place.cluster} never ended in this lake: check --run-id, --cluster and --lake"
+            + did_you_mean(run_id, [run.run_id for run in ports.findings.newest_runs(place.cluster)]),
         )
     return found
 

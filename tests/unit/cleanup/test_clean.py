@@ -396,6 +396,8 @@ def test_a_run_that_never_ended_here_has_no_list() -> None:
     world = night()
     with pytest.raises(RefusedError, match="run n9 of cluster prod never ended in this lake"):
         done(world, CleanRequest("n9"))
+    with pytest.raises(RefusedError, match="run newset of .* --lake; did you mean newest"):
+        done(world, CleanRequest("newset"))
 
 
 def test_an_empty_list_needs_no_second_look() -> None:
