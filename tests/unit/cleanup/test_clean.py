@@ -396,7 +396,7 @@ def test_a_run_that_never_ended_here_has_no_list() -> None:
     world = night()
     with pytest.raises(RefusedError, match="run n9 of cluster prod never ended in this lake"):
         done(world, CleanRequest("n9"))
-    with pytest.raises(RefusedError, match="run newset of .* --lake; did you mean newest"):
+    with pytest.raises(RefusedError, match=r"run newset of .* --lake; did you mean newest"):
         done(world, CleanRequest("newset"))
 
 
