@@ -1,8 +1,10 @@
 """The job explain: shows what holds a file, a peer or a server, the state of a cluster, and what changed."""
 
+import shlex
 from argparse import ArgumentParser, Namespace
 
 from jobs.cli.context import JobContext
+from jobs.cli.launch.places import PROGRAM
 from pipelines.common.job_result import JobResult
 
 HELP = "the state of a cluster, what is new, who holds a file, peer or server"
@@ -53,7 +55,8 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     config = load_config(args.config, context)
     if sum((bool(args.paths), args.peer is not None, args.server is not None)) > 1:
         raise UsageError("give only one of PATH…, --peer ID and --server NAME")
-    settings = StateSettings(config.capacity, automatic=config.night.approval == "automatic")
+    clean = f"{PROGRAM} clean --config {shlex.quote(args.config or 'FILE')}"
+    settings = StateSettings(config.capacity, automatic=config.night.approval == "automatic", clean_command=clean)
     if config.clean is not None:
         settings = replace(settings, grace_ms=config.clean.grace)
     since = None if args.since is None else since_of(args.since)

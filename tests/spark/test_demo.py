@@ -128,19 +128,25 @@ def test_what_it_shows_is_what_lies_in_the_tables(outcome: JobResult, out: Path,
 
 
 @pytest.mark.promise("demo-commands-work")
-def test_the_places_and_commands_it_names_exist(outcome: JobResult, out: Path, spark: SparkSession, now: At) -> None:
+def test_the_places_and_commands_it_names_exist(
+    outcome: JobResult, out: Path, spark: SparkSession, now: At, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert Path(str(outcome.result["report"])).read_text().startswith("<!")
     commands = [shlex.split(line) for line in outcome.text.splitlines() if "spark-submit.sh" in line]
     assert [words[1] for words in commands] == ["explain", "explain", "explain", "explain", "clean"]
     assert all(words[words.index("--config") + 1] == str(out / "demo.yaml") for words in commands)
     for words in commands:
         assert parse(words[1:]).args.lake == f"file:{out}/lake"
-    answers = []
+    answers, screens = [], []
     for number, words in enumerate(commands[:4]):
         answer = out.parent / f"answer-{number}.json"
         assert main([*words[1:], "--result", str(answer)], context=JobContext("explain", now, spark)) == 0
         answers.append(json.loads(answer.read_text(encoding="utf-8")))
+        screens.append(capsys.readouterr().out.splitlines())
     assert answers[0]["state"]["forecast"]["days"] > 1
+    assert 30 < len(screens[0]) <= 45
+    remedy = answers[0]["state"]["peers"][0]["remedy"]
+    assert remedy in " ".join(" ".join(screens[0]).split()), "of the biggest holder, whole"
     assert "dr_west" in commands[2]
     (query,) = [shlex.split(line) for line in outcome.text.splitlines() if "spark-sql" in line]
     assert spark.sql(query[-1]).count() > 3

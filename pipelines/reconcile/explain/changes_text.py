@@ -28,26 +28,32 @@ def since_lines(change: Json) -> Iterator[str]:
     yield from _verdicts(change)
 
 
-def change_lines(change: Json, most: int) -> Iterator[str]:
-    """Yields the lines of totals, findings, queues, peers, servers and the clean-up; at most `most` of a kind."""
+def change_lines(change: Json, most: int, width: int | None = None) -> Iterator[str]:
+    """Yields the lines of totals, findings, queues, peers, servers and the clean-up.
+
+    Args:
+        change: the answer.
+        most: the most lines of a kind.
+        width: the most columns of a line; None = any.
+    """
     sign = "+" if change["bytes"] >= 0 else ""
     what = "held by the peer" if "peer_id" in change else "under oldWALs"
     yield f"  {sign}{human_bytes(change['bytes'])}, {change['files']:+,} files {what}"
     for word, mark in (("new", "+"), ("gone", "-")):
-        findings = change[f"{word}_findings"]
-        yield from _first([f"  {mark} {one['severity']} {one['code']}: {one['message']}" for one in findings], most)
+        told = [f"  {mark} {one['severity']} {one['code']}: {one['message']}" for one in change[f"{word}_findings"]]
+        yield from _first(told, most, width)
         queues = change[f"{word}_queues"]
         names = [f"  {mark} peer {one['peer_id']}, {queue_name(one)}" for one in queues]
-        yield from _first(names, most)
+        yield from _first(names, most, width)
         for kind in ("peers", "servers"):
             found = change.get(f"{word}_{kind}", ())
-            yield from _first([f"  {mark} {kind[:-1]} {name}" for name in found], most)
+            yield from _first([f"  {mark} {kind[:-1]} {name}" for name in found], most, width)
     steps = [
         f"  {one['action'].lower()} of run {one['run_id']} at {minute(one['at'])}: "
         f"{human_count(one['files'], 'file')}, {human_bytes(one['bytes'])} ({one['status']})"
         for one in change.get("cleanup", ())
     ]
-    yield from _first(steps, most)
+    yield from _first(steps, most, width)
 
 
 def _verdicts(change: Json) -> Iterator[str]:
@@ -75,7 +81,9 @@ def _file(change: Json) -> Iterator[str]:
         yield f"  {one['outcome']} at {minute(one['at'])}, by the list of run {one['run_id']}"
 
 
-def _first(lines: Sequence[str], most: int) -> Iterator[str]:
-    yield from lines[:most]
-    if len(lines) > most:
-        yield f"    … and {len(lines) - most} more like these (--output json has them all)"
+def _first(lines: Sequence[str], most: int, width: int | None) -> Iterator[str]:
+    left = len(lines) - most
+    for number, line in enumerate(lines[:most], start=1):
+        more = f" (and {left} more: --output json)" if number == most and left > 0 else ""
+        room = len(line) if width is None else width - len(more)
+        yield (line if len(line) <= room else f"{line[: room - 2]} …") + more

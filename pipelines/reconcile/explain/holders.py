@@ -68,7 +68,7 @@ def explain_server(name: str, runs: dict[str, AnsweringRun], lake: LakeReader) -
     found = best_fits(name, lake.servers(keys, name))
     labels = [f"{server} of {cluster}" for cluster, server in found]
     chosen = one_of(
-        f"server {name}",
+        f"server {name} ({len(labels)} fit)",
         labels,
         f"server {name}: no queue and no file below oldWALs in the newest run of {first_names(sorted(runs))}; "
         "write any part of host,port,startcode",

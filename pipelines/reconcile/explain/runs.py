@@ -68,7 +68,7 @@ def one_of(what: str, choices: Sequence[str], unknown: str) -> str:
     if not choices:
         raise UsageError(unknown)
     if len(choices) > 1:
-        raise UsageError(f"{what} is ambiguous: {first_names(choices)}; give --cluster or the longer name")
+        raise UsageError(f"{what} is ambiguous: {first_names(choices)}; give --cluster or more of the name")
     return choices[0]
 
 

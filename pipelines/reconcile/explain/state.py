@@ -27,11 +27,13 @@ class StateSettings:
         capacity_bytes: bytes that oldWALs and the quarantine may take together; None = as the run recorded it.
         grace_ms: how long files rest before purge may delete them.
         automatic: whether the night itself cleans what the rehearsal reports.
+        clean_command: what a person types before `--run-id` to clean.
     """
 
     capacity_bytes: int | None = None
     grace_ms: int = DEFAULT_GRACE_MS
     automatic: bool = False
+    clean_command: str = "walsafe clean --config FILE"
 
 
 def cluster_state(run: AnsweringRun, lake: LakeReader, settings: StateSettings, now: int) -> Json:
@@ -140,6 +142,7 @@ def _approval(run: AnsweringRun, steps: tuple[CleanupStep, ...], settings: State
         "bytes": record.deletable_bytes,
         "not_after": None if record.not_after is None else format_instant(record.not_after),
         "automatic": settings.automatic,
+        "command": f"{settings.clean_command} --run-id {record.run_id} --execute",
     }
 
 

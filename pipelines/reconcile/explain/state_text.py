@@ -1,4 +1,4 @@
-"""The text of the state of a cluster: about forty lines of at most a hundred columns."""
+"""The text of the state of a cluster: one screen, about forty lines of at most a hundred columns."""
 
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -9,7 +9,7 @@ from pipelines.reconcile.explain.changes_text import change_lines
 from pipelines.reconcile.explain.words import Json, minute, peer_name, queue_name, size
 
 WIDTH = 100
-_TOP, _FEW = 4, 3
+_FEW, _TWO = 3, 2
 _LONGEST_DAYS = 3650
 
 
@@ -19,39 +19,42 @@ def state_lines(state: Json) -> Iterator[str]:
     yield f"cluster {state['cluster']}, listed at {minute(state['listed_at'])}, {age} ago (run {state['run_id']})"
     if state["note"]:
         yield from _wrapped(f"! {state['note']}", "")
-    files, bytes_ = (sum(one[name] for one in state["verdicts"]) for name in ("files", "bytes"))
-    yield f"Under oldWALs: {human_count(files, 'file')}, {human_bytes(bytes_)}"
-    for one in state["verdicts"]:
-        yield f"  {size(one)}  {one['verdict']}"
+    total = {name: sum(one[name] for one in state["verdicts"]) for name in ("files", "bytes")}
+    parts = "".join(f"; {one['verdict']} {_amount(one)}" for one in state["verdicts"])
+    yield f"Under oldWALs: {_amount(total)}{parts}"
     yield from _who_holds(state)
     yield from _findings([one for one in state["findings"] if not one["acknowledged"] and one["severity"] != "info"])
     yield from _new(state["changes"])
     yield from _waiting(state)
     yield from _wrapped(forecast_sentence(state["forecast"]), "")
+    yield "--output json has every row, and no text cut short."
 
 
 def _who_holds(state: Json) -> Iterator[str]:
     held = [one for one in state["reasons"] if one["verdict"] == "HELD"]
     if held:
-        yield "Held, by reason:"
-        for one in held[:_TOP]:
+        yield _head("Held, by reason", held, _FEW)
+        for one in held[:_FEW]:
             yield from _wrapped(f"{size(one)}  {one['reason']}" + (f": {one['way_out']}" if one["way_out"] else ""))
-        yield from _more(held, _TOP)
     if state["peers"]:
-        yield "By peer, and what would free it:"
-        for one in state["peers"][:_FEW]:
-            frees = f"; frees {human_bytes(one['frees_bytes'])}" if one["frees_bytes"] else ""
-            yield from _wrapped(f"{size(one)}  {peer_name(one)}{frees}: {one['remedy'] or 'see the findings'}")
-        yield from _more(state["peers"], _FEW)
+        yield _head("By peer, and what would free it", state["peers"], _FEW)
+        for number, one in enumerate(state["peers"][:_FEW]):
+            # of the biggest holder every word is needed
+            yield from _wrapped(f"{size(one)}  {peer_name(one)}; {_freed(one)}", lines=_TWO if number else None)
     if state["queues"]:
-        yield "By queue:"
-        for one in state["queues"][:_FEW]:
+        yield _head("By queue", state["queues"], _TWO)
+        for one in state["queues"][:_TWO]:
             yield from _wrapped(f"{size(one)}  {peer_name(one)}, {queue_name(one)}")
-        yield from _more(state["queues"], _FEW)
     if state["servers"]:
         yield "By server whose WALs they are:"
-        for one in state["servers"][:_FEW]:
+        for one in state["servers"][:_TWO]:
             yield f"  {size(one)}  {one['server'] or 'names without a server'}"
+
+
+def _freed(peer: Json) -> str:
+    if not peer["frees_bytes"]:
+        return "frees nothing alone"
+    return f"frees {human_bytes(peer['frees_bytes'])}: {peer['remedy'] or 'see the findings'}"
 
 
 def _findings(findings: Sequence[Json]) -> Iterator[str]:
@@ -59,12 +62,12 @@ def _findings(findings: Sequence[Json]) -> Iterator[str]:
         yield "No open finding."
         return
     errors = sum(1 for one in findings if one["severity"] == "error")
-    yield f"Open findings: {human_count(errors, 'error')}, {human_count(len(findings) - errors, 'warning')}"
+    counted = f"{human_count(errors, 'error')}, {human_count(len(findings) - errors, 'warning')}"
+    yield _head(f"Open findings: {counted}", findings, _FEW)
     for one in findings[:_FEW]:
         new = ", new" if one["is_new"] else f", since {minute(one['since'])}" if one["since"] else ""
         yield from _wrapped(f"{one['severity']} {one['code']}{new}: {one['message']}")
         yield from _wrapped(f"-> {one['remedy']}", "    ")
-    yield from _more(findings, _FEW)
 
 
 def _new(changes: Json | None) -> Iterator[str]:
@@ -72,30 +75,29 @@ def _new(changes: Json | None) -> Iterator[str]:
         yield "It is the first night of this cluster in this lake."
         return
     yield f"New since {minute(changes['since'])} (run {changes['since_run_id']}):"
-    for line in change_lines(changes, most=1):
-        yield line if len(line) <= WIDTH else f"{line[: WIDTH - 2]} …"
+    yield from change_lines(changes, most=1, width=WIDTH)
 
 
 def _waiting(state: Json) -> Iterator[str]:
     approval = state["approval"]
     if approval is not None:
-        what = f"{human_count(approval['files'], 'file')}, {human_bytes(approval['bytes'])} of run {approval['run_id']}"
+        what = f"{_amount(approval)} of run {approval['run_id']}"
         until = f" until {minute(approval['not_after'])}" if approval["not_after"] else ""
         if state["paused"]:
-            yield f"Nothing can be approved while the clean-up is paused: {what}"
+            yield f"Cannot be approved during the pause: {what}"
         elif approval["automatic"]:
             yield f"The night cleans them itself{until}: {what}"
         else:
             yield f"Waits for approval{until}: {what}"
-            yield f"  ./spark-submit.sh clean --config FILE --run-id {approval['run_id']} --execute"
+            yield f"  {approval['command']}"
     for one in state["unfinished"]:
         begun = f"{one['action'].lower()} of run {one['run_id']}"
         yield f"Not finished: {begun}, {one['status']} since {minute(one['at'])}"
     for one in state["quarantine"][:_FEW]:
         when = "now" if one["grace_is_over"] else f"from {minute(one['purge_from'])}"
-        what = f"{human_count(one['files'], 'file')}, {human_bytes(one['bytes'])}"
-        yield f"In the quarantine: {what} of run {one['run_id']}; purge may delete them {when}"
-    yield from _more(state["quarantine"], _FEW)
+        yield f"In the quarantine: {_amount(one)} of run {one['run_id']}; purge may delete them {when}"
+    if len(state["quarantine"]) > _FEW:
+        yield f"  … and files of {len(state['quarantine']) - _FEW} more runs"
 
 
 def forecast_sentence(forecast: Json) -> str:
@@ -118,14 +120,18 @@ def _signed(value: int) -> str:
     return f"{'+' if value >= 0 else ''}{human_bytes(value)}"
 
 
-def _wrapped(text: str, indent: str = "  ") -> Iterator[str]:
-    """Yields at most two lines."""
+def _amount(row: Json) -> str:
+    return f"{human_count(row['files'], 'file')}, {human_bytes(row['bytes'])}"
+
+
+def _head(text: str, rows: Sequence[Json], shown: int) -> str:
+    """Returns the line above rows; it says how many there are if not all are shown."""
+    return f"{text} ({shown} of {len(rows)} shown):" if len(rows) > shown else f"{text}:"
+
+
+def _wrapped(text: str, indent: str = "  ", lines: int | None = _TWO) -> Iterator[str]:
+    """Yields at most so many lines; None = all."""
     yield from textwrap.wrap(
-        text, WIDTH, initial_indent=indent, subsequent_indent=f"{indent}    ", max_lines=2, placeholder=" …",
+        text, WIDTH, initial_indent=indent, subsequent_indent=f"{indent}    ", max_lines=lines, placeholder=" …",
         break_long_words=False, break_on_hyphens=False,
     )  # fmt: skip
-
-
-def _more(rows: Sequence[Json], shown: int) -> Iterator[str]:
-    if len(rows) > shown:
-        yield f"  … and {len(rows) - shown} more (--output json has them all)"

@@ -188,6 +188,7 @@ def test_the_state_of_a_cluster_is_on_one_screen(lake: Path) -> None:
     assert "Waits for approval until 2024-10-08 02:00 UTC: 1 file, 1.0 GiB of run night-3" in text
     assert "In the quarantine: 1 file, 5.0 GiB of run night-2; purge may delete them from 2024-10-13 03:00 UTC" in text
     assert "The disk is full 24 d 2 h after the listing, on 2024-10-31: 18.0 GiB of 100.0 GiB are used." in text
+    assert "  walsafe clean --config FILE --run-id night-3 --execute" in text
     assert len(text.splitlines()) <= 45
     assert max(map(len, text.splitlines())) <= 100
 
@@ -209,6 +210,22 @@ def test_a_new_error_comes_before_a_new_warning(tmp_path: Path) -> None:
     assert [one["code"] for one in result["state"]["changes"]["new_findings"]] == ["ORPHAN_QUEUE", "GROWTH"]
     assert "  + error ORPHAN_QUEUE" in text
     assert "  + warning GROWTH" not in text
+
+
+def test_the_biggest_holder_keeps_its_remedy_and_one_that_frees_nothing_has_none(tmp_path: Path) -> None:
+    write_night(tmp_path, 0, [verdict(0, "a.1", "PENDING")])
+    remedy = " ".join(f"word{number}" for number in range(60))
+    for number, (size, freed) in enumerate([(9, 1), (8, 0), (7, 1), (2, 1)], start=3):
+        row = PinnedRow("peer", str(number), "ENABLED", None, None, None, 1, size * GIB, 0, 0, freed, freed)
+        append(tmp_path, PINNED_BYTES, [table_row(key(0), replace(row, remedy=remedy))])
+    result, text = ask(tmp_path)
+    told = " ".join(text.split())
+    assert len(result["state"]["peers"]) == 5
+    assert "By peer, and what would free it (3 of 5 shown):" in told
+    assert f"peer 3; frees 1 B: {remedy}" in told, "not cut"
+    assert "peer 4; frees nothing alone 7.0 GiB" in told
+    assert "peer 5; frees 1 B: word0" in told
+    assert told.count("word59") == 1, "the others are cut"
 
 
 def test_a_first_night_has_a_state_too(tmp_path: Path) -> None:
