@@ -19,8 +19,8 @@ from tests.labs.pegasus.replicas import META, app_info, encrypted, keys, stored,
 from tests.labs.pegasus.split_tables import APP, OLD, Table, reopened
 
 KEYS = sorted(keys(1, OLD, 2000))
-FILLED, VERSION_AND_MAGIC = 43, 12
-"""The footer of an SST is filled up with zeros before its last fields."""
+HARMLESS = range(-43, -11)
+"""In the footer of an SST: what fills it up, and the lowest byte of its version; 4 and 5 differ in filters only."""
 ROWS: dict[bytes, bytes | None] = {key: stored(b"v" * 100) for key in KEYS}
 
 
@@ -41,7 +41,7 @@ def test_a_damaged_file_is_no_early_end(tmp_path: Path) -> None:
     given = set()
     for place in range(3, len(whole), len(whole) // 25):
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
-        if len(whole) - FILLED <= place < len(whole) - VERSION_AND_MAGIC:
+        if place - len(whole) in HARMLESS:
             assert read(tmp_path / "rdb") == ROWS, "nobody looks at this byte"
             continue
         with pytest.raises((RefusedError, UsageError)) as error:
