@@ -39,4 +39,5 @@ DELETIONS = Table(
             twin("at"),
         ]
     ),
+    checkpoint_interval=50,  # a clean-up commits twice for each batch; Spark's commit takes seconds of a long one
 )

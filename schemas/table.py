@@ -18,6 +18,9 @@ TIMES: Mapping[str, str] = {
 }
 """Columns with an instant in ms since the epoch: the name of the same instant as a timestamp."""
 
+CHECKPOINT_INTERVAL = "delta.checkpointInterval"
+"""Delta's name of the property; without it the interval is 10."""
+
 
 @dataclass(frozen=True, slots=True)
 class Table:
@@ -30,6 +33,8 @@ class Table:
         partitioned_by: partition columns.
         statistics: columns whose minimum and maximum Delta stores per file, so that readers skip files. Each costs
             time for every row written, and 5 ms of CPU for each commit, however small.
+        checkpoint_interval: after so many commits Delta writes a checkpoint, which needs Spark; readers read all
+            commits after the last one.
     """
 
     name: str
@@ -37,6 +42,14 @@ class Table:
     schema: StructType
     partitioned_by: Sequence[str] = ("run_date",)
     statistics: Sequence[str] = ("cluster", "run_id")
+    checkpoint_interval: int = 10
+
+    def properties(self) -> dict[str, str]:
+        """Returns Delta's properties of a new table."""
+        return {
+            "delta.dataSkippingStatsColumns": ",".join(self.statistics),
+            CHECKPOINT_INTERVAL: str(self.checkpoint_interval),
+        }
 
 
 def column(name: str, kind: DataType, comment: str, *, nullable: bool = True) -> StructField:

@@ -168,7 +168,8 @@ class DeltaTables:
 
     def _create(self, table: Table, location: str) -> None:
         builder = DeltaTable.createIfNotExists(self._spark).location(location).comment(table.comment)
-        builder = builder.property("delta.dataSkippingStatsColumns", ",".join(table.statistics))
+        for name, value in table.properties().items():
+            builder = builder.property(name, value)
         try:
             builder.addColumns(table.schema).partitionedBy(*table.partitioned_by).execute()
         except AnalysisException as error:

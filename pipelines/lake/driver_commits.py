@@ -15,11 +15,12 @@ from pipelines.lake.lake_queries import DeltaRs, Query, delta_rs_of
 from pipelines.lake.lake_schema import column_fault, lacks_columns
 from pipelines.lake.run_rows import rows_of
 from pipelines.lake.run_summary import RunKey
-from schemas.table import Table
+from schemas.table import CHECKPOINT_INTERVAL, Table
 
 _LOG = logging.getLogger(__name__)
 _CHECKPOINT = 10
-"""Every tenth commit is left to Spark, which then also writes Delta's checkpoint and removes old log files."""
+"""Delta's default of `CHECKPOINT_INTERVAL`. The commit that ends an interval is left to Spark, which then also writes
+the checkpoint and removes old log files."""
 _NO_CHECKPOINT = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
 _LATEST = 30
 
@@ -91,7 +92,7 @@ def _ensured(table: Table, location: str) -> int | None:
             Schema.from_json(table.schema.json()),
             partition_by=list(table.partitioned_by),
             description=table.comment,
-            configuration={"delta.dataSkippingStatsColumns": ",".join(table.statistics)},
+            configuration=table.properties(),
         )
         return there.version()
     there = DeltaTable(location)
@@ -102,7 +103,7 @@ def _ensured(table: Table, location: str) -> int | None:
 
 def _appended(location: str, rows: pa.Table, token: str) -> int | None:
     there = DeltaTable(location)
-    if (there.version() + 1) % _CHECKPOINT == 0:
+    if (there.version() + 1) % int(there.metadata().configuration.get(CHECKPOINT_INTERVAL, _CHECKPOINT)) == 0:
         return None
     write_deltalake(
         there,

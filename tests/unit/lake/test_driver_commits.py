@@ -1,13 +1,14 @@
 """Commits of the driver by deltalake: what they write, and what they leave to Spark."""
 
 import json
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from deltalake import DeltaTable
+from deltalake import DeltaTable, Schema
 from pyspark.sql.types import LongType, StructType
 
 from pipelines.common.spark.local_frames import arrow_rows
@@ -40,7 +41,7 @@ def test_every_table_is_made_with_its_comments_and_plain_protocol(commits: Drive
         made = DeltaTable(tmp_path / table.name)
         assert made.metadata().description == table.comment
         assert made.metadata().partition_columns == list(table.partitioned_by)
-        assert made.metadata().configuration == {"delta.dataSkippingStatsColumns": ",".join(table.statistics)}
+        assert made.metadata().configuration == table.properties()
         assert (made.protocol().min_reader_version, made.protocol().min_writer_version) == (1, 2)
         assert StructType.fromJson(json.loads(made.schema().to_json())) == table.schema
         assert commits.ensured(table) == 0, "a table that is complete gets no commit"
@@ -60,10 +61,18 @@ def test_rows_are_appended_in_one_commit_with_its_token(commits: DriverCommits, 
     assert not list((tmp_path / VERDICT_TOTALS.name / "_delta_log").glob("*checkpoint*"))
 
 
-def test_every_tenth_commit_is_left_to_spark(commits: DriverCommits) -> None:
-    commits.ensured(VERDICT_TOTALS)
-    versions = [commits.appended(VERDICT_TOTALS, totals(), f"token-{number}") for number in range(11)]
-    assert versions == [*range(1, 10), None, None]
+@pytest.mark.parametrize("interval", [10, 4])
+def test_the_commit_that_ends_an_interval_is_left_to_spark(commits: DriverCommits, interval: int) -> None:
+    table = replace(VERDICT_TOTALS, checkpoint_interval=interval)
+    commits.ensured(table)
+    versions = [commits.appended(table, totals(), f"token-{number}") for number in range(interval + 1)]
+    assert versions == [*range(1, interval), None, None]
+
+
+def test_a_table_that_names_no_interval_has_that_of_delta(commits: DriverCommits, tmp_path: Path) -> None:
+    DeltaTable.create(tmp_path / VERDICT_TOTALS.name, Schema.from_json(VERDICT_TOTALS.schema.json()))
+    versions = [commits.appended(VERDICT_TOTALS, totals(), f"token-{number}") for number in range(10)]
+    assert versions == [*range(1, 10), None]
 
 
 def test_an_error_after_the_commit_is_no_reason_to_commit_again(
