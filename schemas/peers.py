@@ -23,7 +23,11 @@ PEERS = Table(
             column("cluster_key", StringType(), "The peer cluster, as HBase has it."),
             column("endpoint", StringType(), "Class of the replication endpoint; NULL = HBase's own."),
             column("serial", BooleanType(), "Whether the peer replicates serially."),
-            column("replicate_all", BooleanType(), "Whether it replicates all tables that are not excluded."),
+            column(
+                "replicate_all",
+                BooleanType(),
+                "Whether it replicates all tables that are not excluded; NULL = unknown.",
+            ),
             column("sync_state", StringType(), "State of synchronous replication; NULL or NONE = it has none."),
         ]
     ),

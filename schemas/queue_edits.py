@@ -16,7 +16,7 @@ QUEUE_EDITS = Table(
             column(
                 "rule_known",
                 BooleanType(),
-                "Whether the snapshot has the peer's tables; if not, every edit of scope 1 counts.",
+                "Whether the snapshot says which tables the peer takes; if not, every edit of scope 1 counts.",
             ),
             column("owner", StringType(), "The server that owns the row."),
             column("source", StringType(), "The server that wrote the WALs; equals owner in a normal queue."),

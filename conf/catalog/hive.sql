@@ -99,7 +99,7 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.peers (
   `cluster_key` string COMMENT 'The peer cluster, as HBase has it.',
   `endpoint` string COMMENT 'Class of the replication endpoint\; NULL = HBase\'s own.',
   `serial` boolean COMMENT 'Whether the peer replicates serially.',
-  `replicate_all` boolean COMMENT 'Whether it replicates all tables that are not excluded.',
+  `replicate_all` boolean COMMENT 'Whether it replicates all tables that are not excluded\; NULL = unknown.',
   `sync_state` string COMMENT 'State of synchronous replication\; NULL or NONE = it has none.'
 )
 COMMENT 'One row for each replication peer and night: its state, and since which night it has been in it.'
@@ -332,7 +332,7 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.queue_edits (
   `peer_id` string COMMENT 'Peer of the queue.',
   `peer_state` string COMMENT 'ENABLED or DISABLED\; NULL for a removed peer.',
   `peer_exists` boolean COMMENT 'Whether the peer exists\; a removed peer needs nothing.',
-  `rule_known` boolean COMMENT 'Whether the snapshot has the peer\'s tables\; if not, every edit of scope 1 counts.',
+  `rule_known` boolean COMMENT 'Whether the snapshot says which tables the peer takes\; if not, every edit of scope 1 counts.',
   `owner` string COMMENT 'The server that owns the row.',
   `source` string COMMENT 'The server that wrote the WALs\; equals owner in a normal queue.',
   `wal_group` string COMMENT 'WAL group, URL-encoded.',

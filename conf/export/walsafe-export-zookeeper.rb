@@ -142,9 +142,9 @@ def peers(put)
     next if own.nil? # removed meanwhile
 
     put.call(path, without_secrets(own), 0)
-    %w[peer-state sync-rep-state].each do |state|
-      found = data("#{path}/#{state}")
-      put.call("#{path}/#{state}", found, 0) unless found.nil?
+    %w[peer-state sync-rep-state tableCFs].each do |child|
+      found = data("#{path}/#{child}")
+      put.call("#{path}/#{child}", found, 0) unless found.nil?
     end
   end
 end

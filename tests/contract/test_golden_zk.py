@@ -13,6 +13,7 @@ from pipelines.hbase.zookeeper.values import (
     parse_sync_state,
     parse_sync_states,
 )
+from tests.labs.cluster.hbase_1 import PEER_OF_TABLES, TABLES
 from tests.labs.places import TESTS
 
 GOLDEN = TESTS / "golden" / "hbase"
@@ -95,6 +96,18 @@ def test_a_peer_in_text_is_a_cluster_key() -> None:
     assert (found.cluster_key, found.endpoint) == (recorded["clusterKey"], None)
     assert (found.replicate_all, found.serial) == (True, False)
     assert (recorded["replicateAllUserTables"], recorded["serial"]) == ("true", "false")
+
+
+def test_a_peer_that_hbase_1_limits_to_tables_does_not_count_as_one_that_takes_all() -> None:
+    """HBase 2 would send it everything (`ReplicationPeerConfigUtil.parsePeerFrom` of 2.6.4), HBase 1 only these."""
+    found = parse_peer("1", PEER_OF_TABLES, None)
+    assert found.replicate_all is None
+    assert found.rule == PeerRule(tables=TABLES)
+    before_1_4 = parse_peer("1", bytes.fromhex("504255460a016b3000"), None, None, b"t2")
+    assert (before_1_4.replicate_all, before_1_4.rule) == (None, PeerRule())
+    assert parse_peer("1", b"zk1:2181:/hbase", None, None, b"t2").replicate_all is None
+    for no_tables in (None, b""):
+        assert parse_peer("1", bytes.fromhex("504255460a016b3000"), None, None, no_tables).replicate_all is True
 
 
 @pytest.mark.promise("parses-as-hbase-does")

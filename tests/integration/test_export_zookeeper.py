@@ -67,6 +67,7 @@ TREE: Mapping[str, bytes] = {
     f"{BASE}/peers/3": PEER,
     f"{BASE}/peers/3/sync-rep-state": MAGIC + b"\x08\x00",
     f"{BASE}/peers/old": b"zk2:2181:/hbase",
+    f"{BASE}/peers/old/tableCFs": b"t1:f1,f2;t2",
     f"{BASE}/hfile-refs/2/f1": b"",
     f"{BASE}/regions/{REGION[:2]}/{REGION[2:4]}/{REGION[4:]}-2": (900).to_bytes(8, "big"),
 }

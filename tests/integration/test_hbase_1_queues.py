@@ -20,7 +20,7 @@ from tests.judge.comparison import Answer
 from tests.judge.zookeeper_comparison import zk_mismatches
 from tests.judge.zookeeper_states import ZkJudgedState
 from tests.labs.cluster.classpath import PYSPARK_JARS, hbase_1, resolve
-from tests.labs.cluster.hbase_1 import FILES, PARENT, PEERS, A, HBase1, Recorded
+from tests.labs.cluster.hbase_1 import FILES, PARENT, PEER_OF_TABLES, PEERS, A, HBase1, Recorded
 from tests.labs.cluster.zookeeper import ZooKeeper
 from tests.labs.debian import debian, inside
 from tests.labs.places import GOLDEN
@@ -155,6 +155,16 @@ def test_hbase_1_on_java_8_gives_the_recorded_answers(version: str, server: ZooK
     root = debian("sid", "openjdk-8-jre-headless")
     folders = sorted({tmp_path, PYSPARK_JARS, *(jar.parent for jar in resolve(hbase_1(version)))})
     assert_as_recorded(HBase1(tmp_path, server.quorum, version, [*inside(root, folders), _JAVA_8]), tmp_path, "1.8.")
+
+
+@pytest.mark.long
+@pytest.mark.promise("parses-as-hbase-does")
+def test_hbase_1_sends_a_limited_peer_only_its_tables(server: ZooKeeper, tmp_path: Path) -> None:
+    hbase = HBase1(tmp_path, server.quorum, RECORDED)
+    try:
+        assert hbase.peer_of_tables() == (PEER_OF_TABLES, "{ns1:t1=[f1, f2], t2=null}")
+    finally:
+        hbase.close()
 
 
 @pytest.mark.long

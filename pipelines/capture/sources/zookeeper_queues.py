@@ -9,7 +9,7 @@ from pipelines.common.progress import Progress
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.zookeeper.tree import ABSENT, HFILE_REFS, PEERS, QUEUES, REGIONS, Znode
-from pipelines.hbase.zookeeper.values import PEER_STATE, SYNC_STATE, parse_cluster_id, parse_peers
+from pipelines.hbase.zookeeper.values import PEER_CHILDREN, parse_cluster_id, parse_peers
 
 logger = logging.getLogger(__name__)
 
@@ -90,7 +90,8 @@ class ZooKeeperQueues:
             self._client.sync(self._base)
             parent = f"{self._base}/{PEERS}"
             ids, _ = self._client.children(parent) or ([], 0)
-            paths = [f"{parent}/{peer}{below}" for below in ("", f"/{PEER_STATE}", f"/{SYNC_STATE}") for peer in ids]
+            peers = [f"{parent}/{peer}" for peer in ids]
+            paths = [*peers, *(f"{peer}/{child}" for child in PEER_CHILDREN for peer in peers)]
             found = dict(zip(paths, self._client.many(paths), strict=True))
         try:
             return parse_peers(parent, {path: data for path, data in found.items() if data is not None})

@@ -19,8 +19,8 @@ from pipelines.hbase.zookeeper.wire import (
     without_metadata,
 )
 
-PEER_STATE, SYNC_STATE = "peer-state", "sync-rep-state"
-"""The children of a peer's znode that say in which state it is."""
+PEER_STATE, SYNC_STATE, TABLE_CFS = PEER_CHILDREN = ("peer-state", "sync-rep-state", "tableCFs")
+"""The children of a peer's znode: its states, and the tables that an HBase before 1.4 limits it to."""
 _LONG = 8
 _ENABLED = MAGIC + b"\x08\x00"
 
@@ -92,14 +92,28 @@ def parse_lock_owner(data: bytes) -> str | None:
         return None
 
 
-def parse_peer(peer_id: str, data: bytes, state: bytes | None, sync_state: bytes | None = None) -> Peer:
+def parse_peer(
+    peer_id: str,
+    data: bytes,
+    state: bytes | None,
+    sync_state: bytes | None = None,
+    table_cfs: bytes | None = None,
+) -> Peer:
     """Parses a peer from `peers/<id>` (`ReplicationPeerConfigUtil.parsePeerFrom`); text without magic is a cluster key.
+
+    Which tables a peer takes changes no verdict: every WAL in a queue is held, for whatever the peer wants of it. It
+    matters for what `inspect-wals` counts, and for the tables that show it.
 
     Args:
         peer_id: the name of the znode.
         data: the data of the znode.
         state: the data of its child `peer-state`; None = there is no such znode, which HBase 2 reads as disabled.
         sync_state: the data of `sync-rep-state`; None = there is no such znode, as always before HBase 3.
+        table_cfs: the data of `tableCFs`, which only an HBase before 1.4 reads; None = there is no such znode.
+
+    Returns:
+        The peer; `replicate_all` is None if the peer names tables, but not whether it takes all others, too. HBase 1
+        writes this, and sends it only the named tables; HBase 2 reads the same znode as a peer that takes all.
 
     Raises:
         MalformedError: HBase throws.
@@ -111,18 +125,17 @@ def parse_peer(peer_id: str, data: bytes, state: bytes | None, sync_state: bytes
             key = data.decode("utf-8")
         except UnicodeDecodeError:
             raise MalformedError(f"peer {peer_id}: its cluster key is not UTF-8") from None
-        return Peer(peer_id, enabled, key, serial=False, replicate_all=True, sync_replication_state=sync)
+        everything = None if table_cfs else True
+        return Peer(peer_id, enabled, key, serial=False, replicate_all=everything, sync_replication_state=sync)
     try:
         fields = fields_by_number(data[len(MAGIC) :])
-        replicate_all = last_number(fields, 8)
         return Peer(
             peer_id=peer_id,
             state=enabled,
             cluster_key=last_text(fields, 1),
             endpoint=last_text(fields, 2),
             serial=bool(last_number(fields, 11)),
-            # HBase's builder uses this default if the field is absent
-            replicate_all=replicate_all is None or bool(replicate_all),
+            replicate_all=_replicates_all(fields, table_cfs),
             sync_replication_state=sync,
             remote_wal_dir=last_text(fields, 12),
             config=_configuration(fields),
@@ -137,15 +150,15 @@ def parse_peers(parent: str, znodes: Mapping[str, bytes]) -> tuple[Peer, ...]:
 
     Args:
         parent: the path of the znode `peers`.
-        znodes: the data, with HBase's metadata, by path: each peer and its children `peer-state` and `sync-rep-state`,
-            if they exist. Children without their peer do not count: the peer was removed meanwhile.
+        znodes: the data, with HBase's metadata, by path: each peer and those of `PEER_CHILDREN` that it has. Children
+            without their peer do not count: the peer was removed meanwhile.
 
     Raises:
         MalformedError: HBase throws.
     """
     plain = {path: without_metadata(data) for path, data in znodes.items()}
     return tuple(
-        parse_peer(name, data, plain.get(f"{path}/{PEER_STATE}"), plain.get(f"{path}/{SYNC_STATE}"))
+        parse_peer(name, data, *(plain.get(f"{path}/{child}") for child in PEER_CHILDREN))
         for path, data in plain.items()
         for above, _, name in [path.rpartition("/")]
         if above == parent
@@ -159,6 +172,17 @@ def parse_cluster_id(data: bytes) -> str | None:
         return last_text(fields_by_number(plain[len(MAGIC) :]), 1) if plain.startswith(MAGIC) else None
     except MalformedError:
         return None
+
+
+def _replicates_all(fields: Mapping[int, tuple[Value, ...]], table_cfs: bytes | None) -> bool | None:
+    """See `parse_peer`. HBase 2's builder takes all tables if the field is absent; HBase 1 never writes the field.
+
+    Field 6 is text, a namespace, in HBase 2; in HBase 1 it is a number, the bandwidth.
+    """
+    said = last_number(fields, 8)
+    if said is not None:
+        return bool(said)
+    return None if fields.get(5) or _texts(fields, 6) or table_cfs else True
 
 
 def _configuration(fields: Mapping[int, tuple[Value, ...]]) -> dict[str, str]:

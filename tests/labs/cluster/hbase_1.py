@@ -34,6 +34,11 @@ FILES = (
     "wal.123",
 )
 """What the cleaner is asked about, in every state."""
+TABLES = {"ns1:t1": ("f1", "f2"), "t2": ()}
+PEER_OF_TABLES = bytes.fromhex(
+    "504255460a0f7a6b313a323138313a2f68626173652a130a090a036e73311202743112026631120266322a0f0a0d0a0764656661756c74120274323000"
+)
+"""What HBase 1.4.14 and 1.7.2 write into the znode of a peer that is limited to `TABLES`."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +88,21 @@ class HBase1:
             "java": java.java.lang.System.getProperty("java.version"),
             "zookeeper client": java.org.apache.zookeeper.Version.getVersion(),
         }
+
+    def peer_of_tables(self) -> tuple[bytes, str]:
+        """Returns what HBase writes for a peer that is limited to `TABLES`, and the tables that it reads from that."""
+        java, hbase = self._jvm.view, self._jvm.view.org.apache.hadoop.hbase
+        tables = java.java.util.TreeMap()
+        for table, families in TABLES.items():
+            named = java.java.util.ArrayList()
+            for family in families:
+                named.add(family)
+            tables.put(hbase.TableName.valueOf(table), named if families else None)
+        config = hbase.replication.ReplicationPeerConfig().setClusterKey("zk1:2181:/hbase")
+        config.setTableCFsMap(tables)
+        helper = hbase.replication.ReplicationSerDeHelper
+        data = helper.toByteArray(config)
+        return bytes(data), str(helper.parsePeerFrom(data).getTableCFsMap().toString())
 
     def record(self) -> list[Recorded]:
         """Returns all states of two stories: a claim in one transaction, and a claim by lock."""
