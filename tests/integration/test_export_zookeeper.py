@@ -4,6 +4,7 @@
 """
 
 import json
+import subprocess
 from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -18,13 +19,15 @@ from pipelines.capture.sources.exported_znodes import ExportedZnodes
 from pipelines.capture.sources.zookeeper_client import ZooKeeperClient
 from pipelines.capture.sources.zookeeper_queues import ZooKeeperQueues
 from pipelines.files.saved_text import LocalCopies
-from tests.labs.cluster.classpath import HBASE_2, Classpath, hbase_1, resolve
+from tests.labs.cluster.classpath import HBASE_2, Artifact, Classpath, hbase_1, resolve
 from tests.labs.cluster.conf import write_site
 from tests.labs.cluster.zookeeper import ZooKeeper
 from tests.labs.export_script import run_export
+from tests.labs.places import PROJECT
 
 pytestmark = [pytest.mark.realhbase, pytest.mark.long]
 
+JRUBY_OF_HBASE_1 = Classpath("jruby1", (Artifact("org.jruby:jruby-complete:1.6.8"),))
 A, B = "h-a.example.org,16020,5", "h-ä.example.org,16020,6"
 """HBase writes no name like the second; its letters cross the whole way as they are."""
 BASE = "/hbase/replication"
@@ -123,6 +126,17 @@ def test_every_znode_is_saved_as_it_is_read_live(server: ZooKeeper, tmp_path: Pa
         data = [b64decode(json.loads(line)["data"]) for line in lines]
         assert any(b"zk1:2181" in one for one in data)
         assert not any(HUNTER.encode() in one for one in data)
+
+
+def test_the_ruby_of_hbase_1s_shell_understands_the_script() -> None:
+    """JRuby 1.6 runs on Java 8 only; on ours it still parses, and knows Ruby 1.8 alone."""
+    for name in ("walsafe-export-common.rb", "walsafe-export-zookeeper.rb"):
+        script = PROJECT / "conf" / "export" / name
+        (jar,) = resolve(JRUBY_OF_HBASE_1)
+        done = subprocess.run(
+            ["java", "-jar", str(jar), "-c", str(script)], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize(

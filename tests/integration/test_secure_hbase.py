@@ -12,17 +12,21 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.cli.launch.submit import QUICK_START
+from pipelines.capture.sources.export_parts import ExportDirectory
+from pipelines.capture.sources.exported_znodes import ExportedZnodes
 from pipelines.capture.sources.zookeeper_queues import ZooKeeperQueues
 from pipelines.capture.sources.zookeeper_sasl import Login, SaslZooKeeperClient
 from pipelines.common.errors import UnavailableError, UsageError
 from pipelines.files.hadoop_jvm import HadoopJvm
+from pipelines.files.saved_text import LocalCopies
 from pipelines.hbase.zookeeper.tree import parse_tree
 from pipelines.snapshot.capture_order import ZOOKEEPER_CAPTURE_ORDER
-from tests.labs.cluster.classpath import HBASE_CLIENT, resolve
+from tests.labs.cluster.classpath import HBASE_2, HBASE_CLIENT, resolve
 from tests.labs.cluster.hbase import HBaseCluster, wait_until
 from tests.labs.cluster.hdfs import HdfsCluster, Kerberos
 from tests.labs.cluster.oracle import Oracle, wait_shipped
-from tests.labs.cluster.secure import grant_admin, start_secure_hbase_2
+from tests.labs.cluster.secure import grant_admin, login_file, start_secure_hbase_2
+from tests.labs.export_script import run_export
 from tests.labs.judged_stages import reconciled, verdicts_of
 from tests.labs.places import PROJECT
 from tests.labs.real_captures import read_back
@@ -145,6 +149,39 @@ def test_a_ticket_cache_reads_the_same(secure: Secure, tmp_path: Path) -> None:
     one, other = (read_back(tmp_path / name, ZOOKEEPER_CAPTURE_ORDER) for name in ("by-keytab", "by-ticket"))
     assert one.queues == other.queues
     assert one.snapshot.peers == other.snapshot.peers
+
+
+@pytest.mark.promise("kerberos-is-read")
+def test_the_export_script_saves_the_same(
+    secure: Secure, spark: SparkSession, realm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`hdfs` by the ticket, ZooKeeper by the JAAS file that an operator gives to the shell."""
+    del realm
+    krb5 = f"-Djava.security.krb5.conf={secure.kerberos.krb5_conf}"
+    secure.hdfs.save_ticket(secure.kerberos.queue_reader, tmp_path / "tickets")
+    monkeypatch.setenv("KRB5CCNAME", f"FILE:{tmp_path}/tickets")
+    monkeypatch.setenv("HADOOP_CLIENT_OPTS", krb5)
+    arguments = [secure.hbase.wal_root, str(tmp_path / "export"), "zookeeper"]
+    hbase, hadoop_conf = [secure.site().parent, *resolve(HBASE_2)], secure.hdfs.write_conf(tmp_path / "hadoop")
+
+    def run(principal: str) -> subprocess.CompletedProcess[str]:
+        logins = login_file(tmp_path / "jaas.conf", secure.kerberos, Client=principal)
+        monkeypatch.setenv("HBASE_SHELL_OPTS", f"{krb5} -Djava.security.auth.login.config={logins}")
+        return run_export(tmp_path, arguments, hbase, hadoop_conf)
+
+    refused = run(secure.kerberos.principal)
+    assert refused.returncode != 0
+    assert f"NoAuth for /{secure.hbase.name}/replication" in refused.stderr
+    assert not (tmp_path / "export").exists()
+    done = run(secure.kerberos.queue_reader)
+    assert done.returncode == 0, done.stderr[-3000:]
+    reader = client(spark, secure, secure.kerberos.queue_reader, secure.kerberos.keytab)
+    live = ZooKeeperQueues(reader, f"/{secure.hbase.name}")
+    saved = ExportedZnodes(ExportDirectory(str(tmp_path / "export"), LocalCopies()))
+    assert saved.znodes("queues-2") == live.znodes("queues-2")
+    assert saved.peers() == live.peers()
+    assert "oldWALs" in (tmp_path / "export" / "files.txt").read_text()
+    reader.close()
 
 
 def test_a_principal_that_may_read_the_files_alone(secure: Secure, tmp_path: Path) -> None:
