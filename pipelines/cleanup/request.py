@@ -17,9 +17,9 @@ from pipelines.common.clock import Clock
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UsageError
 from pipelines.common.names import NAME
-from pipelines.common.text import did_you_mean
 from pipelines.lake.answers import FindingReader
 from pipelines.lake.findings import Acknowledgement
+from pipelines.lake.run_summary import DONE
 
 ARCHIVED_WALS = "oldWALs"
 
@@ -86,12 +86,17 @@ def decided_run(ports: CleanupPorts, place: CleanupPlace, run_id: str) -> Decide
         raise UsageError(f"--run-id {run_id!r} must match {NAME.pattern}")
     found = ports.audit.decided(place.cluster, run_id)
     if found is None:
-        raise RefusedError(
-            Condition.RUN_UNKNOWN,
-            f"run {run_id} of cluster {place.cluster} never ended in this lake: check --run-id, --cluster and --lake"
-            + did_you_mean(run_id, [run.run_id for run in ports.findings.newest_runs(place.cluster)]),
-        )
+        raise RefusedError(Condition.RUN_UNKNOWN, _why_unknown(ports, place.cluster, run_id))
     return found
+
+
+def _why_unknown(ports: CleanupPorts, cluster: str, run_id: str) -> str:
+    runs = ports.findings.newest_runs(cluster)
+    for run in runs:
+        if run.run_id == run_id:
+            return f"run {run_id} of cluster {cluster} was {run.status} ({run.reason}): capture and reconcile again"
+    done = next((f"; its newest run there is {run.run_id}" for run in runs if run.status == DONE), "")
+    return f"run {run_id} of cluster {cluster} never ended in this lake: check --run-id, --cluster and --lake{done}"
 
 
 def check_second_look(looked: SecondLookResult, known_peers: tuple[str, ...] | None, cluster_id: str | None) -> None:

@@ -3,7 +3,7 @@
 from contextlib import suppress
 from threading import Event, Thread
 
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JError
 from pyspark import SparkContext
 
 from pipelines.common.human import human_count
@@ -37,7 +37,7 @@ class StageProgress(Thread):
 
     def _rows(self, stage: int) -> str:
         """Returns the rows that the finished tasks of a stage have read, or written if they read none."""
-        with suppress(Py4JJavaError):  # Spark forgets old stages
+        with suppress(Py4JError):  # Spark forgets old stages
             seen = self._store.lastStageAttempt(stage)
             rows = max(seen.inputRecords(), seen.shuffleReadRecords(), seen.outputRecords())
             return human_count(rows, "row") if rows else ""
