@@ -98,7 +98,7 @@ def digest(told: object) -> str:
 def fingerprint(source: OldPartition, rules: OfflineSplitOptions, given: object) -> str:
     """Returns a digest of the inputs of a part.
 
-    It has names, sizes and times of the files, the offset from which logs count, the rules, and what is given.
+    It has names, sizes and times of the files, what `.init-info` demands, the rules, and what is given.
     """
     files = []
     for folder in filter(None, (source.database, source.logs)):
@@ -107,7 +107,8 @@ def fingerprint(source: OldPartition, rules: OfflineSplitOptions, given: object)
                 status = path.stat()
                 files.append((str(path), status.st_size, status.st_mtime_ns))
     # the time differs between attempts
-    return digest([VERSION, files, source.digest, source.valid_offset, repr(replace(rules, now_s=0)), given])
+    init = [source.valid_offset, source.durable_decree]
+    return digest([VERSION, files, source.digest, init, repr(replace(rules, now_s=0)), given])
 
 
 def partition_tools(app_id: int, opener: OpenSource, files: PartitionFiles) -> PartitionTools:

@@ -141,6 +141,23 @@ def test_what_was_learned_again_does_not_come_back(spark: SparkSession, tmp_path
     assert (code, ".init-info: it is not a replica_init_info" in result["error"]["message"]) == (2, True), result
 
 
+def test_a_replica_whose_server_died_while_it_learned_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    table = Table(spark, tmp_path)
+    info = table.reps / f"{APP}.1.pegasus" / ".init-info"
+    told = {"init_ballot": 4, "init_offset_in_shared_log": 0, "init_offset_in_private_log": 0}
+    info.write_text(json.dumps({**told, "init_durable_decree": FLUSHED + 480}))
+    for code, result in (table.run(), table.export()):
+        assert (code, result["error"]["condition"]) == (3, "DECREE_MISSING"), result
+        assert f".init-info demands decree {FLUSHED + 480}" in result["error"]["message"]
+    assert not table.output().exists()
+    assert not table.output("export").exists()
+    info.write_text(json.dumps({**told, "init_durable_decree": FLUSHED}))
+    assert table.run()[0] == 0
+    info.write_text(json.dumps(told))
+    code, result = table.run(out="other")
+    assert (code, ".init-info: it is not a replica_init_info" in result["error"]["message"]) == (2, True), result
+
+
 @pytest.mark.long
 def test_the_target_is_checked(spark: SparkSession, tmp_path: Path) -> None:
     table = Table(spark, tmp_path)

@@ -11,6 +11,7 @@ from pipelines.pegasus.domain.state.app_info import (
     APP_INFO,
     INIT_INFO,
     AppInfo,
+    InitInfo,
     parse_app_info,
     parse_init_info,
 )
@@ -33,22 +34,24 @@ def find_old_partitions(root: str, app_id: int, count: int) -> list[OldPartition
         if gpid.app_id == app_id:
             logs = path / "plog"
             unread = agreed(_content(path / APP_INFO), str(path / APP_INFO), parse_app_info, app_id, count)
+            init = _init_info(path / INIT_INFO)
             source = OldPartition(
                 gpid.partition,
                 str(path / "data" / "rdb"),
                 str(logs) if logs.is_dir() else None,
-                _valid_offset(path / INIT_INFO),
+                init.log_offset,
+                init.durable_decree,
                 unread,
             )
             found.setdefault(gpid.partition, []).append(source)
     return each_once(found, root, app_id, count)
 
 
-def _valid_offset(path: Path) -> int:
-    """Returns the offset in the private logs from which mutations count; 0 = the replica has no such file."""
+def _init_info(path: Path) -> InitInfo:
+    """Returns the content of `.init-info`; if the replica has no such file, one that demands nothing."""
     data = _content(path)
     if data is None:
-        return 0
+        return InitInfo()
     try:
         return parse_init_info(data)
     except MalformedError as error:

@@ -10,7 +10,7 @@ from pipelines.pegasus.domain.audit_log.files import LogFile
 from pipelines.pegasus.domain.offline.merge import merged_rows
 from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions, OldPartition, PartFile
 from pipelines.pegasus.domain.offline.ranges import SplitTask
-from pipelines.pegasus.domain.offline.tail import log_tail
+from pipelines.pegasus.domain.offline.tail import log_tail, refuse_incomplete
 from pipelines.pegasus.domain.private_log.mutations import Mutation
 
 BATCH = 8_000
@@ -83,7 +83,13 @@ class OpenPartition:
     def __init__(
         self, source: OldPartition, database: OpenDb, rules: OfflineSplitOptions, tools: PartitionTools
     ) -> None:
+        """Reads the log.
+
+        Raises:
+            UsageError, RefusedError: see `refuse_incomplete` and `log_tail`.
+        """
         self.database, self.read = database, 0
+        refuse_incomplete(database.flushed, source.durable_decree, source.database)
         logs = None if source.logs is None else tools.logs(source)
         self.tail = log_tail(
             logs or (),

@@ -54,6 +54,23 @@ def test_the_offset_from_which_logs_count_is_an_input(tmp_path: Path) -> None:
     assert fingerprint(replace(source, valid_offset=1), RULES, []) != first
 
 
+def test_what_init_info_demands_is_an_input(tmp_path: Path) -> None:
+    source = OldPartition(0, str(tmp_path), str(tmp_path))
+    assert fingerprint(replace(source, durable_decree=1), RULES, []) != fingerprint(source, RULES, [])
+
+
+@pytest.mark.parametrize("demanded", [0, FLUSHED - 1, FLUSHED, FLUSHED + 1, 500])
+def test_data_that_a_server_would_not_open_are_refused(demanded: int) -> None:
+    database = Mock(data_version=1, flushed=FLUSHED)
+    source = OldPartition(1, "1/data/rdb", durable_decree=demanded)
+    if demanded <= FLUSHED:
+        assert OpenPartition(source, database, RULES, Mock()).tail.last == FLUSHED
+        return
+    said = f"^1/data/rdb: .* end at decree {FLUSHED}, and .init-info demands decree {demanded} .*"
+    with pytest.raises(RefusedError, match=said):
+        OpenPartition(source, database, RULES, Mock())
+
+
 def without_log(committed: Mapping[int, int]) -> OpenPartition:
     database, rules = Mock(data_version=1, flushed=FLUSHED), replace(RULES, committed=committed)
     return OpenPartition(OldPartition(1, "checkpoint"), database, rules, Mock())

@@ -57,6 +57,7 @@ class OldPartition:
         database: the directory of its RocksDB, in a replica or in a cold backup; a URI if it is on another file system.
         logs: the directory of its private logs; None = it has no logs, as in a cold backup.
         valid_offset: the global offset in the private logs from which mutations count.
+        durable_decree: the decree up to which the data must be flushed, by `.init-info`.
         unread: why the file with the table's partition count cannot be parsed; None = the count agrees, or there is no
             such file.
         digest: a digest of its files, if the database is remote; the names and times of local files are compared.
@@ -66,6 +67,7 @@ class OldPartition:
     database: str
     logs: str | None = None
     valid_offset: int = 0
+    durable_decree: int = 0
     unread: str | None = None
     digest: str = ""
 

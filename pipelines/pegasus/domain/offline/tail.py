@@ -82,6 +82,28 @@ def log_tail(
     return LogTail(last, tail, writes, left_out)
 
 
+def refuse_incomplete(flushed: int, demanded: int, where: str) -> None:
+    """Refuses data that a server would not open (`replication_app_base::open_internal`).
+
+    A replica has such data if its server died while it learned: the server has written `init_durable_decree` already,
+    and the checkpoint up to this decree is missing.
+
+    Args:
+        flushed: the last flushed decree of the database.
+        demanded: the `init_durable_decree` of `.init-info`.
+        where: the name of the data in messages.
+
+    Raises:
+        RefusedError: the data end before the decree that they must have.
+    """
+    if demanded > flushed:
+        raise RefusedError(
+            Condition.DECREE_MISSING,
+            f"{where}: the data are incomplete: they end at decree {flushed}, and .init-info demands decree {demanded} "
+            "(init_durable_decree). Pegasus does not open such a replica. Take the replica of another server",
+        )
+
+
 def _prepared(behind: dict[int, Mutation], proven: int) -> int:
     """Returns the last decree of the mutations that follow the proven ones without a gap or a lower ballot."""
     last, ballot = proven, behind[proven].ballot if proven in behind else 0

@@ -29,6 +29,21 @@ class AppInfo:
     init_partition_count: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class InitInfo:
+    """The part of `replica_init_info` that a split needs.
+
+    Attributes:
+        log_offset: the global offset in the private logs from which mutations count; the replica ignores those before
+            it, because they are from before it learned its data (`replica::replay_mutation`).
+        durable_decree: the decree that the data must have; with less, the server does not open the replica
+            (`replication_app_base::open_internal`).
+    """
+
+    log_offset: int = 0
+    durable_decree: int = 0
+
+
 def parse_app_info(data: bytes) -> AppInfo:
     """Parses `.app-info`: the magic number, then `app_info` in thrift's JSON, whose keys are the field numbers.
 
@@ -71,17 +86,15 @@ def parse_app_metadata(data: bytes) -> AppInfo:
         raise MalformedError(f"it is not app_info in JSON ({error!r})") from None
 
 
-def parse_init_info(data: bytes) -> int:
-    """Returns `init_offset_in_private_log` of `.init-info`.
-
-    The replica ignores mutations at lower offsets, because they are from before it learned its data
-    (`replica::replay_mutation`).
+def parse_init_info(data: bytes) -> InitInfo:
+    """Parses `.init-info`: `replica_init_info` in JSON. Ignores other keys.
 
     Raises:
         MalformedError: the bytes have another format.
     """
     try:
-        return _number(json.loads(data)["init_offset_in_private_log"])
+        said = json.loads(data)
+        return InitInfo(_number(said["init_offset_in_private_log"]), _number(said["init_durable_decree"]))
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise MalformedError(f"it is not a replica_init_info in JSON ({error!r})") from None
 
