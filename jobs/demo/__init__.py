@@ -1,7 +1,6 @@
 """The demo: captures and reconciles three nights of a generated cluster with the production code."""
 
 import logging
-import sys
 import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
@@ -17,15 +16,16 @@ from jobs.demo.cluster.on_disk import write_cluster_files
 from jobs.demo.cluster.parts import DISABLED_PEER
 from jobs.demo.cluster.plans import demo_plan
 from jobs.demo.cluster.zookeeper import before_upgrade
+from jobs.demo.commands import demo_commands
 from jobs.demo.dump import DUMP_TITLE, queue_lines
 from jobs.demo.generated_snapshot import write_snapshot
 from jobs.demo.migration import MIGRATION_TITLE, migration_lines, write_zookeeper_snapshot
 from jobs.demo.places import DemoPlaces, local_uri, new_directory
 from jobs.demo.queues import AUDIT_TITLE, audit_lines
-from jobs.demo.text import DemoCommand, demo_text, night_line
+from jobs.demo.text import demo_text, night_line
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import EXIT_DONE, RefusedError
-from pipelines.common.instants import DAY_MS, utc_day
+from pipelines.common.instants import DAY_MS
 from pipelines.common.job_result import JobResult
 from pipelines.lake.run_summary import DELETABLE, DONE, HELD, RunKey, RunSummary
 
@@ -82,7 +82,7 @@ def run(args: Namespace, context: JobContext) -> JobResult:
         snapshots = [places.snapshot(number) for number in (NIGHTS - 1, NIGHTS)]
         audit = audit_lines(JobContext("demo", _At(now), context.spark), snapshots, places.plan, places.config)
     page = _page(nights[-1], places, context)
-    commands = _commands(places, nights, _held_example(nights[-1], places, context))
+    commands = demo_commands(places, nights, _held_example(nights[-1], places, context))
     shown = [(AUDIT_TITLE, audit), *tastes.result()]
     text = demo_text(nights, time.monotonic() - started, places.shown(nights[-1], page), commands, shown)
     return JobResult(EXIT_DONE, _result(nights, places, page), text)
@@ -156,50 +156,6 @@ def _held_example(last: RunSummary, places: DemoPlaces, context: JobContext) -> 
     run = RunKey.of(last.cluster, last.run_id, last.files_started_ms)
     (file,) = context.lake(local_uri(places.lake)).waiting(run, DISABLED_PEER, 1)
     return file.path
-
-
-def _commands(places: DemoPlaces, nights: Sequence[RunSummary], held: str) -> list[DemoCommand]:
-    import pyspark
-
-    from jobs.cli.session import DELTA_CATALOG, DELTA_EXTENSION
-
-    project, last = _project(), nights[-1]
-    spark = ".".join(pyspark.__version__.split(".")[:2])
-    first_day = utc_day(nights[0].files_started_ms).isoformat()
-    start, config = f"{project}spark-submit.sh", ("--config", str(places.config))
-    totals = f"delta.`{places.lake}/verdict_totals`"
-    columns = "run_date, verdict, reason, sum(files) AS files, round(sum(bytes) / pow(1024, 3)) AS gib"
-    query = " ".join(("SELECT", columns, "FROM", totals, "GROUP BY ALL ORDER BY ALL"))
-    return [
-        DemoCommand("What state is the cluster in, and what is new?", (start, "explain", *config)),
-        DemoCommand("Who holds this file, since when, and what would free it?", (start, "explain", *config, held)),
-        DemoCommand("What does the disabled peer hold?", (start, "explain", *config, "--peer", DISABLED_PEER)),
-        DemoCommand("What has changed since the first night?", (start, "explain", *config, "--since", first_day)),
-        DemoCommand(
-            "Rehearse the clean-up of the last list; the demo's findings pause a real one, so --execute is refused.",
-            (start, "clean", *config, "--run-id", last.run_id),
-        ),
-        DemoCommand(
-            "Query the tables with nothing but Spark and Delta.",
-            (
-                *("env", f"PYSPARK_PYTHON={project}.venv/bin/python", f"{project}.venv/bin/spark-sql"),
-                *(
-                    "--driver-class-path",
-                    f"{project}.jars/*:{project}.jars/spark-{spark}/*",
-                    "--conf",
-                    f"spark.sql.extensions={DELTA_EXTENSION}",
-                ),
-                *("--conf", f"spark.sql.catalog.spark_catalog={DELTA_CATALOG}"),
-                *("--conf", "spark.sql.catalogImplementation=in-memory", "-e", query),
-            ),
-        ),
-    ]
-
-
-def _project() -> str:
-    """Returns the project directory as a prefix of commands: `./` if it is the current directory."""
-    root = Path(sys.argv[0]).resolve().parent.parent
-    return "./" if root == Path.cwd() or not (root / "spark-submit.sh").is_file() else f"{root}/"
 
 
 def _result(nights: Sequence[RunSummary], places: DemoPlaces, page: Path) -> dict[str, object]:

@@ -1,14 +1,20 @@
 """What the demo prints."""
 
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from jobs.demo import commands
+from jobs.demo.commands import demo_commands
+from jobs.demo.places import DemoPlaces
 from jobs.demo.text import DemoCommand, DemoOutput, demo_text, human_age
 from pipelines.common.instants import DAY_MS, HOUR_MS
 from pipelines.decide.reason_texts import REASON_TEXTS
 from pipelines.decide.rule.verdict import Reason
 from pipelines.lake.run_summary import FindingRow, PinnedRow, RunSummary, VerdictTotal
+from tests.labs.places import PROJECT
 
 GIB = 1 << 30
 RS1, RS2 = "rs01.example.org,16020,1", "rs02.example.org,16020,2"
@@ -103,6 +109,19 @@ def test_no_finding_is_said_as_well() -> None:
 @pytest.mark.promise("demo-commands-work")
 def test_commands_survive_pasting() -> None:
     assert "  ./spark-submit.sh explain --lake '/o u/lake' oldWALs/a%2Cb.1\n" in text(night(1))
+
+
+@pytest.mark.promise("demo-commands-work")
+def test_a_wheel_names_its_own_command_and_nothing_of_a_clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    demo = DemoPlaces(tmp_path / "demo")
+    monkeypatch.setattr(commands, "PROGRAM", "walsafe")
+    monkeypatch.setattr(sys, "argv", [str(PROJECT / "jobs" / "main.py")])
+    of_clone = [one.words for one in demo_commands(demo, [night(1)], "oldWALs/a.1")]
+    assert {Path(words[0]).name for words in of_clone} == {"spark-submit.sh", "env"}
+    monkeypatch.setattr(sys, "argv", [str(tmp_path / "walsafe" / "jobs" / "main.py")])
+    of_wheel = [one.words for one in demo_commands(demo, [night(1)], "oldWALs/a.1")]
+    assert of_wheel == [("walsafe", *words[1:]) for words in of_clone[:-1]]
+    assert of_wheel[-1] == ("walsafe", "clean", "--config", f"{tmp_path}/demo/demo.yaml", "--run-id", "r")
 
 
 def test_ages_for_people() -> None:
