@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from jobs.cli.context import JobContext
+from jobs.cli.launch.places import PROGRAM
 from pipelines.lake.forecast import Forecast, capacity_of, days_until_full, night_totals
 from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_summary import DONE, RunSummary
@@ -29,7 +30,7 @@ class ReconcileReports:
     def __init__(self, context: JobContext, lake_uri: str, reports_uri: str | None) -> None:
         self._context = context
         self._lake = LakeReader.of(context.spark, lake_uri)
-        self._pages = HtmlReports(context.spark, reports_uri or f"{lake_uri.rstrip('/')}/reports")
+        self._pages = HtmlReports(context.spark, reports_uri or f"{lake_uri.rstrip('/')}/reports", PROGRAM)
 
     def failed(self, summaries: Sequence[RunSummary]) -> None:
         """Keep the outcome of each cluster, without sizes, for the metrics of the job."""

@@ -23,7 +23,10 @@ _NAMED = 5
 
 
 def report_html(
-    summaries: Sequence[RunSummary], forecasts: Mapping[str, Forecast], data_docs: str | None = None
+    summaries: Sequence[RunSummary],
+    forecasts: Mapping[str, Forecast],
+    data_docs: str | None = None,
+    program: str = "walsafe",
 ) -> str:
     """Renders the page of a run.
 
@@ -31,6 +34,7 @@ def report_html(
         summaries: the clusters of the run, at least one.
         forecasts: when the disk is full, by cluster.
         data_docs: where Great Expectations' Data Docs of the run are, relative to the page; None = there are none.
+        program: what a person types before the name of a job.
     """
     ordered = by_urgency(summaries)
     one = ordered[0]
@@ -43,6 +47,7 @@ def report_html(
         "report.html",
         title=title,
         data_docs=data_docs,
+        program=program,
         clusters=ordered,
         lead=_fleet_lead(ordered),
         exit_code=exit_code([one.exit_code for one in ordered]),

@@ -27,11 +27,17 @@ class HtmlReports:
 
     `<uri>/<cluster>/<run_id>.html` is the page of a run, or `<uri>/fleet/<run_id>.html` of a run of several clusters;
     `<uri>/<cluster>/latest.html` leads to the newest one.
+
+    Args:
+        spark: the session.
+        uri: of the folder.
+        program: what a person types before the name of a job.
     """
 
-    def __init__(self, spark: SparkSession, uri: str) -> None:
+    def __init__(self, spark: SparkSession, uri: str, program: str = "walsafe") -> None:
         self._spark = spark
         self._uri = uri.rstrip("/")
+        self._program = program
 
     def publish(
         self,
@@ -59,7 +65,7 @@ class HtmlReports:
         if quality:
             write_text(self._spark, f"{self._uri}/{name}{QUALITY}", data_docs(quality, summaries))
         docs = f"{name.rpartition('/')[2]}{QUALITY}" if quality else None
-        write_text(self._spark, uri, report_html(summaries, forecasts or {}, docs))
+        write_text(self._spark, uri, report_html(summaries, forecasts or {}, docs, self._program))
         fleet = len(summaries) > 1
         return {one.cluster: f"{uri}#cluster-{one.cluster}" if fleet else uri for one in summaries}
 

@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from jobs.cli.context import JobContext
 from jobs.cli.entry import main
+from jobs.cli.launch.places import PROGRAM
 from jobs.reconcile.reporting import ReconcileReports
 from pipelines.common.errors import UsageError
 from pipelines.lake.delta_tables import DeltaTables
@@ -262,6 +263,7 @@ def test_the_page_of_a_run_is_published(lake_uri: str, spark: SparkSession, tmp_
     assert page.forecast is not None
     assert page.forecast.growth_per_day == GIB
     assert "prod-a: bytes held by night and peer" in text, "the curves come from the lake"
+    assert f"<pre>{PROGRAM} explain --lake {lake_uri} --cluster prod-a" in text
     shown = tmp_path / "pages"
     assert 'url=night-9.html"' in (shown / "prod-a" / "latest.html").read_text(encoding="utf-8")
     index = (shown / "index.html").read_text(encoding="utf-8")

@@ -68,6 +68,13 @@ def test_names_from_the_cluster_never_become_markup() -> None:
     assert EVIL in page.words
 
 
+def test_the_command_is_the_one_that_was_started() -> None:
+    asks = f"explain --lake file:/lake --cluster {ONE.cluster}"
+    for program in ("walsafe", "./spark-submit.sh"):
+        words = Page(report_html([ONE], {}, program=program)).words
+        assert words.count(asks) == words.count(f"{program} {asks}") == 1
+
+
 def test_nothing_is_fetched_and_links_lead_to_pages_beside_it() -> None:
     page = Page(report_html([ONE], {}))
     loads = {"src", "action", "onclick", "onload", "data", "poster"}
