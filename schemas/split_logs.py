@@ -2,7 +2,7 @@
 
 from pyspark.sql.types import IntegerType, LongType, StringType, StructType
 
-from schemas.table import Table, column, identity
+from schemas.table import Table, column, identity, twin
 
 SPLIT_LOGS = Table(
     "split_logs",
@@ -37,6 +37,7 @@ SPLIT_LOGS = Table(
             column("undecoded", IntegerType(), "Number of requests that cannot be replayed from the log alone."),
             column("verdict", StringType(), "DELETABLE or HELD."),
             column("reason", StringType(), "Reason of the verdict; see docs/split-audit-log.md."),
+            twin("foreign"),
         ]
     ),
 )

@@ -10,7 +10,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from schemas.table import Table, column, identity
+from schemas.table import Table, column, identity, twin
 
 SPLIT_PARTITIONS = Table(
     "split_partitions",
@@ -28,6 +28,8 @@ SPLIT_PARTITIONS = Table(
             column("primary", StringType(), "Server of the primary."),
             column("secondaries", ArrayType(StringType()), "Servers of the secondaries."),
             column("split_state", StringType(), "Split state of the partition or of its parent, as meta reports it."),
+            twin("table"),
+            twin("primary"),
         ]
     ),
 )

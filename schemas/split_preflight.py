@@ -2,7 +2,7 @@
 
 from pyspark.sql.types import IntegerType, StringType, StructType
 
-from schemas.table import Table, column, identity
+from schemas.table import Table, column, identity, twin
 
 SPLIT_PREFLIGHT = Table(
     "split_preflight",
@@ -15,6 +15,7 @@ SPLIT_PREFLIGHT = Table(
             column("rule", StringType(), "Rule of docs/split-rules.md."),
             column("verdict", StringType(), "OK, WARNING, BLOCKER or UNKNOWN (the state does not say)."),
             column("words", StringType(), "Why."),
+            twin("table"),
         ]
     ),
 )

@@ -3,11 +3,23 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pyspark.sql.types import DataType, DateType, LongType, StringType, StructField, StructType, TimestampType
+from pyspark.sql.types import (
+    DataType,
+    DateType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
 
 PLAIN_NAMES: Mapping[str, tuple[str, DataType]] = {
     "at": ("written_at", TimestampType()),
+    "foreign": ("foreign_mutations", IntegerType()),
     "offset": ("offset_bytes", LongType()),
+    "primary": ("primary_node", StringType()),
+    "table": ("table_name", StringType()),
 }
 """Columns whose name is a word of SQL: the name of a copy, and its type."""
 TIMES: Mapping[str, str] = {

@@ -2,7 +2,7 @@
 
 from pyspark.sql.types import LongType, StringType, StructType
 
-from schemas.table import Table, column, identity
+from schemas.table import Table, column, identity, twin
 
 WAL_TABLES = Table(
     "wal_tables",
@@ -21,6 +21,7 @@ WAL_TABLES = Table(
                 "Number of entries with a cell of replication scope 1, which a peer may need.",
             ),
             column("global_bytes", LongType(), "Bytes of the file that these entries take."),
+            twin("table"),
         ]
     ),
 )

@@ -320,7 +320,8 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.wal_tables (
   `cells` bigint COMMENT 'Their cells.',
   `bytes` bigint COMMENT 'Bytes of the file that the table\'s entries take.',
   `global_entries` bigint COMMENT 'Number of entries with a cell of replication scope 1, which a peer may need.',
-  `global_bytes` bigint COMMENT 'Bytes of the file that these entries take.'
+  `global_bytes` bigint COMMENT 'Bytes of the file that these entries take.',
+  `table_name` string COMMENT 'The same as `table`, whose name is a word of SQL.'
 )
 COMMENT 'One row for each WAL that `inspect-wals` read and each table with edits in it.'
 STORED BY 'io.delta.hive.DeltaStorageHandler'
@@ -653,7 +654,8 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.split_preflight (
   `table` string COMMENT 'Its name.',
   `rule` string COMMENT 'Rule of docs/split-rules.md.',
   `verdict` string COMMENT 'OK, WARNING, BLOCKER or UNKNOWN (the state does not say).',
-  `words` string COMMENT 'Why.'
+  `words` string COMMENT 'Why.',
+  `table_name` string COMMENT 'The same as `table`, whose name is a word of SQL.'
 )
 COMMENT 'One row for each table and rule that `split-preflight` checked\; a rule with several objections has several rows.'
 STORED BY 'io.delta.hive.DeltaStorageHandler'
@@ -671,7 +673,9 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.split_partitions (
   `registered` boolean COMMENT 'Whether meta has the partition.',
   `primary` string COMMENT 'Server of the primary.',
   `secondaries` array<string> COMMENT 'Servers of the secondaries.',
-  `split_state` string COMMENT 'Split state of the partition or of its parent, as meta reports it.'
+  `split_state` string COMMENT 'Split state of the partition or of its parent, as meta reports it.',
+  `table_name` string COMMENT 'The same as `table`, whose name is a word of SQL.',
+  `primary_node` string COMMENT 'The same as `primary`, whose name is a word of SQL.'
 )
 COMMENT 'One row for each partition of a Pegasus table in each state that `split-audit-config` read.'
 STORED BY 'io.delta.hive.DeltaStorageHandler'
@@ -700,7 +704,8 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.split_logs (
   `ballots_back` int COMMENT 'Number of mutations with a lower ballot than an earlier mutation.',
   `undecoded` int COMMENT 'Number of requests that cannot be replayed from the log alone.',
   `verdict` string COMMENT 'DELETABLE or HELD.',
-  `reason` string COMMENT 'Reason of the verdict\; see docs/split-audit-log.md.'
+  `reason` string COMMENT 'Reason of the verdict\; see docs/split-audit-log.md.',
+  `foreign_mutations` int COMMENT 'The same as `foreign`, whose name is a word of SQL.'
 )
 COMMENT 'One row for each private log that `split-audit-log` read, with its verdict.'
 STORED BY 'io.delta.hive.DeltaStorageHandler'

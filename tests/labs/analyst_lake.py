@@ -10,6 +10,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
+from sqlglot.dialects.trino import Trino
 
 from pipelines.common.spark.local_frames import arrow_schema
 from pipelines.lake.view_texts import VIEWS
@@ -91,6 +92,13 @@ def with_tables(tables: Callable[[Table], object]) -> duckdb.DuckDBPyConnection:
         if given is not None:
             database.register(table.name, given)
     return database
+
+
+def sql_words() -> set[str]:
+    """Returns the words that an engine may refuse as the name of a column without quotes, in lower case."""
+    reserved = "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category = 'reserved'"
+    words = {word for (word,) in duckdb.connect().execute(reserved).fetchall()} | {"at", "offset", "table"}
+    return words | {word.lower() for word in Trino.Generator.RESERVED_KEYWORDS}
 
 
 def duckdb_of(lake: Path, script: str | None = None) -> duckdb.DuckDBPyConnection:

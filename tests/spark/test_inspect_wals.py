@@ -94,6 +94,7 @@ def test_tables_are_written_and_findings_are_new_once(inspected: Inspected) -> N
     assert run_id.endswith("-wals")
     counts = {table.name: len(inspected.desk.rows(table.name)) for table in INSPECTION_TABLES}
     assert counts == {"wal_files": 8, "wal_tables": 5 * 3 + 2, "queue_edits": 5}
+    assert {row["table_name"] == row["table"] for row in inspected.desk.rows("wal_tables")} == {True}
     (row_of_finding,) = inspected.desk.rows("findings")
     assert (row_of_finding["run_id"], row_of_finding["is_new"], row_of_finding["nights"]) == (run_id, True, 1)
     code, result = inspected.run("--server", str(H2), lake=True)

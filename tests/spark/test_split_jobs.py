@@ -77,6 +77,9 @@ def test_audit_config_of_a_series(desk: Desk) -> None:
     assert (code, result["states"], result["findings"]) == (0, 4, [])
     rows = desk.rows("split_partitions")
     assert len(rows) == 4 + 3 * 8
+    assert {(row["table_name"] == row["table"], row["primary_node"] == row["primary"]) for row in rows} == {
+        (True, True)
+    }
     waiting = [(row["observed_at"].minute, row["partition"]) for row in rows if row["ballot"] == -1]
     assert sorted(waiting) == [(5, 4), (5, 5), (5, 6), (5, 7), (10, 6), (10, 7)]
     states[3]["apps"][0]["partitions"]["1"]["ballot"] = 1

@@ -5,6 +5,7 @@ from datetime import UTC, date, datetime
 import pytest
 from pyspark.sql.types import LongType
 
+from pipelines.common.spark.local_frames import arrow_schema
 from pipelines.lake.findings import INFO, finding
 from pipelines.lake.run_summary import RunKey, table_row
 from pipelines.lake.twins import twins_of, with_twins
@@ -13,8 +14,13 @@ from schemas.findings import FINDINGS
 from schemas.queue_offsets import QUEUE_OFFSETS
 from schemas.registry import TABLES
 from schemas.runs import RUNS
+from schemas.split_logs import SPLIT_LOGS
+from schemas.split_partitions import SPLIT_PARTITIONS
+from schemas.split_preflight import SPLIT_PREFLIGHT
 from schemas.table import PLAIN_NAMES, TIMES, Table
+from schemas.wal_tables import WAL_TABLES
 from schemas.wal_verdicts import WAL_VERDICTS
+from tests.labs.analyst_lake import sql_words, with_tables
 
 LAST_MS = int(datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp()) * 1000 + 999
 
@@ -23,6 +29,38 @@ LAST_MS = int(datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp()) * 1000
 def test_every_column_that_needs_a_twin_has_it(table: Table) -> None:
     needing = {name for name in table.schema.names if name in {"server", *PLAIN_NAMES, *TIMES}}
     assert set(twins_of(table).values()) == needing
+
+
+def test_every_column_whose_name_is_a_word_of_sql_has_a_plain_name() -> None:
+    words = sql_words()
+    named = {name for table in TABLES for name in table.schema.names if name.lower() in words}
+    assert len(words) > 60
+    assert named == set(PLAIN_NAMES)
+    assert {plain for plain, _ in PLAIN_NAMES.values()} & words == set()
+
+
+def test_a_query_without_quotes_reads_every_column_or_its_twin() -> None:
+    with with_tables(lambda table: arrow_schema(table.schema).empty_table()) as database:
+        for table in TABLES:
+            twins = {name: twin for twin, name in twins_of(table).items() if name in PLAIN_NAMES}
+            columns = [twins.get(name, name) for name in table.schema.names]
+            assert database.sql(f"SELECT {', '.join(columns)} FROM {table.name}").columns == columns  # noqa: S608
+
+
+@pytest.mark.parametrize(
+    ("table", "name", "twin", "value"),
+    [
+        (WAL_TABLES, "table", "table_name", "ns:u"),
+        (SPLIT_PREFLIGHT, "table", "table_name", "t"),
+        (SPLIT_PARTITIONS, "table", "table_name", "t"),
+        (SPLIT_PARTITIONS, "primary", "primary_node", "r1:34801"),
+        (SPLIT_LOGS, "foreign", "foreign_mutations", 3),
+    ],
+)
+def test_a_plain_name_has_the_same_value(table: Table, name: str, twin: str, value: object) -> None:
+    (row,) = with_twins(table, [{name: value}])
+    assert (row[name], row[twin]) == (value, value)
+    assert table.schema[name].dataType == table.schema[twin].dataType
 
 
 def test_no_other_column_is_an_instant_in_ms() -> None:
