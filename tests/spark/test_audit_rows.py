@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from deltalake import DeltaTable, write_deltalake
 from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.cleanup.audit import LakeAudit
@@ -17,6 +18,7 @@ from pipelines.lake.delta_tables import DeltaTables
 from pipelines.lake.run_summary import RunKey
 from schemas.cleanups import CLEANUPS
 from schemas.deletions import DELETIONS
+from schemas.registry import CLEANUP_TABLES
 from schemas.runs import RUNS
 from schemas.table import Table
 from schemas.wal_verdicts import WAL_VERDICTS
@@ -130,6 +132,42 @@ def test_every_row_of_a_file(lake: Lake) -> None:
             "reason": "PROVEN",
         },
     ]  # fmt: skip
+
+
+def without_written_at(folder: Path, into: Path) -> None:
+    """Copies the tables as an older walsafe left them."""
+    for table in CLEANUP_TABLES:
+        rows = DeltaTable(str(folder / table.name)).to_pyarrow_table().drop_columns(["written_at"])
+        write_deltalake(str(into / table.name), rows, partition_by=["run_date"])
+
+
+def test_a_clean_up_goes_on_in_the_tables_of_an_older_walsafe(lake: Lake, spark: SparkSession, tmp_path: Path) -> None:
+    lake.audit.ensure()
+    lake.audit.started(CLEAN, 2, 30)
+    lake.audit.intend(CLEAN, 1, [A, B])
+    lake.audit.record(CLEAN, 1, [FileResult(A, FileOutcome.MOVED)])
+    without_written_at(tmp_path, tmp_path / "old")
+    lake = Lake(spark, tmp_path / "old")
+    assert lake.audit.unsettled(RUN) == [OpenIntent(CleanupAction.CLEAN, 3, 1, B)], "before ensure, as in a rehearsal"
+    assert lake.audit.moved_at(RUN) == NOW
+    lake.audit.ensure()
+    again = replace(CLEAN, identity="again", lease=4, resumed=True)
+    lake.clock.instant += 1
+    lake.audit.started(again, 2, 30)
+    lake.audit.intend(again, 1, [B])
+    lake.audit.record(CLEAN, 1, [FileResult(B, FileOutcome.FAILED)])
+    lake.audit.record(again, 1, [FileResult(B, FileOutcome.MOVED)])
+    lake.audit.ended(again, AttemptEnd("DONE", 0, CleanupTally(2, 30)))
+    assert lake.audit.unsettled(RUN) == []
+    assert {row["path"]: row["outcome"] for row in lake.audit.outcomes(RUN).collect()} == {
+        A.path: "MOVED", B.path: "MOVED",
+    }  # fmt: skip
+    assert (lake.audit.moved_at(RUN), lake.audit.taken(RUN)) == (NOW + 1, {A.path: replace(A, reason=None), B.path: B})
+    for table, before, after in ((CLEANUPS, 1, 2), (DELETIONS, 3, 3)):
+        frame = spark.read.format("delta").load(lake.tables.location(table))
+        rows = [plain(frame, row.asDict()) for row in frame.collect()]
+        times = sorted((row["at"], row.get("written_at", 0)) for row in rows)
+        assert times == [(NOW, 0)] * before + [(NOW + 1, NOW + 1)] * after, "rows that were there stay as they are"
 
 
 def test_where_nothing_was_ever_cleaned_nothing_is_known(lake: Lake) -> None:
