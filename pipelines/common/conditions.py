@@ -219,7 +219,7 @@ class Condition(Enum):
         "Export the rows through a client as Parquet, or let the server read its own logs.",
     )
     DECREE_MISSING = ConditionText(
-        "A committed decree is neither in the data nor in a private log, so writes would be lost.",
+        "A decree that is committed, or may be, is neither in the data nor in a private log, so writes would be lost.",
         "Copy the logs too, or take the replica of another server.",
     )
     DECREE_NOT_REPLAYABLE = ConditionText(

@@ -158,6 +158,21 @@ def test_a_replica_whose_server_died_while_it_learned_is_refused(spark: SparkSes
     assert (code, ".init-info: it is not a replica_init_info" in result["error"]["message"]) == (2, True), result
 
 
+def test_a_log_that_states_more_than_there_is_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    table = Table(spark, tmp_path)
+    first = table.reps / f"{APP}.3.pegasus" / "plog" / "log.1.0"
+    start = first.stat().st_size
+    first.unlink()
+    (first.parent / f"log.2.{start}").write_bytes(LogWriter(APP, 3, start, FLUSHED + 4).data)
+    for code, result in (table.run(), table.export()):
+        assert (code, result["error"]["condition"]) == (3, "DECREE_MISSING"), result
+        assert f"log.2.{start} states that earlier logs go up to decree {FLUSHED + 4}" in result["error"]["message"]
+    assert not table.output().exists()
+    assert not table.output("export").exists()
+    code, result = table.run("--committed-decree", f"3={FLUSHED}")
+    assert (code, result["logged"]) == (0, 3 * 4), "the operator knows better"
+
+
 @pytest.mark.long
 def test_the_target_is_checked(spark: SparkSession, tmp_path: Path) -> None:
     table = Table(spark, tmp_path)

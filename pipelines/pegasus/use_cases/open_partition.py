@@ -10,7 +10,7 @@ from pipelines.pegasus.domain.audit_log.files import LogFile
 from pipelines.pegasus.domain.offline.merge import merged_rows
 from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions, OldPartition, PartFile
 from pipelines.pegasus.domain.offline.ranges import SplitTask
-from pipelines.pegasus.domain.offline.tail import log_tail, refuse_incomplete
+from pipelines.pegasus.domain.offline.tail import log_tail, refuse_incomplete, refuse_missing_log
 from pipelines.pegasus.domain.private_log.mutations import Mutation
 
 BATCH = 8_000
@@ -86,20 +86,16 @@ class OpenPartition:
         """Reads the log.
 
         Raises:
-            UsageError, RefusedError: see `refuse_incomplete` and `log_tail`.
+            UsageError, RefusedError: see `refuse_incomplete`, `log_tail` and `refuse_missing_log`.
         """
         self.database, self.read = database, 0
         refuse_incomplete(database.flushed, source.durable_decree, source.database)
         logs = None if source.logs is None else tools.logs(source)
-        self.tail = log_tail(
-            logs or (),
-            database.flushed,
-            rules.committed.get(source.partition),
-            database.data_version,
-            rules.cluster_id,
-            source.logs or source.database,
-        )
+        committed, where = rules.committed.get(source.partition), source.logs or source.database
+        self.tail = log_tail(logs or (), database.flushed, committed, database.data_version, rules.cluster_id, where)
         self.logs: Sequence[LogFile] = () if logs is None else tuple(logs.files)
+        if committed is None:
+            refuse_missing_log(self.logs, source.valid_offset, database.flushed, self.tail.last, where)
 
     def batches(self, task: SplitTask) -> Iterator[list[Row]]:
         """Yields the rows of a task's range as the log leaves them, in key order."""

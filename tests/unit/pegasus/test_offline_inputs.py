@@ -16,8 +16,11 @@ from pipelines.pegasus.domain.audit_log.files import LogFile
 from pipelines.pegasus.domain.offline.doubts import input_doubts
 from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions, OldPartition, PartitionResult
 from pipelines.pegasus.domain.offline.ranges import SplitTask
+from pipelines.pegasus.domain.private_log.names import Gpid
 from pipelines.pegasus.sinks.split_output import SplitOutput
-from pipelines.pegasus.use_cases.open_partition import OpenPartition
+from pipelines.pegasus.sources.replica_logs import ReplicaLogs
+from pipelines.pegasus.use_cases.open_partition import OpenPartition, PartitionTools
+from tests.labs.pegasus.private_logs import Entry, LogWriter
 
 RULES = OfflineSplitOptions(now_s=0)
 PRINTS = {0: "a", 2: "b", 4: "c"}
@@ -83,6 +86,44 @@ def test_the_operators_decree_is_checked_without_a_log_too() -> None:
         without_log({1: FLUSHED - 1})
     with pytest.raises(RefusedError, match=f"decree {FLUSHED + 1} is in no private log"):
         without_log({1: FLUSHED + 2})
+
+
+def with_log(folder: Path, log: LogWriter, valid_offset: int = 0, committed: int | None = None) -> OpenPartition:
+    """Opens a replica whose first log is the second that its server has written."""
+    (folder / f"log.2.{log.start}").write_bytes(log.data)
+    source = OldPartition(1, "1/data/rdb", str(folder), valid_offset)
+    rules = replace(RULES, committed={} if committed is None else {1: committed})
+    tools = PartitionTools(Mock(), lambda one: ReplicaLogs(str(one.logs), Gpid(2, 1), one.valid_offset), Mock())
+    return OpenPartition(source, Mock(data_version=1, flushed=FLUSHED), rules, tools)
+
+
+@pytest.mark.parametrize("prepared", [0, 3])
+def test_a_missing_first_log_is_refused_by_the_header_of_the_next(tmp_path: Path, prepared: int) -> None:
+    log = LogWriter(2, 1, 900, FLUSHED + 4)
+    for number in range(1, prepared + 1):
+        log.add(Entry(FLUSHED + number, committed=FLUSHED))
+    said = f"log.2.900 states that earlier logs go up to decree {FLUSHED + 4}, the data end at {FLUSHED}, and the logs "
+    with pytest.raises(RefusedError, match=f"{said}at {FLUSHED + prepared}: a log is missing"):
+        with_log(tmp_path, log)
+    assert with_log(tmp_path, log, committed=FLUSHED).tail.last == FLUSHED, "the operator knows better"
+
+
+def test_a_server_may_have_deleted_the_first_logs(tmp_path: Path) -> None:
+    log = LogWriter(2, 1, 900, FLUSHED)
+    assert with_log(tmp_path, log).tail.last == FLUSHED, "their decrees are in the data"
+    again = LogWriter(2, 1, 900, FLUSHED + 4)
+    for number in range(1, 5):
+        again.add(Entry(FLUSHED + number, ballot=5, committed=FLUSHED))
+    assert with_log(tmp_path, again).tail.last == FLUSHED + 4, "a new primary prepared them again"
+
+
+def test_the_logs_of_a_learner_begin_with_what_it_has_learned(tmp_path: Path) -> None:
+    discarded = LogWriter(2, 1, 900, FLUSHED + 4)
+    assert with_log(tmp_path, discarded, valid_offset=901).tail.last == FLUSHED, "its header is older than the reset"
+    learned = LogWriter(2, 1, 900, FLUSHED)
+    assert with_log(tmp_path, learned, valid_offset=900).tail.last == FLUSHED, "on_partition_reset sets the decree"
+    with pytest.raises(RefusedError, match="a log is missing"):
+        with_log(tmp_path, discarded, valid_offset=900)
 
 
 def test_a_replica_without_a_log_is_an_error() -> None:

@@ -1,10 +1,11 @@
 """Extracts the tail of a private log: every write after the database's last flushed decree that may be acknowledged."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UsageError
+from pipelines.pegasus.domain.audit_log.files import LogFile
 from pipelines.pegasus.domain.private_log.mutations import Mutation
 from pipelines.pegasus.domain.private_log.requests import Replay, RowWrite, decode_request
 from pipelines.pegasus.domain.values import StoredValue, Timetag, encode_value
@@ -80,6 +81,34 @@ def log_tail(
             writes += 1
     left_out = () if committed is not None else tuple(sorted(decree for decree in behind if decree > last))
     return LogTail(last, tail, writes, left_out)
+
+
+def refuse_missing_log(logs: Sequence[LogFile], valid_offset: int, flushed: int, last: int, where: str) -> None:
+    """Refuses logs of which the first are missing, by what the header of the first log states.
+
+    A server deletes a log only if its decrees are durable, or lie before `init_offset_in_private_log`
+    (`mutation_log::garbage_collection`). So the decrees before the first log are in the data. The header of a log that
+    begins before that offset may state decrees that the replica has discarded; later headers begin with the decree that
+    it had learned (`mutation_log::on_partition_reset`).
+
+    Args:
+        logs: the logs that have been read, in order.
+        valid_offset: the global offset in the private logs from which mutations count.
+        flushed: the last flushed decree of the database.
+        last: the last decree of the tail.
+        where: the name of the log in messages.
+
+    Raises:
+        RefusedError: there were decrees before the first log that are neither in the data nor in the tail.
+    """
+    before = logs[0].max_decree_before if logs and logs[0].start_offset >= valid_offset else None
+    if before is not None and before > max(flushed, last):
+        raise RefusedError(
+            Condition.DECREE_MISSING,
+            f"{where}: {logs[0].log} states that earlier logs go up to decree {before}, the data end at {flushed}, and "
+            f"the logs at {last}: a log is missing, and writes would be lost. Copy the missing logs too, or take the "
+            "replica of another server; if you know the partition's last_committed_decree, give --committed-decree",
+        )
 
 
 def refuse_incomplete(flushed: int, demanded: int, where: str) -> None:
