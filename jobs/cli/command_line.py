@@ -93,7 +93,7 @@ def invocation_of(program: str, name: str, job: Job, options: Sequence[str]) -> 
     entry = JOBS.get(name)
     completed = complete_options(options, known, entry.configured if entry else "", os.environ)
     if entry and entry.configured:
-        parser.has_keys = True
+        parser.configured = entry.configured
         parser.epilog = _of_the_file(entry.configured, known)
         parser.config_file = given_option("--config", completed)
     return Invocation(name, job, parser.parse_args(completed), tuple(completed))
@@ -103,13 +103,13 @@ class _Parser(ArgumentParser):
     """Tells the mistakes of the configuration file before the options that are missing because of them."""
 
     config_file: str | None = None
-    has_keys = False
-    """Whether keys of the configuration stand for options."""
+    configured = ""
+    """How the job finds the configuration whose keys stand for options; see `JobEntry`."""
 
     def error(self, message: str) -> NoReturn:
         """See `ArgumentParser.error`."""
         mistakes = config_mistakes(self.config_file) if self.config_file else None
-        super().error(mistakes or message + (_keys_for(message) if self.has_keys else ""))
+        super().error(mistakes or message + (_keys_for(message, self.configured) if self.configured else ""))
 
 
 def _unknown_option(given: Sequence[str], known: Collection[str]) -> str | None:
@@ -120,11 +120,14 @@ def _unknown_option(given: Sequence[str], known: Collection[str]) -> str | None:
     return None
 
 
-def _keys_for(message: str) -> str:
-    """Returns which keys would have stood for the options that argparse reports as missing."""
+def _keys_for(message: str, configured: str) -> str:
+    """Returns what would have stood for the options that argparse reports as missing."""
     missing = message.partition("are required: ")[2].split(", ")
     keys = [key for key in CONFIGURED if option_of(key) in missing]
-    return f" (or as a key in the file of --config: {_in_words(keys)})" if keys else ""
+    variable = f" or ${CONFIG_ENV}" if configured == FROM_ENVIRONMENT else ""
+    if keys:
+        return f" (or as a key in the file of --config{variable}: {_in_words(keys)})"
+    return f" (--config{variable} names the configuration)" if variable and "--config" in missing else ""
 
 
 def _of_the_file(configured: str, known: Collection[str]) -> str:

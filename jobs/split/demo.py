@@ -4,6 +4,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from jobs.cli.context import JobContext
+from jobs.cli.launch.places import PROGRAM
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import EXIT_DONE, EXIT_REFUSED, RefusedError, UsageError
 from pipelines.common.instants import compact_instant
@@ -71,7 +72,11 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     text = (
         f"The split as it was played:\n\n{whole.text}\nThe same with one row taken away, {escape_bytes(lost.key)} of "
         f"partition {lost.partition_index}:\n\n{damaged.text}\nFound exactly. All of it is in {out}; the tables are in "
-        f"{out}/lake.\n"
+        f"{out}/lake.\n\nTry next:\n"
+        f"  # Did ballots and partition counts keep to the rules?\n"
+        f"  {PROGRAM} split-audit-config --states {out}/states\n"
+        f"  # What do the private logs say, and which of them may go?\n"
+        f"  {PROGRAM} split-audit-log --logs {out}/logs --facts {out}/facts.json\n"
     )
     result = {"directory": str(out), "lost": escape_bytes(lost.key), "whole": whole.result, "damaged": damaged.result}
     return JobResult(EXIT_DONE, result, text)

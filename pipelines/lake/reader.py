@@ -192,11 +192,11 @@ class LakeReader:
         return tuple(sorted({(row["cluster"], row["server"]) for row in found}))
 
     def server_totals(self, run: RunKey, server: str) -> tuple[VerdictTotal, ...]:
-        """Returns files and bytes of one server by verdict and reason."""
-        by = "verdict, reason, hbase_verdict"
+        """Returns files and bytes of one server by verdict and reason; `hbase_verdict` is that of one of the files."""
+        by = "verdict, reason"
         where, select = (
             f"{rows_of([run])} AND lower(server) = {literal(server.lower())}",
-            f"{by}, count(*) AS files, sum(length) AS bytes",
+            f"{by}, min(hbase_verdict) AS hbase_verdict, count(*) AS files, sum(length) AS bytes",
         )
         rows = self._ask.rows(Query(WAL_VERDICTS, select, where, f"GROUP BY {by}"))
         return tuple(sorted((VerdictTotal(**row) for row in rows), key=lambda total: (-total.bytes, total.reason)))

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
-from pipelines.common.human import human_bytes
+from pipelines.common.human import human_bytes, human_count
 from pipelines.common.instants import format_instant
 from pipelines.common.text import text_table
 from pipelines.decide.rule.verdict import Verdict
-from pipelines.lake.run_summary import REFUSED, RunSummary
+from pipelines.lake.run_summary import REFUSED, PinnedRow, RunSummary
 from pipelines.reconcile.pause import pause_of_summary
 from pipelines.reconcile.ports import PublishedPage
 
@@ -124,9 +124,8 @@ def _block(one: RunSummary, pages: Mapping[str, PublishedPage]) -> str:
     if holders:
         lines.append("  held by")
     lines += [
-        f"    peer {row.peer_id} ({row.peer_state or 'state unknown'}): {row.files:,} files, {human_bytes(row.bytes)}; "
-        f"if it finishes or is removed, {human_bytes(row.freed_bytes)} come free"
-        + (f"; {row.remedy}" if row.remedy else "")
+        f"    peer {row.peer_id} ({row.peer_state or 'state unknown'}): {human_count(row.files, 'file')}, "
+        f"{human_bytes(row.bytes)}; {_freed(row)}"
         for row in holders
     ]
     if one.findings:
@@ -142,3 +141,10 @@ def _block(one: RunSummary, pages: Mapping[str, PublishedPage]) -> str:
     if one.cluster in pages:
         lines.append(f"  report  {pages[one.cluster].uri}")
     return "\n".join(lines)
+
+
+def _freed(row: PinnedRow) -> str:
+    if not row.freed_files:
+        return "frees nothing alone"
+    remedy = f"; {row.remedy}" if row.remedy else ""
+    return f"if it finishes or is removed, {human_bytes(row.freed_bytes)} come free{remedy}"

@@ -18,8 +18,10 @@ from tests.labs.small_cluster import H1, wal
 
 pytestmark = pytest.mark.slow("two nights, and some thirty commands that ask about them")
 
-ASKING = {"explain", "views", "check-tables", "clean", "maintain", "audit-queues", "dump-queues", "night"}
-CHANGES = {"--execute", "--resume"}
+ASKING = {
+    "capture", "explain", "views", "check-tables", "clean", "maintain", "audit-queues", "dump-queues", "night",
+}  # fmt: skip
+CHANGES = {"--execute", "--resume", "--out"}
 BEFORE = "earlier"
 
 

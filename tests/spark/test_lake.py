@@ -22,6 +22,8 @@ from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_summary import PinnedRow, QueueOffsetRow, RunKey, RunSummary, VerdictTotal, table_row
 from pipelines.reconcile.explain.changes import since_of
 from pipelines.reconcile.explain.explain import ExplainRequest, explain
+from pipelines.reconcile.peer_states import PeerRow
+from schemas.peers import PEERS
 from schemas.pinned_bytes import PINNED_BYTES
 from schemas.queue_offsets import QUEUE_OFFSETS
 from schemas.registry import TABLES
@@ -78,6 +80,7 @@ def write_night(tables: DeltaTables, cluster: str, night: int, held: int, status
     peer = PinnedRow(
         "peer", "2", "DISABLED", None, None, None, 2, held, 0, 0, 2, held, STUCK, night - STUCK, "enable_peer '2'"
     )
+    state = PeerRow("2", "DISABLED", LAST - 5 * DAY, 6, "ENABLED", *([None] * 5))
     queue_level = replace(peer, level="queue", owner=H1, source=H1)
     queues = [table_row(key, row) for row in (queue, done, placeholder)]
     totals = [
@@ -89,6 +92,7 @@ def write_night(tables: DeltaTables, cluster: str, night: int, held: int, status
             WAL_VERDICTS.name: tables.frame(WAL_VERDICTS, verdict_rows(key, night)),
             QUEUE_OFFSETS.name: tables.frame(QUEUE_OFFSETS, queues),
             PINNED_BYTES.name: tables.frame(PINNED_BYTES, [table_row(key, row) for row in (peer, queue_level)]),
+            PEERS.name: tables.frame(PEERS, [table_row(key, state)]),
             VERDICT_TOTALS.name: tables.frame(VERDICT_TOTALS, [table_row(key, row) for row in totals]),
         },
         [key],
@@ -199,6 +203,8 @@ def test_a_peer_with_queues_next_wals_and_trend(lake: LakeReader) -> None:
     assert [one["path"] for one in peer["next_wals"]] == [f"oldWALs/{wal(G1, STUCK)}", HELD_PATH]
     assert [night["bytes"] for night in peer["trend"]] == [1 * GIB, 2 * GIB, 3 * GIB]
     assert "peer 2 (DISABLED)" in text
+    assert (peer["state_since"], peer["state_nights"]) == ("2026-11-16T02:00:00.000Z", 6)
+    assert "Disabled at least since 2026-11-16 02:00 UTC (6 nights)" in text
 
 
 @pytest.mark.promise("explain-answers", "server-by-any-part")

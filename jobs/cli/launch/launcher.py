@@ -50,6 +50,8 @@ from pipelines.common.errors import (
 _JAVA_OPTIONS = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 _DECIDED = (EXIT_DONE, EXIT_PARTIAL)
 LOCK = PROJECT / "jars.lock"
+SET_UP = "--set-up"
+"""In a clone, `spark-submit.sh` answers it."""
 FEW_FILES = 50_000
 """`FEW` of `pipelines.common.spark.few_rows`, which imports Spark."""
 
@@ -60,6 +62,8 @@ def main(argv: Sequence[str]) -> int:
     Returns:
         The exit code of the job.
     """
+    if list(argv) == [SET_UP]:
+        return _set_up(os.environ)
     invocation = parse(argv)
     if not invocation.job.NEEDS_SPARK or not _configuration_is_right(invocation):
         return run_here(argv)
@@ -71,6 +75,17 @@ def main(argv: Sequence[str]) -> int:
     except WalsafeError as error:
         log.say(f"walsafe {invocation.name}: {error}", logging.ERROR)
         return error.exit_code
+
+
+def _set_up(environ: Mapping[str, str]) -> int:
+    """Fetches the jars of an installed walsafe, so that no job has to."""
+    try:
+        folder = _jars(_java(environ), _spark_home(environ))[0].parent
+    except WalsafeError as error:
+        log.say(f"walsafe {SET_UP}: {error}", logging.ERROR)
+        return error.exit_code
+    log.say(f"Delta's jars are in {folder}")
+    return EXIT_DONE
 
 
 def _configuration_is_right(invocation: Invocation) -> bool:

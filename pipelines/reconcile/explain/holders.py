@@ -4,8 +4,11 @@ from collections.abc import Sequence
 
 from pipelines.common.instants import format_instant
 from pipelines.lake.reader import LakeReader
+from pipelines.lake.run_rows import literal
 from pipelines.lake.run_summary import PinnedRow
 from pipelines.reconcile.explain.runs import NIGHTS, AnsweringRun, Json, first_names, one_of
+from pipelines.reconcile.past import PastPeer
+from schemas.peers import PEERS
 
 NEXT_WALS = 10
 
@@ -44,6 +47,7 @@ def explain_peer(peer_id: str, runs: dict[str, AnsweringRun], lake: LakeReader) 
         "peer_id": peer_id,
         "exists": any(row.peer_exists for row in queues) if queues else True,
         **pin(total),
+        **_state(run, peer_id, lake),
         "queues": [
             {"owner": row.owner, "source": row.source, **pin(row)}
             for row in sorted(
@@ -55,6 +59,16 @@ def explain_peer(peer_id: str, runs: dict[str, AnsweringRun], lake: LakeReader) 
             for file in lake.waiting(run.record.key, peer_id, NEXT_WALS)
         ],
         "trend": [*trend, {"listed_at": format_instant(run.record.night), "bytes": total.bytes if total else 0}],
+    }
+
+
+def _state(run: AnsweringRun, peer_id: str, lake: LakeReader) -> Json:
+    """Returns since when the peer has had its state; None if an older walsafe wrote the lake."""
+    peers = lake.by_run(PEERS, [run.record.key], PastPeer, f"peer_id = {literal(peer_id)}") if lake.has(PEERS) else {}
+    peer = next(iter(peers.get(run.record.key, ())), None)
+    return {
+        "state_since": format_instant(peer.state_since) if peer else None,
+        "state_nights": peer.nights if peer else None,
     }
 
 

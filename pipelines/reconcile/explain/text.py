@@ -83,6 +83,9 @@ def _peer(peer: Json) -> Iterator[str]:
         f"  Holds {human_count(peer['files'], 'file')}, {human_bytes(peer['bytes'])}: "
         f"{human_bytes(peer['exclusive_bytes'])} alone, {human_bytes(peer['joint_bytes'])} with others"
     )
+    if peer["state_since"] is not None:
+        state, nights = (peer["peer_state"] or "In this state").capitalize(), human_count(peer["state_nights"], "night")
+        yield f"  {state} at least since {minute(peer['state_since'])} ({nights})"
     if peer["oldest_age_ms"] is not None:
         yield f"  Its oldest WAL is {human_duration(peer['oldest_age_ms'])} old"
     if peer["remedy"] and peer["files"]:

@@ -64,7 +64,7 @@ def test_a_job_gets_them(config: str, monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("lak: /lake\n", "{0}, line 1: unknown key 'lak'; did you mean lake?"),
         ("lake: /lake\nlake: /other\n", "{0}, line 2: key 'lake' is given twice (first on line 1)"),
-        ("cluster: prod\n", "the following arguments are required: --lake (or as a key in the file of --config: lake)"),
+        ("cluster: prod\n", "required: --lake (or as a key in the file of --config or $WALSAFE_CONFIG: lake)"),
     ],
 )
 def test_a_mistake_of_the_file_is_told_before_what_is_missing_because_of_it(
@@ -76,3 +76,19 @@ def test_a_mistake_of_the_file_is_told_before_what_is_missing_because_of_it(
         command_line.parse(["maintain", "--config", str(file)])
     assert ended.value.code == 2
     assert words.format(file) in capsys.readouterr().err.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("capture", "required: --config (--config or $WALSAFE_CONFIG names the configuration)"),
+        ("reconcile --snapshot x", "required: --lake, --lists (or as a key in the file of --config: lake and lists)"),
+    ],
+)
+def test_what_is_missing_without_a_configuration_is_told_with_where_it_could_stand(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str, words: str
+) -> None:
+    monkeypatch.delenv("WALSAFE_CONFIG", raising=False)
+    with pytest.raises(SystemExit):
+        command_line.parse(command.split())
+    assert words in capsys.readouterr().err.splitlines()[-1]
