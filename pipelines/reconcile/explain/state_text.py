@@ -18,7 +18,7 @@ def state_lines(state: Json) -> Iterator[str]:
     age = human_duration(state["age_ms"])
     yield f"cluster {state['cluster']}, listed at {minute(state['listed_at'])}, {age} ago (run {state['run_id']})"
     if state["note"]:
-        yield from _wrapped(f"! {state['note']}", "")
+        yield from wrapped(f"! {state['note']}", "")
     total = {name: sum(one[name] for one in state["verdicts"]) for name in ("files", "bytes")}
     parts = "".join(f"; {one['verdict']} {_amount(one)}" for one in state["verdicts"])
     yield f"Under oldWALs: {_amount(total)}{parts}"
@@ -26,7 +26,7 @@ def state_lines(state: Json) -> Iterator[str]:
     yield from _findings([one for one in state["findings"] if not one["acknowledged"] and one["severity"] != "info"])
     yield from _new(state["changes"])
     yield from _waiting(state)
-    yield from _wrapped(forecast_sentence(state["forecast"]), "")
+    yield from wrapped(forecast_sentence(state["forecast"]), "")
     yield "--output json has every row, and no text cut short."
 
 
@@ -35,16 +35,16 @@ def _who_holds(state: Json) -> Iterator[str]:
     if held:
         yield _head("Held, by reason", held, _FEW)
         for one in held[:_FEW]:
-            yield from _wrapped(f"{size(one)}  {one['reason']}" + (f": {one['way_out']}" if one["way_out"] else ""))
+            yield from wrapped(f"{size(one)}  {one['reason']}" + (f": {one['way_out']}" if one["way_out"] else ""))
     if state["peers"]:
         yield _head("By peer, and what would free it", state["peers"], _FEW)
         for number, one in enumerate(state["peers"][:_FEW]):
             # of the biggest holder every word is needed
-            yield from _wrapped(f"{size(one)}  {peer_name(one)}; {_freed(one)}", lines=_TWO if number else None)
+            yield from wrapped(f"{size(one)}  {peer_name(one)}; {_freed(one)}", lines=_TWO if number else None)
     if state["queues"]:
         yield _head("By queue", state["queues"], _TWO)
         for one in state["queues"][:_TWO]:
-            yield from _wrapped(f"{size(one)}  {peer_name(one)}, {queue_name(one)}")
+            yield from wrapped(f"{size(one)}  {peer_name(one)}, {queue_name(one)}")
     if state["servers"]:
         yield "By server whose WALs they are:"
         for one in state["servers"][:_TWO]:
@@ -66,8 +66,8 @@ def _findings(findings: Sequence[Json]) -> Iterator[str]:
     yield _head(f"Open findings: {counted}", findings, _FEW)
     for one in findings[:_FEW]:
         new = ", new" if one["is_new"] else f", since {minute(one['since'])}" if one["since"] else ""
-        yield from _wrapped(f"{one['severity']} {one['code']}{new}: {one['message']}")
-        yield from _wrapped(f"-> {one['remedy']}", "    ")
+        yield from wrapped(f"{one['severity']} {one['code']}{new}: {one['message']}")
+        yield from wrapped(f"-> {one['remedy']}", "    ")
 
 
 def _new(changes: Json | None) -> Iterator[str]:
@@ -129,8 +129,8 @@ def _head(text: str, rows: Sequence[Json], shown: int) -> str:
     return f"{text} ({shown} of {len(rows)} shown):" if len(rows) > shown else f"{text}:"
 
 
-def _wrapped(text: str, indent: str = "  ", lines: int | None = _TWO) -> Iterator[str]:
-    """Yields at most so many lines; None = all."""
+def wrapped(text: str, indent: str = "  ", lines: int | None = _TWO) -> Iterator[str]:
+    """Yields the text in lines of the width of the screen, at most so many; None = all."""
     yield from textwrap.wrap(
         text, WIDTH, initial_indent=indent, subsequent_indent=f"{indent}    ", max_lines=lines, placeholder=" …",
         break_long_words=False, break_on_hyphens=False,

@@ -193,6 +193,20 @@ def test_the_state_of_a_cluster_is_on_one_screen(lake: Path) -> None:
     assert max(map(len, text.splitlines())) <= 100
 
 
+def test_the_cause_of_a_pause_is_as_wide_as_the_screen_and_not_cut(tmp_path: Path) -> None:
+    write_night(tmp_path, 0, [verdict(0, "a.1", "PENDING")])
+    reason = "the capture listed the files before it had read the queues, so a queue may have moved since"
+    refused = {"job": "reconcile", "mode": "NIGHTLY", "status": "REFUSED", "reason": reason}
+    times = {"files_started_at": FIRST + DAY_MS, "at": FIRST + DAY_MS + 9}
+    append(tmp_path, RUNS, [identity(1) | refused | times])
+    result, text = ask(tmp_path)
+    head = result["state"]["paused"]["text"].partition("\n")[0]
+    assert len(head) > 100
+    told = text.partition("\n\n")[0]
+    assert " ".join(told.split()) == head
+    assert max(map(len, text.splitlines())) <= 100
+
+
 def test_the_configuration_decides_what_waits_and_when_purge_may_begin(lake: Path) -> None:
     _, text = ask(lake, settings=StateSettings(grace_ms=HOUR_MS, automatic=True))
     assert "The night cleans them itself until 2024-10-08 02:00 UTC" in text
