@@ -65,8 +65,9 @@ def export_table(context: JobContext, request: ExportRequest, run: JobRun) -> Ex
         return [export_partition(task, sources[index], request.rules, tools) for index in task.group]
 
     groups = [range(index, index + 1) for index in range(request.count)]
+    inputs = SplitInputs(groups, sources, prints, request.backup is not None)
     with output.lock():
-        parts, published = finished_parts(context, output, SplitInputs(groups, sources, prints), request.rules, export)
+        parts, published = finished_parts(context, output, inputs, request.rules, export)
         version = _data_version(request, parts)
         doubts = tuple(input_doubts(request.app, sources, parts, of_replicas=request.replicas is not None))
         if not published and not is_proven(dated(doubts, run.at_ms, {}, run.acknowledged)):

@@ -77,7 +77,7 @@ def split_offline(context: JobContext, request: OfflineSplitRequest, run: JobRun
         tools = partition_tools(request.app_id, _opener(request, task, hadoop_conf), files)
         return split_partitions(task, sources, request.counts, request.rules, tools)
 
-    inputs = SplitInputs(request.counts.groups(), sources, prints)
+    inputs = SplitInputs(request.counts.groups(), sources, prints, request.backup is not None)
     with output.lock():
         parts, published = finished_parts(context, output, inputs, request.rules, split)
         doubts = tuple(doubts_of(request.app, sources, parts, of_replicas=request.replicas is not None))
@@ -137,13 +137,13 @@ def hadoop_conf_for(context: JobContext, sources: Sequence[OldPartition]) -> str
 def database_opener(task: SplitTask, hadoop_conf: str, *, of_backup: bool) -> OpenSource:
     """Returns the function that opens the database of a partition; it checks the files of a cold backup first.
 
-    Of the tasks of one group, only the first checks local ones: the job has no output unless all tasks end well.
+    The files of partitions that are divided among tasks were checked before that.
     """
 
     def opened(source: OldPartition) -> AbstractContextManager[OpenDb]:
         if source.is_remote:
             return fetched_backup(source.database, hadoop_conf)
-        if of_backup and not task.number:
+        if of_backup and task.number is None:
             check_backup_files(source.database)
         return opened_db(source.database)
 

@@ -13,6 +13,7 @@ from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions, OldPartit
 from pipelines.pegasus.domain.offline.ranges import SplitTask, joined, tasks_of
 from pipelines.pegasus.sinks.part_files import PartitionFiles
 from pipelines.pegasus.sinks.split_output import SplitOutput
+from pipelines.pegasus.sources.backup_files import check_backup_files
 from pipelines.pegasus.sources.replica_db import opened_db
 from pipelines.pegasus.use_cases.offline_partition import with_empty_writes
 
@@ -28,11 +29,13 @@ class SplitInputs:
         groups: the old partitions that have to be read together.
         sources: all old partitions, by index.
         prints: the digest of the inputs of every old partition.
+        of_backup: whether the sources are checkpoints of a cold backup.
     """
 
     groups: Sequence[range]
     sources: Sequence[OldPartition]
     prints: Mapping[int, str]
+    of_backup: bool = False
 
 
 def finished_parts(
@@ -72,6 +75,8 @@ def finished_parts(
     def divided(group: range) -> list[SplitTask]:
         files = []
         for index in group:
+            if inputs.of_backup:
+                check_backup_files(inputs.sources[index].database)
             with opened_db(inputs.sources[index].database) as database:
                 files += database.files
         return tasks_of(group, files, rules.task_bytes)

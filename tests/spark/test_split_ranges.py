@@ -79,6 +79,31 @@ def test_ranges_of_an_export(spark: SparkSession, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.promise("split-offline")
+def test_a_damaged_backup_is_refused_before_it_is_divided(spark: SparkSession, tmp_path: Path) -> None:
+    table = LargeTable(spark, tmp_path)
+    backup = table.backup()
+    given = ("--backup", str(backup.parent), *RANGES)
+    checkpoint = next((backup / "2").glob("chkpt*"))
+    manifest = next(checkpoint.glob("MANIFEST-*"))
+    largest = max(checkpoint.glob("*.sst"), key=lambda path: path.stat().st_size)
+    for path in (manifest, largest):
+        whole = path.read_bytes()
+        path.write_bytes(whole[:40] + bytes([whole[40] ^ 1]) + whole[41:])
+        for job in (table.run, table.export):
+            code, result = job(*given)
+            assert (code, result["error"]["condition"]) == (3, "REPLICA_DAMAGED"), result
+            assert f"{path}: it has {len(whole)} bytes and MD5 " in result["error"]["message"]
+        path.write_bytes(whole)
+    code, result = table.run(*given)
+    assert (code, result["logged"]) == (0, 0), result
+    assert len(table.tasks("out")) >= 3 * table.old
+    code, whole_result = table.run("--backup", str(backup.parent), out="whole")
+    assert (code, sums(result)) == (0, sums(whole_result))
+    assert reopened(table, 16) == reopened(table, 16, "whole")
+
+
+@pytest.mark.long
 def test_a_run_that_was_stopped_goes_on_with_the_other_ranges(spark: SparkSession, tmp_path: Path) -> None:
     table = LargeTable(spark, tmp_path)
     log = table.reps / f"{APP}.2.pegasus" / "plog" / "log.1.0"
