@@ -4,8 +4,10 @@ import random
 from pathlib import Path
 
 import pytest
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
+from pipelines.pegasus.sinks.part_files import PartitionFiles
 from tests.labs.pegasus import bulk_load
 from tests.labs.pegasus import private_logs as made
 from tests.labs.pegasus.private_logs import Entry
@@ -56,6 +58,23 @@ class RandomTable(Table):
         write_log(folder / "plog", APP, partition, entries)
         # a target has version 1: values of version 0 get a time tag of 0
         self.live |= {key: value if self.version else value[:4] + bytes(8) + value[4:] for key, value in rows.items()}
+
+
+def test_pegasus_refuses_files_that_overlap(
+    spark: SparkSession, tmp_path: Path, ingestion: bulk_load.Ingestion
+) -> None:
+    table = RandomTable(spark, tmp_path, seed=1, old=1, version=1)
+    assert table.run(new=2, out="whole")[0] == 0
+    rows = sorted(ingestion.rows(bulk_load.download(table.output("whole") / "0")).items())
+    alternately = []
+    for name, mine in (("even", rows[::2]), ("odd", rows[1::2])):
+        sink = PartitionFiles(tmp_path / name, 0, 1 << 20, parquet=False)
+        sink.put(0, mine)
+        sink.close()
+        alternately += sorted((tmp_path / name).rglob("*.sst"))
+    with pytest.raises(Py4JJavaError, match="Files have overlapping ranges"):
+        ingestion.rows(alternately)
+    assert ingestion.rows(alternately[:1]) == dict(rows[::2]), "each of them alone is taken"
 
 
 @pytest.mark.promise("split-offline")
