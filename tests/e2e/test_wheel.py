@@ -92,6 +92,8 @@ def test_a_night_and_a_question(walsafe: Installed, tmp_path: Path) -> None:
     assert all({"time", "level", "logger", "message", "run_id"} <= set(line) for line in told)
     started = next(number for number, line in enumerate(told) if line["message"] == "night of prod, run id n1")
     assert {line["run_id"] for line in told[started:]} == {"n1"}
+    (page,) = Path(lab.lake.removeprefix("file:")).glob("reports/*/n1.html")
+    assert f"<pre>walsafe explain --lake {lab.lake} --cluster {CLUSTER}" in page.read_text(encoding="utf-8")
 
     missing = {"JAVA_HOME": os.devnull, "WALSAFE_CONFIG": str(lab.config)}  # a question starts no JVM
     told = walsafe("explain", "--server", "h1", "--output", "json", env=missing)
