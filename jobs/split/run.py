@@ -62,7 +62,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--created-with", type=int, metavar="COUNT",
-        help="partitions before the splits that may have left copies; default: any number",
+        help="partitions before the splits that may have left copies; default: init_partition_count, if the files of "
+        "all partitions state the same, otherwise any number",
     )  # fmt: skip
     parser.add_argument(
         "--data-version", type=int, choices=(0, 1), default=1, help="pegasus_data_version of --rows; default: 1"

@@ -11,16 +11,24 @@ from typing import TypeAlias
 from jobs.cli.context import JobContext
 from jobs.split.row_options import local_path
 from jobs.split.split_tasks import SplitInputs, filled_parts, finished_parts
+from pipelines.common.errors import UsageError
 from pipelines.common.version import VERSION
 from pipelines.files.file_reader import LocalFileReader, file_reader_for
 from pipelines.files.hadoop_jvm import HadoopJvm, hadoop_configuration
 from pipelines.lake.findings import dated
 from pipelines.lake.job_run import JobRun
 from pipelines.pegasus.domain.offline.doubts import doubts_of
-from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions, OldPartition, PartitionCounts, PartitionResult
+from pipelines.pegasus.domain.offline.plan import (
+    OfflineSplitOptions,
+    OldPartition,
+    PartitionCounts,
+    PartitionResult,
+    created_with,
+)
 from pipelines.pegasus.domain.offline.ranges import SplitTask
 from pipelines.pegasus.domain.private_log.names import Gpid
 from pipelines.pegasus.domain.report import is_proven
+from pipelines.pegasus.domain.rows import Placement
 from pipelines.pegasus.sinks.part_files import PartitionFiles
 from pipelines.pegasus.sinks.split_output import SplitOutput
 from pipelines.pegasus.sources.backup_files import check_backup_files
@@ -68,24 +76,25 @@ def split_offline(context: JobContext, request: OfflineSplitRequest, run: JobRun
         UsageError, RefusedError, UnavailableError: the error of the first partition that cannot be split.
     """
     sources = _sources(context, request)
+    rules = _rules(request, sources)
     hadoop_conf = hadoop_conf_for(context, sources)
     given = [repr(request.counts), request.app_id, request.data_version]
-    prints = {source.partition: fingerprint(source, request.rules, given) for source in sources}
+    prints = {source.partition: fingerprint(source, rules, given) for source in sources}
     output = SplitOutput(request.out, request.cluster, request.app, digest([*prints.values(), request.target_id]))
 
     def split(task: SplitTask, files: PartitionFiles) -> list[PartitionResult]:
         tools = partition_tools(request.app_id, _opener(request, task, hadoop_conf), files)
-        return split_partitions(task, sources, request.counts, request.rules, tools)
+        return split_partitions(task, sources, request.counts, rules, tools)
 
     inputs = SplitInputs(request.counts.groups(), sources, prints, request.backup is not None)
     with output.lock():
-        parts, published = finished_parts(context, output, inputs, request.rules, split)
+        parts, published = finished_parts(context, output, inputs, rules, split)
         doubts = tuple(doubts_of(request.app, sources, parts, of_replicas=request.replicas is not None))
         if not published and not is_proven(dated(doubts, run.at_ms, {}, run.acknowledged)):
             target = request.target_id or request.app_id
-            if not request.rules.parquet:
-                parts = filled_parts(output, parts, request.counts, request.rules)
-            output.publish(target, request.app, request.counts.new, parts, parquet=request.rules.parquet)
+            if not rules.parquet:
+                parts = filled_parts(output, parts, request.counts, rules)
+            output.publish(target, request.app, request.counts.new, parts, parquet=rules.parquet)
             published = True
     return SplitResult(request.app, str(output.final) if published else None, request.counts, parts, doubts)
 
@@ -157,6 +166,22 @@ def _sources(context: JobContext, request: OfflineSplitRequest) -> list[OldParti
         check_rows(request.rows, request.counts.old)
         return [OldPartition(partition, request.rows) for partition in range(request.counts.old)]
     return backup_sources(context, str(request.backup), request.app_id, request.counts.old)
+
+
+def _rules(request: OfflineSplitRequest, sources: Sequence[OldPartition]) -> OfflineSplitOptions:
+    """Returns the options; without `--created-with`, the files of the table state the number.
+
+    Raises:
+        UsageError: no table can have the stated number.
+    """
+    stated = created_with(sources)
+    if request.rules.created_with is not None or stated is None:
+        return request.rules
+    try:
+        Placement(request.counts.old, stated)
+    except UsageError as error:
+        raise UsageError(f"init_partition_count of the table's files: {error}. Give --created-with") from None
+    return replace(request.rules, created_with=stated)
 
 
 def _opener(request: OfflineSplitRequest, task: SplitTask, hadoop_conf: str) -> OpenSource:

@@ -4,13 +4,15 @@ import io
 import re
 from pathlib import Path
 
+from pipelines.files.file_reader import LocalFileReader
 from pipelines.pegasus.domain.keys import encode_key
 from pipelines.pegasus.domain.private_log.blocks import LogEnd
 from pipelines.pegasus.domain.private_log.names import Gpid
 from pipelines.pegasus.domain.private_log.reader import PrivateLogReader
 from pipelines.pegasus.domain.private_log.requests import Replay, decode_request
 from pipelines.pegasus.domain.state.app_info import AppInfo, parse_app_info
-from pipelines.pegasus.sources.replica_tree import backup_of, find_old_partitions
+from pipelines.pegasus.sources.backup_tree import backup_of
+from pipelines.pegasus.sources.replica_tree import find_old_partitions
 from pipelines.pegasus.transforms.log_checksum import crc32c
 from tests.labs.places import DOCS
 
@@ -45,8 +47,10 @@ def test_the_tree_of_a_backup(tmp_path: Path) -> None:
     (root / "temp_2" / "meta" / "app_metadata").write_text(METADATA)
     for partition, host in enumerate(("10.0.0.1", "10.0.0.2")):
         (root / "temp_2" / str(partition) / "current_checkpoint").write_text(f"chkpt_{host}_34801\n")
-    found = backup_of(str(root), 2, 2)
-    assert backup_of(str(tmp_path), 2, 2) == found, "a directory above it, if there is one backup below"
+    found = backup_of(LocalFileReader(), str(root), 2, 2)
+    assert backup_of(LocalFileReader(), str(tmp_path), 2, 2) == found, (
+        "a directory above it, if there is one backup below"
+    )
     assert [Path(source.database).name for source in found] == ["chkpt_10.0.0.1_34801", "chkpt_10.0.0.2_34801"]
     assert [source.unread for source in found] == [None, None]
 

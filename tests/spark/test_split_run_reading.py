@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.common.errors import MalformedError, RefusedError, UsageError
 from pipelines.files.file_reader import LocalFileReader
+from pipelines.pegasus.domain.offline.plan import created_with
 from pipelines.pegasus.domain.state.app_info import AppInfo, parse_app_info, parse_app_metadata
 from pipelines.pegasus.sources.backup_tree import backup_of
 from pipelines.pegasus.sources.replica_db import opened_db
@@ -186,6 +187,28 @@ def test_what_a_replica_says_of_its_table(spark: SparkSession, tmp_path: Path) -
     assert str(told) in counts
 
 
+def test_foreign_rows_are_found_by_what_the_table_says_of_itself(spark: SparkSession, tmp_path: Path) -> None:
+    table = Table(spark, tmp_path)  # partitions 0 and 2 have copies of each other, and so have 1 and 3
+    infos = [table.reps / f"{APP}.{partition}.pegasus" / ".app-info" for partition in range(OLD)]
+    for first, codes in ((2, set()), (-1, set()), (4, {"SPLIT_D3"})):
+        for info in infos:
+            info.write_bytes(app_info(APP, "temp", OLD, first))
+        code, result = table.run(out=f"out{first}")
+        assert ({one["code"] for one in result["findings"]} - {"SPLIT_D6"}, code) == (codes, 3 if codes else 0), result
+    (foreign,) = [one for one in result["findings"] if one["code"] == "SPLIT_D3"]
+    assert foreign["evidence"]["rows"] == 12
+    assert table.run("--created-with", "2", out="given")[0] == 0, "the option counts more"
+    infos[1].write_bytes(app_info(APP, "temp", OLD, 2))
+    assert table.run(out="disagree")[0] == 0, "no number that all state"
+    infos[1].unlink()
+    assert table.run(out="missing")[0] == 0
+    for info in infos:
+        info.write_bytes(app_info(APP, "temp", OLD, 3))
+    code, result = table.run(out="wrong")
+    said = "init_partition_count of the table's files: a table of 4 partitions was not created with 3"
+    assert (code, said in result["error"]["message"]) == (2, True), result
+
+
 def test_app_info_is_read_and_nothing_else_is() -> None:
     data = app_info(2, "temp", 8)
     assert parse_app_info(data) == AppInfo(2, "temp", 8, 4)
@@ -214,6 +237,9 @@ def test_a_cold_backup_of_another_count(tmp_path: Path) -> None:
         backup_of(LocalFileReader(), str(tmp_path), APP, OLD)
     metadata.write_text(json.dumps({"app_name": "temp", "app_id": APP, "partition_count": OLD}))
     assert [source.unread for source in backup_of(LocalFileReader(), str(tmp_path), APP, OLD)] == [None] * OLD
+    said = {"app_name": "temp", "app_id": APP, "partition_count": OLD, "init_partition_count": 2}
+    metadata.write_text(json.dumps(said))
+    assert created_with(backup_of(LocalFileReader(), str(tmp_path), APP, OLD)) == 2
     metadata.write_text("?")
     (unread,) = {source.unread for source in backup_of(LocalFileReader(), str(tmp_path), APP, OLD)}
     assert unread is not None

@@ -42,12 +42,12 @@ def backup_of(files: FileReader, root: str, app_id: int, count: int) -> list[Old
     metadata = f"{folder}/meta/app_metadata"
     data = files.read(metadata) if "app_metadata" in _names(files, f"{folder}/meta") else None
     refuse_encrypted(data or b"", metadata)
-    unread = agreed(data, metadata, parse_app_metadata, app_id, count)
+    unread, created_with = agreed(data, metadata, parse_app_metadata, app_id, count)
     found: dict[int, list[OldPartition]] = {}
     for name in _names(files, folder):
         if name.isdigit():
             checkpoint = _checkpoint(files, f"{folder}/{name}")
-            source = OldPartition(int(name), checkpoint, unread=unread)
+            source = OldPartition(int(name), checkpoint, unread=unread, created_with=created_with)
             if source.is_remote:
                 source = replace(source, digest=_digest(files, checkpoint))
             found.setdefault(int(name), []).append(source)

@@ -33,7 +33,8 @@ def find_old_partitions(root: str, app_id: int, count: int) -> list[OldPartition
         gpid = parse_replica_name(path.name)
         if gpid.app_id == app_id:
             logs = path / "plog"
-            unread = agreed(_content(path / APP_INFO), str(path / APP_INFO), parse_app_info, app_id, count)
+            info = path / APP_INFO
+            unread, created_with = agreed(_content(info), str(info), parse_app_info, app_id, count)
             init = _init_info(path / INIT_INFO)
             source = OldPartition(
                 gpid.partition,
@@ -42,6 +43,7 @@ def find_old_partitions(root: str, app_id: int, count: int) -> list[OldPartition
                 init.log_offset,
                 init.durable_decree,
                 unread,
+                created_with=created_with,
             )
             found.setdefault(gpid.partition, []).append(source)
     return each_once(found, root, app_id, count)
@@ -70,7 +72,9 @@ def _content(path: Path) -> bytes | None:
     return data
 
 
-def agreed(data: bytes | None, where: str, parse: Callable[[bytes], AppInfo], app_id: int, count: int) -> str | None:
+def agreed(
+    data: bytes | None, where: str, parse: Callable[[bytes], AppInfo], app_id: int, count: int
+) -> tuple[str | None, int | None]:
     """Compares a file's table and count with the caller's.
 
     Args:
@@ -81,23 +85,24 @@ def agreed(data: bytes | None, where: str, parse: Callable[[bytes], AppInfo], ap
         count: the number of its partitions.
 
     Returns:
-        Why the file cannot be parsed; None = it agrees, or there is no such file.
+        Why the file cannot be parsed; None = it agrees, or there is no such file. And the number of partitions with
+        which the table was created; None = the file does not state it.
 
     Raises:
         UsageError: the file has another table or count.
     """
     if data is None:
-        return None
+        return None, None
     try:
         said = parse(data)
     except MalformedError as error:
-        return f"{where}: {error}"
+        return f"{where}: {error}", None
     if (said.app_id, said.partition_count) != (app_id, count):
         raise UsageError(
             f"{where}: table {said.app_id} ({said.app_name}) has {said.partition_count} partitions, but table "
             f"{app_id} with {count} partitions was given. Give the table's own numbers and the data of all partitions"
         )
-    return None
+    return None, said.init_partition_count
 
 
 def each_once(found: dict[int, list[OldPartition]], root: str, app_id: int, count: int) -> list[OldPartition]:

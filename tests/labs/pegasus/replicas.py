@@ -79,11 +79,11 @@ def add_rows(folder: Path, *layers: Mapping[bytes, bytes]) -> None:
     (folder / "rocksdict-config.json").unlink(missing_ok=True)
 
 
-def app_info(app: int, name: str, count: int) -> bytes:
+def app_info(app: int, name: str, count: int, created_with: int = 4) -> bytes:
     """Returns the bytes of `.app-info` as `replica_app_info::store` writes it."""
     fields = {
         "1": {"i32": 1}, "2": {"str": "pegasus"}, "3": {"str": name}, "4": {"i32": app}, "5": {"i32": count},
-        "6": {"map": ["str", "str", 0, {}]}, "7": {"tf": 1}, "8": {"i32": 3}, "13": {"i32": 4},
+        "6": {"map": ["str", "str", 0, {}]}, "7": {"tf": 1}, "8": {"i32": 3}, "13": {"i32": created_with},
     }  # fmt: skip
     return bytes.fromhex("080000deadbeef00") + json.dumps({"0": {"rec": fields}}, separators=(",", ":")).encode()
 

@@ -1,6 +1,6 @@
 """Values of an offline split: its input, its options, and its result for each old partition."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import gcd
 
@@ -61,6 +61,7 @@ class OldPartition:
         unread: why the file with the table's partition count cannot be parsed; None = the count agrees, or there is no
             such file.
         digest: a digest of its files, if the database is remote; the names and times of local files are compared.
+        created_with: the number of partitions with which the table was created, by the same file; None = unknown.
     """
 
     partition: int
@@ -70,11 +71,22 @@ class OldPartition:
     durable_decree: int = 0
     unread: str | None = None
     digest: str = ""
+    created_with: int | None = None
 
     @property
     def is_remote(self) -> bool:
         """Returns whether a task must copy the database before it can open it."""
         return "://" in self.database
+
+
+def created_with(sources: Iterable[OldPartition]) -> int | None:
+    """Returns the number of partitions with which a table was created; None = unknown.
+
+    The files of all partitions must state the same number. Pegasus writes -1 for a table that it never split online
+    (`local_partition_split`), which says nothing.
+    """
+    found = {source.created_with or 0 for source in sources}
+    return max(found) if len(found) == 1 and max(found) > 0 else None
 
 
 @dataclass(frozen=True, slots=True)
