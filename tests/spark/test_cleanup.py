@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -61,7 +62,9 @@ def test_there_and_back_and_gone(lab: Lab) -> None:
     assert lab.outcomes() == dict.fromkeys(moved, "MOVED")
     intents = lab.rows("deletions", "phase = 'INTENT'")
     assert {one["path"] for one in intents} == moved
-    assert [one["status"] for one in sorted(lab.rows("cleanups"), key=lambda one: one["status"])] == ["DONE", "STARTED"]
+    ended, started = sorted(lab.rows("cleanups"), key=lambda one: one["status"])
+    assert (ended["status"], started["status"]) == ("DONE", "STARTED")
+    assert re.fullmatch("[0-9a-f]{64}", ended["recheck_sha256"]), "of the snapshot that was taken to decide again"
 
     with pytest.raises(RefusedError, match="was cleaned before, and a list is cleaned once") as before_that:
         lab.clean(execute=True)
@@ -332,7 +335,8 @@ def test_while_queues_migrate_nothing_is_purged_and_all_can_be_restored(cleaned:
     assert moved > DELETABLE
     cleaned.changes(with_snapshot(cleaned.made, flags=replace(flags, migration_pending=True, zk_queue_data=True)))
     refused = cleaned.purge(execute=True, before_grace="disk full")
-    assert (refused.exit_code, refused.result["runs"][0]["status"]) == (3, "REFUSED")  # type: ignore[index]
+    (run,) = refused.result["runs"]  # type: ignore[misc]
+    assert (refused.exit_code, run["status"], run["condition"]) == (3, "REFUSED", "MIGRATION_PENDING")
     assert "is pending" in refused.text
     assert set(cleaned.resting()) == moved
     assert cleaned.restore().exit_code == 0
