@@ -47,7 +47,7 @@ class PolarsDecision:
     def _table(self, frame: Any) -> Any:  # noqa: ANN401 - a DataFrame of Spark, then of polars
         return self._pl.from_arrow(frame.toArrow()).lazy()
 
-    def _reasons(self) -> Any:  # noqa: ANN401
+    def _reasons(self) -> Any:  # noqa: ANN401 - polars is imported later
         pl, own = self._pl, self._scalars
         modified = pl.col("modification_time").dt.epoch("ms")
         looked_up = self._looked_up().join(self._answers, on="bucket", how="left")
@@ -66,7 +66,7 @@ class PolarsDecision:
             .alias("reason")
         )
 
-    def _looked_up(self) -> Any:  # noqa: ANN401
+    def _looked_up(self) -> Any:  # noqa: ANN401 - polars is imported later
         """Returns the bucket of every file: that of its group, else of its server, else of the cluster."""
         pl = self._pl
         found = self._named().join(self._groups, on="wal_group", how="left")
@@ -86,7 +86,7 @@ class PolarsDecision:
         )
         return pl.concat([by_group, by_server])
 
-    def _named(self) -> Any:  # noqa: ANN401
+    def _named(self) -> Any:  # noqa: ANN401 - polars is imported later
         """Returns group and timestamp of every name.
 
         They are cut out of usual names, and found by regular expressions in the others.

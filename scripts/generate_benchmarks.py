@@ -10,8 +10,8 @@ PROJECT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(PROJECT))
 
 from benchmarks.pages import page  # noqa: E402 - importable from here on
-from benchmarks.records import newest  # noqa: E402
-from benchmarks.year import year  # noqa: E402
+from benchmarks.records import newest  # noqa: E402 - importable from here on
+from benchmarks.year import year  # noqa: E402 - importable from here on
 
 BENCHMARKS, MAINTAIN = PROJECT / "docs" / "benchmarks.md", PROJECT / "docs" / "maintain.md"
 BEGIN, END = "<!-- costs: written by scripts/generate_benchmarks.py -->", "<!-- end of costs -->"

@@ -19,21 +19,21 @@ TARGET = PROJECT / "docs" / "proof.md"
 RESULTS = PROJECT / "tests" / "corpus" / "adversary.json"
 sys.path.insert(0, str(PROJECT))
 
-from scripts import proof_zookeeper  # noqa: E402
-from scripts.proof_page import Found, render  # noqa: E402
+from scripts import proof_zookeeper  # noqa: E402 - importable from here on
+from scripts.proof_page import Found, render  # noqa: E402 - importable from here on
 from tests.models.capture.agreement import AgreementGame  # noqa: E402 - importable from here on
-from tests.models.capture.batch import code_sha256, play_range  # noqa: E402
-from tests.models.capture.game import DESIGN, Game, Plan  # noqa: E402
-from tests.models.capture.histories import HISTORIES  # noqa: E402
-from tests.models.capture.mutants import MUTANTS, Mutant  # noqa: E402
-from tests.models.capture.scenarios import GROUNDS, KEPT, SCOPES  # noqa: E402
-from tests.models.capture.scope import Scope  # noqa: E402
-from tests.models.capture.search import Outcome, explore, explore_game  # noqa: E402
-from tests.models.capture.shrink import loss_of, shrink  # noqa: E402
-from tests.models.capture.walk import DESIGN_ITSELF  # noqa: E402
-from tests.models.capture.walk import mutant as mutant_of  # noqa: E402
-from tests.models.capture.zookeeper.mutants import ZK_DESIGN, ZK_MUTANTS  # noqa: E402
-from tests.models.capture.zookeeper.scenarios import ZK_SCOPES  # noqa: E402
+from tests.models.capture.batch import code_sha256, play_range  # noqa: E402 - importable from here on
+from tests.models.capture.game import DESIGN, Game, Plan  # noqa: E402 - importable from here on
+from tests.models.capture.histories import HISTORIES  # noqa: E402 - importable from here on
+from tests.models.capture.mutants import MUTANTS, Mutant  # noqa: E402 - importable from here on
+from tests.models.capture.scenarios import GROUNDS, KEPT, SCOPES  # noqa: E402 - importable from here on
+from tests.models.capture.scope import Scope  # noqa: E402 - importable from here on
+from tests.models.capture.search import Outcome, explore, explore_game  # noqa: E402 - importable from here on
+from tests.models.capture.shrink import loss_of, shrink  # noqa: E402 - importable from here on
+from tests.models.capture.walk import DESIGN_ITSELF  # noqa: E402 - importable from here on
+from tests.models.capture.walk import mutant as mutant_of  # noqa: E402 - importable from here on
+from tests.models.capture.zookeeper.mutants import ZK_DESIGN, ZK_MUTANTS  # noqa: E402 - importable from here on
+from tests.models.capture.zookeeper.scenarios import ZK_SCOPES  # noqa: E402 - importable from here on
 
 MOST_STATES = 1_500_000
 """Of one search of the design."""

@@ -10,7 +10,8 @@
 # HDFS and HBASE name the two commands, if they are not on PATH. Kerberos: run kinit first.
 set -euo pipefail
 
-case "$#:${3-table}" in
+storage=${3-table}
+case "$#:$storage" in
   2:table | 3:table) script=walsafe-export.rb last=crashing-2 ;;
   3:zookeeper) script=walsafe-export-zookeeper.rb last=settings ;;
   *)
@@ -62,7 +63,7 @@ list() {
 
 part files list WALs remoteWALs oldWALs
 # where the queues are in ZooKeeper, the listing itself shows the directories
-[ "$last" = settings ] || part wal_directories list WALs
+[ "$storage" = zookeeper ] || part wal_directories list WALs
 # one line: the shell evaluates what it is given line by line, in a class of its own
 WALSAFE_EXPORT_DIR="$making" WALSAFE_EXPORT_HOST="$host" WALSAFE_EXPORT_SCRIPT="$here/$script" \
   "$hbase" shell -n <<< "load ENV['WALSAFE_EXPORT_SCRIPT']" >&2

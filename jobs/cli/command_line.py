@@ -169,9 +169,9 @@ def split_overview() -> str:
     jobs = GROUPS[PEGASUS]
     return (
         f"usage: {PROGRAM} JOB [options]\n\n"
-        "The partition split of Apache Pegasus: is a table fit for it, did it keep to its rules, was anything lost,\n"
-        "which private logs may go; and an offline split that needs no server. Nobody is asked over the network: you\n"
-        "bring states, logs and rows.\n\n"
+        "The partition split of Apache Pegasus: can a table be split now, did a split follow the rules, was a row\n"
+        "lost, which private logs can be deleted; and an offline split without a server. The jobs ask no server: you\n"
+        "give them states, logs and rows.\n\n"
         f"jobs:\n{_lines(jobs, max(map(len, jobs)))}\n\n"
         f"Each one explains itself: {PROGRAM} JOB --help. New here? {PROGRAM} split-demo\n\n"
         "exit codes: those of every job (--help); 3 is also a blocker or a broken rule\n"

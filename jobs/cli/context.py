@@ -101,5 +101,5 @@ def project_file(relative: str) -> str:
     if spec is None or spec.origin is None or spec.loader is None:
         raise ImportError("package 'jobs' has no file of its own")
     root = Path(spec.origin).parent.parent
-    data: bytes = spec.loader.get_data(str(root / relative))  # type: ignore[attr-defined]
+    data: bytes = spec.loader.get_data(str(root / relative))  # type: ignore[attr-defined]  # zipimport has it, its type does not say so
     return data.decode("utf-8")

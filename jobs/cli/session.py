@@ -131,7 +131,7 @@ def _tell_delta(session: SparkSession) -> None:
 
 def _keep_classes(session: SparkSession) -> None:
     """Keeps the classes that PySpark names for every column; else the JVM looks for each name in all jars each time."""
-    jvm = session.sparkContext._jvm  # noqa: SLF001
+    jvm = session.sparkContext._jvm  # noqa: SLF001 - only the JVM has it
     for name in ("functions", "PythonUtils"):
         setattr(jvm, name, getattr(jvm, name))
 

@@ -19,8 +19,8 @@ else:  # in Airflow's environment, the modules beside this file are on the path
 
 refuse_unfit(airflow.__version__)  # before anything is imported that another Airflow does not have
 
-from airflow.sdk import Asset, Param, TriggerRule, dag, get_current_context, task, task_group  # noqa: E402
-from airflow.sdk.exceptions import AirflowFailException  # noqa: E402
+from airflow.sdk import Asset, Param, TriggerRule, dag, get_current_context, task, task_group  # noqa: E402 - after the check of the version
+from airflow.sdk.exceptions import AirflowFailException  # noqa: E402 - after the check of the version
 
 if TYPE_CHECKING:
     from jobs.dags.walsafe_nightly_operator import DECIDE, FINISH, Approval, NightOperator, pulled

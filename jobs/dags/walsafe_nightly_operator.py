@@ -95,7 +95,7 @@ class NightOperator(BaseOperator):
     template_fields = ("cluster",)
     operator_extra_links = (ReportLink(),)
 
-    def __init__(self, *, nightly: "Nightly", cluster: Any, part: str, **arguments: Any) -> None:  # noqa: ANN401
+    def __init__(self, *, nightly: "Nightly", cluster: Any, part: str, **arguments: Any) -> None:  # noqa: ANN401 - of BaseOperator
         # the job ends itself at its own time-out; Airflow's is for a process that died and left its task waiting
         late = nightly.job_timeout + timedelta(seconds=2 * _PATIENCE_S)
         super().__init__(execution_timeout=late, **arguments)
@@ -191,7 +191,7 @@ class Approval(HITLOperator):
 
     template_fields = ("cluster",)
 
-    def __init__(self, *, cluster: Any, **arguments: Any) -> None:  # noqa: ANN401
+    def __init__(self, *, cluster: Any, **arguments: Any) -> None:  # noqa: ANN401 - of BaseOperator
         # without an answer, nothing is moved and no task fails
         super().__init__(subject="", options=[job.APPROVE, job.REJECT], defaults=job.REJECT, **arguments)
         self.cluster = cluster

@@ -43,7 +43,7 @@ class NightPlan:
         capture: writes the snapshot of the night.
         reconcile: decides on it.
         clean: the rehearsal; empty if the configuration has no section `clean`.
-        approved: whether the night may go on with `clean --execute`.
+        approved: whether the night runs `clean --execute`.
         purge: deletes what has rested long enough; empty without a section `clean`.
         maintain: bounds tables, lists and snapshots.
         part: `decide`, `finish` or None, as in `NightRequest`.

@@ -75,7 +75,7 @@ def run(args: Namespace, context: JobContext) -> JobResult:
         f"{out}/lake.\n\nTry next:\n"
         f"  # Did ballots and partition counts keep to the rules?\n"
         f"  {PROGRAM} split-audit-config --states {out}/states\n"
-        f"  # What do the private logs say, and which of them may go?\n"
+        f"  # What do the private logs say, and which of them can be deleted?\n"
         f"  {PROGRAM} split-audit-log --logs {out}/logs --facts {out}/facts.json\n"
     )
     result = {"directory": str(out), "lost": escape_bytes(lost.key), "whole": whole.result, "damaged": damaged.result}

@@ -4,6 +4,7 @@ from argparse import ArgumentParser, Namespace
 
 from jobs.cli.context import JobContext
 from jobs.split.options import acknowledged_findings, add_run_options
+from jobs.split.row_options import add_reading_options, check_reading_options, committed_decrees, local_directory
 from pipelines.common.errors import UsageError
 from pipelines.common.job_result import JobResult
 
@@ -46,31 +47,19 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--cluster", required=True, metavar="NAME", help="name of the cluster")
     parser.add_argument("--partitions", type=int, required=True, metavar="N", help="its partitions")
     parser.add_argument("--out", required=True, metavar="DIR", help="the output is <DIR>/<cluster>/<app>")
-    parser.add_argument(
-        "--committed-decree", action="append", default=[], metavar="PARTITION=N",
-        help="apply the logs of this partition up to this decree; repeat it; default: all that is prepared",
-    )  # fmt: skip
-    parser.add_argument("--cluster-id", type=int, default=1, metavar="N", help="for time tags of rows from logs (1)")
-    parser.add_argument("--file-size", type=int, default=64, metavar="MiB", help="about the size of a file (64)")
-    parser.add_argument(
-        "--task-size", type=int, default=1024, metavar="MiB",
-        help="divide the keys of a larger partition among tasks that read about so much each (1024)",
-    )  # fmt: skip
+    add_reading_options(parser)
     add_run_options(parser)
 
 
 def run(args: Namespace, context: JobContext) -> JobResult:
     """Validates the arguments, wires the ports and runs the use case."""
     from jobs.split.export_wiring import ExportRequest, export_table
-    from jobs.split.row_options import committed_decrees, local_directory
     from jobs.split.wiring import split_lake
-    from pipelines.common.names import NAME
     from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions
     from pipelines.pegasus.use_cases.export_rows import tell_export
     from pipelines.pegasus.use_cases.frame import split_run
 
-    if not NAME.fullmatch(args.app) or min(args.file_size, args.task_size) < 1 or not 0 <= args.cluster_id < 128:
-        raise UsageError("--app is a plain name, --file-size and --task-size at least 1, --cluster-id 0 to 127")
+    check_reading_options(args)
     if args.partitions < 1:
         raise UsageError("--partitions must be at least 1")
     for name in ("replicas", "out"):

@@ -1,11 +1,12 @@
 """Options of the split jobs that read rows."""
 
 import re
-from argparse import ArgumentParser
+from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from datetime import datetime
 
 from pipelines.common.errors import UsageError
+from pipelines.common.names import NAME
 
 
 def add_identity(parser: ArgumentParser) -> None:
@@ -69,6 +70,30 @@ def committed_decrees(texts: Sequence[str], count: int) -> dict[int, int]:
     return found
 
 
+def add_reading_options(parser: ArgumentParser) -> None:
+    """Declares the options for reading the data and logs of a table, and for the files that are written."""
+    parser.add_argument(
+        "--committed-decree", action="append", default=[], metavar="PARTITION=N",
+        help="apply the logs of this partition up to this decree; repeat it; default: all that is prepared",
+    )  # fmt: skip
+    parser.add_argument("--cluster-id", type=int, default=1, metavar="N", help="for time tags of rows from logs (1)")
+    parser.add_argument("--file-size", type=int, default=64, metavar="MiB", help="about the size of a file (64)")
+    parser.add_argument(
+        "--task-size", type=int, default=1024, metavar="MiB",
+        help="divide the keys of a larger partition among tasks that read about so much each (1024)",
+    )  # fmt: skip
+
+
+def check_reading_options(args: Namespace) -> None:
+    """Checks the name of the table and the options of `add_reading_options`.
+
+    Raises:
+        UsageError: one of them is impossible.
+    """
+    if not NAME.fullmatch(args.app) or min(args.file_size, args.task_size) < 1 or not 0 <= args.cluster_id < 128:
+        raise UsageError("--app is a plain name, --file-size and --task-size at least 1, --cluster-id 0 to 127")
+
+
 def local_path(given: str) -> str | None:
     """Returns the path of a local or mounted directory; None = it is a URI of another file system."""
     found = re.match(r"([a-z][a-z0-9+.-]+):/", given)
@@ -83,8 +108,9 @@ def local_directory(option: str, given: str | None) -> str | None:
     Raises:
         UsageError: it is a URI of another file system, which RocksDB cannot open.
     """
-    if given is None or (path := local_path(given)) is not None:
-        return None if given is None else path
+    path = None if given is None else local_path(given)
+    if given is None or path is not None:
+        return path
     raise UsageError(
         f"{option} {given}: RocksDB's files are in local or mounted directories. Mount {given.partition(':')[0]} "
         "on every executor, or copy (hdfs dfs -get, hdfs dfs -put) and give the local directory"

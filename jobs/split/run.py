@@ -4,7 +4,7 @@ from argparse import ArgumentParser, Namespace
 
 from jobs.cli.context import JobContext
 from jobs.split.options import acknowledged_findings, add_run_options
-from pipelines.common.errors import UsageError
+from jobs.split.row_options import add_reading_options, check_reading_options, committed_decrees, local_directory
 from pipelines.common.job_result import JobResult
 
 HELP = "split a Pegasus table offline, by any power of two, into files for a bulk load"
@@ -57,10 +57,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--format", choices=("bulk-load", "parquet"), default="bulk-load", help="default: bulk-load")
     parser.add_argument("--drop-expired", action="store_true", help="leave out rows that have expired by now")
     parser.add_argument(
-        "--committed-decree", action="append", default=[], metavar="PARTITION=N",
-        help="apply the logs of this partition up to this decree; repeat it; default: all that is prepared",
-    )  # fmt: skip
-    parser.add_argument(
         "--created-with", type=int, metavar="COUNT",
         help="partitions before the splits that may have left copies; default: init_partition_count, if the files of "
         "all partitions state the same, otherwise any number",
@@ -68,28 +64,20 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--data-version", type=int, choices=(0, 1), default=1, help="pegasus_data_version of --rows; default: 1"
     )
-    parser.add_argument("--cluster-id", type=int, default=1, metavar="N", help="for time tags of rows from logs (1)")
-    parser.add_argument("--file-size", type=int, default=64, metavar="MiB", help="about the size of a file (64)")
-    parser.add_argument(
-        "--task-size", type=int, default=1024, metavar="MiB",
-        help="divide the keys of a larger partition among tasks that read about so much each (1024)",
-    )  # fmt: skip
+    add_reading_options(parser)
     add_run_options(parser)
 
 
 def run(args: Namespace, context: JobContext) -> JobResult:
     """Validates the arguments, wires the ports and runs the use case."""
-    from jobs.split.row_options import committed_decrees, local_directory
     from jobs.split.run_wiring import OfflineSplitRequest, split_offline
     from jobs.split.target import target_id
     from jobs.split.wiring import split_lake
-    from pipelines.common.names import NAME
     from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions, PartitionCounts
     from pipelines.pegasus.use_cases.frame import split_run
     from pipelines.pegasus.use_cases.run_split import tell_split
 
-    if not NAME.fullmatch(args.app) or min(args.file_size, args.task_size) < 1 or not 0 <= args.cluster_id < 128:
-        raise UsageError("--app is a plain name, --file-size and --task-size at least 1, --cluster-id 0 to 127")
+    check_reading_options(args)
     for name in ("replicas", "rows", "out"):
         setattr(args, name, local_directory(f"--{name}", getattr(args, name)))
     now = context.clock.now_ms()

@@ -174,8 +174,8 @@ class LeaseHolder:
             )
         if newest < self.number:
             raise UnavailableError(
-                f"lease {self.number} is missing in {self._quarantine.leases}, so nothing proves that this job may go "
-                "on, and it stops. Only walsafe may remove files there; try again",
+                f"lease {self.number} is missing in {self._quarantine.leases}, so another job may hold the "
+                "cluster: this job stops. Only walsafe may remove files there; try again",
                 condition=Condition.LEASE_LOST,
             )
         return found

@@ -30,11 +30,18 @@ def text_table(line: str, rows: Iterable[Sequence[str | int]]) -> Iterator[str]:
     yield from (sized_line.format(*row).rstrip() for row in cells)
 
 
-def wrapped(text: str, indent: str) -> str:
-    """Returns the text in lines of at most 120 characters; those after the first are indented three more."""
+def wrapped(text: str, indent: str, width: int = _WIDTH, lines: int | None = None) -> str:
+    """Returns the text in lines of at most `width` characters; those after the first are indented three more.
+
+    Args:
+        text: the text.
+        indent: the spaces before the first line.
+        width: the most characters of a line.
+        lines: the most lines, of which the last then ends in ` …`; None = any number.
+    """
     return textwrap.fill(
-        text, _WIDTH, initial_indent=indent, subsequent_indent=f"{indent}   ", break_long_words=False,
-        break_on_hyphens=False,
+        text, width, initial_indent=indent, subsequent_indent=f"{indent}   ", max_lines=lines, placeholder=" …",
+        break_long_words=False, break_on_hyphens=False,
     )  # fmt: skip
 
 

@@ -25,7 +25,7 @@ class ReasonText:
 REASON_TEXTS: Mapping[str, ReasonText] = {
     "SNAPSHOT_UNTRUSTED": ReasonText(
         "the capture cannot be believed",
-        "the capture cannot be believed, so nothing of this cluster may go",
+        "the capture cannot be believed, so no file of this cluster can be deleted",
         "look at the run's reason, put it right, and capture again",
     ),
     "ADD_PEER_RUNNING": ReasonText(

@@ -87,8 +87,8 @@ class HadoopFileReader:
 
     def __init__(self, spark: SparkSession) -> None:
         context: Any = spark.sparkContext
-        self._jvm: Any = context._jvm  # noqa: SLF001
-        self._configuration: Any = context._jsc.hadoopConfiguration()  # noqa: SLF001
+        self._jvm: Any = context._jvm  # noqa: SLF001 - only the JVM has it
+        self._configuration: Any = context._jsc.hadoopConfiguration()  # noqa: SLF001 - only the JVM has it
 
     def entries(self, path: str) -> list[DirectoryEntry] | None:
         """See `FileReader.entries`."""
@@ -151,7 +151,7 @@ def is_local(spark: SparkSession, uri: str) -> bool:
     scheme = urlsplit(uri).scheme
     if scheme:
         return scheme == "file"
-    default = spark.sparkContext._jsc.hadoopConfiguration().get("fs.defaultFS", "file:///")  # noqa: SLF001
+    default = spark.sparkContext._jsc.hadoopConfiguration().get("fs.defaultFS", "file:///")  # noqa: SLF001 - only the JVM has it
     return str(default).startswith("file:")
 
 

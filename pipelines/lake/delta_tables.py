@@ -184,8 +184,8 @@ class DeltaTables:
 
     def _lost_its_log(self, location: str) -> bool:
         """Returns whether the folder holds files although its log has no commit."""
-        jvm: Any = self._spark._jvm  # noqa: SLF001
-        session: Any = self._spark._jsparkSession  # noqa: SLF001
+        jvm: Any = self._spark._jvm  # noqa: SLF001 - only the JVM has it
+        session: Any = self._spark._jsparkSession  # noqa: SLF001 - only the JVM has it
         folder = jvm.org.apache.hadoop.fs.Path(location)
         files = folder.getFileSystem(session.sessionState().newHadoopConf())
         names = {status.getPath().getName() for status in files.listStatus(folder)}
@@ -233,7 +233,7 @@ class DeltaTables:
         Delta has the last snapshot in memory and lists the log for later commits: no query, unlike a load or a history.
         """
         log = HadoopJvm.of(self._spark).view.org.apache.spark.sql.delta.DeltaLog
-        return log.forTableWithSnapshot(self._spark._jsparkSession, self.location(table))._2()  # noqa: SLF001
+        return log.forTableWithSnapshot(self._spark._jsparkSession, self.location(table))._2()  # noqa: SLF001 - only the JVM has it
 
     def _before(self, table: Table, token: str) -> int:
         """Returns the version before the commit that carries the token."""

@@ -167,7 +167,7 @@ class LakeMaintenance:
     def _snapshot(self, table: Table) -> Any:  # noqa: ANN401 - a Java object
         """Returns the newest version, not a cached one."""
         log = self._hadoop.view.org.apache.spark.sql.delta.DeltaLog
-        return log.forTableWithSnapshot(self._spark._jsparkSession, self._location(table))._2()  # noqa: SLF001
+        return log.forTableWithSnapshot(self._spark._jsparkSession, self._location(table))._2()  # noqa: SLF001 - only the JVM has it
 
     def _retrying(self, table: Table, commit: Callable[[], object]) -> None:
         for attempt in range(1, _ATTEMPTS + 1):

@@ -113,8 +113,8 @@ def _told(row: FindingRow) -> Iterator[str]:
     yield f"  {_dated(row)}: {row.message}"
     yield f"    What to do: {row.remedy}"
     yield (
-        "    Or, if the clean-up may go on, acknowledge it in the configuration under findings.acknowledged: "
-        f'key "{row.key}", a reason, and until (its last day)'
+        "    Or, if it is safe to continue the clean-up, acknowledge it in the configuration under "
+        f'findings.acknowledged: key "{row.key}", a reason, and until (its last day)'
     )
 
 

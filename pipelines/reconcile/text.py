@@ -6,7 +6,8 @@ from pipelines.common.human import human_bytes, human_count
 from pipelines.common.instants import format_instant
 from pipelines.common.text import text_table
 from pipelines.decide.rule.verdict import Verdict
-from pipelines.lake.run_summary import REFUSED, PinnedRow, RunSummary
+from pipelines.lake.run_summary import REFUSED, RunSummary
+from pipelines.reconcile.explain.words import frees
 from pipelines.reconcile.pause import pause_of_summary
 from pipelines.reconcile.ports import PublishedPage
 
@@ -125,7 +126,7 @@ def _block(one: RunSummary, pages: Mapping[str, PublishedPage]) -> str:
         lines.append("  held by")
     lines += [
         f"    peer {row.peer_id} ({row.peer_state or 'state unknown'}): {human_count(row.files, 'file')}, "
-        f"{human_bytes(row.bytes)}; {_freed(row)}"
+        f"{human_bytes(row.bytes)}; {frees(row.freed_bytes, row.remedy)}"
         for row in holders
     ]
     if one.findings:
@@ -141,10 +142,3 @@ def _block(one: RunSummary, pages: Mapping[str, PublishedPage]) -> str:
     if one.cluster in pages:
         lines.append(f"  report  {pages[one.cluster].uri}")
     return "\n".join(lines)
-
-
-def _freed(row: PinnedRow) -> str:
-    if not row.freed_files:
-        return "frees nothing alone"
-    remedy = f"; {row.remedy}" if row.remedy else ""
-    return f"if it finishes or is removed, {human_bytes(row.freed_bytes)} come free{remedy}"

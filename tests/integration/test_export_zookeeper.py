@@ -21,7 +21,7 @@ from pipelines.capture.sources.zookeeper_queues import ZooKeeperQueues
 from pipelines.files.saved_text import LocalCopies
 from tests.labs.cluster.classpath import HBASE_2, Artifact, Classpath, hbase_1, resolve
 from tests.labs.cluster.conf import write_site
-from tests.labs.cluster.zookeeper import ZooKeeper
+from tests.labs.cluster.zookeeper import ZooKeeper, connected
 from tests.labs.export_script import run_export
 from tests.labs.places import PROJECT
 
@@ -77,26 +77,16 @@ TREE: Mapping[str, bytes] = {
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeper]:
-    server = ZooKeeper(tmp_path_factory.mktemp("zookeeper"))
-    yield server
-    server.close()
+def writer(zookeeper: ZooKeeper) -> Iterator[KazooClient]:
+    with connected(zookeeper.quorum) as client:
+        for path, data in TREE.items():
+            client.create(path, data, makepath=True)
+        yield client
 
 
-@pytest.fixture(scope="module")
-def writer(server: ZooKeeper) -> Iterator[KazooClient]:
-    client = KazooClient(hosts=server.quorum)
-    client.start(timeout=300)
-    for path, data in TREE.items():
-        client.create(path, data, makepath=True)
-    yield client
-    client.stop()
-    client.close()
-
-
-def export(server: ZooKeeper, work: Path, classes: Classpath, **properties: str) -> tuple[int, str]:
+def export(zookeeper: ZooKeeper, work: Path, classes: Classpath, **properties: str) -> tuple[int, str]:
     """Exports to `work/out`; the exit code and what is said."""
-    site = {"hbase.zookeeper.quorum": server.quorum, "hbase.master.logcleaner.ttl": "7000", **properties}
+    site = {"hbase.zookeeper.quorum": zookeeper.quorum, "hbase.master.logcleaner.ttl": "7000", **properties}
     write_site(work / "conf" / "hbase-site.xml", site)
     done = run_export(work, ["hdfs://ns1/hbase", str(work / "out"), "zookeeper"], [work / "conf", *resolve(classes)])
     return done.returncode, done.stderr
@@ -105,10 +95,10 @@ def export(server: ZooKeeper, work: Path, classes: Classpath, **properties: str)
 @pytest.mark.usefixtures("writer")
 @pytest.mark.promise("exported-znodes-agree")
 @pytest.mark.parametrize("classes", [hbase_1("1.7.2"), HBASE_2], ids=["HBase 1", "HBase 2"])
-def test_every_znode_is_saved_as_it_is_read_live(server: ZooKeeper, tmp_path: Path, classes: Classpath) -> None:
-    code, said = export(server, tmp_path, classes)
+def test_every_znode_is_saved_as_it_is_read_live(zookeeper: ZooKeeper, tmp_path: Path, classes: Classpath) -> None:
+    code, said = export(zookeeper, tmp_path, classes)
     assert code == 0, said[-3000:]
-    client = ZooKeeperClient(server.quorum, 300_000)
+    client = ZooKeeperClient(zookeeper.quorum, 300_000)
     live, saved = ZooKeeperQueues(client), ExportedZnodes(ExportDirectory(str(tmp_path / "out"), LocalCopies()))
     for step in ("queues-1", "queues-2"):
         assert saved.znodes(step) == live.znodes(step)
@@ -148,13 +138,13 @@ def test_the_ruby_of_hbase_1s_shell_understands_the_script() -> None:
     ],
 )
 def test_what_may_not_be_saved_is_not(
-    server: ZooKeeper, writer: KazooClient, tmp_path: Path, properties: dict[str, str], words: str
+    zookeeper: ZooKeeper, writer: KazooClient, tmp_path: Path, properties: dict[str, str], words: str
 ) -> None:
     closed = [make_digest_acl("hbase", HUNTER, all=True)]
     if not writer.exists("/hbase/closed"):
         writer.create("/hbase/closed/rs", acl=OPEN_ACL_UNSAFE, makepath=True)
         writer.set_acls("/hbase/closed/rs", closed)
-    code, said = export(server, tmp_path, HBASE_2, **properties)
+    code, said = export(zookeeper, tmp_path, HBASE_2, **properties)
     assert code != 0
     assert words in said
     assert not (tmp_path / "out").exists()

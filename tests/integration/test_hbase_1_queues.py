@@ -21,7 +21,7 @@ from tests.judge.zookeeper_comparison import zk_mismatches
 from tests.judge.zookeeper_states import ZkJudgedState
 from tests.labs.cluster.classpath import PYSPARK_JARS, hbase_1, resolve
 from tests.labs.cluster.hbase_1 import FILES, PARENT, PEER_OF_TABLES, PEERS, A, HBase1, Recorded
-from tests.labs.cluster.zookeeper import ZooKeeper
+from tests.labs.cluster.zookeeper import ZooKeeper, connected
 from tests.labs.debian import debian, inside
 from tests.labs.places import GOLDEN
 from tests.strategies.clusters import NOW
@@ -69,24 +69,14 @@ def record(versions: dict[str, str], states: Sequence[Recorded], to: Path) -> No
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeper]:
-    server = ZooKeeper(tmp_path_factory.mktemp("zookeeper"))
-    yield server
-    server.close()
+def writer(zookeeper: ZooKeeper) -> Iterator[KazooClient]:
+    with connected(zookeeper.quorum) as client:
+        yield client
 
 
 @pytest.fixture(scope="module")
-def writer(server: ZooKeeper) -> Iterator[KazooClient]:
-    client = KazooClient(hosts=server.quorum)
-    client.start(timeout=300)
-    yield client
-    client.stop()
-    client.close()
-
-
-@pytest.fixture(scope="module")
-def queues(server: ZooKeeper) -> Iterator[ZooKeeperQueues]:
-    client = ZooKeeperClient(server.quorum, 300_000)
+def queues(zookeeper: ZooKeeper) -> Iterator[ZooKeeperQueues]:
+    client = ZooKeeperClient(zookeeper.quorum, 300_000)
     yield ZooKeeperQueues(client)
     client.close()
 
@@ -151,16 +141,16 @@ def test_a_lock_of_hbase_1_is_read(writer: KazooClient, queues: ZooKeeperQueues)
 
 @pytest.mark.deep
 @pytest.mark.parametrize("version", ["1.4.14", "1.5.0", "1.6.0", RECORDED])
-def test_hbase_1_on_java_8_gives_the_recorded_answers(version: str, server: ZooKeeper, tmp_path: Path) -> None:
+def test_hbase_1_on_java_8_gives_the_recorded_answers(version: str, zookeeper: ZooKeeper, tmp_path: Path) -> None:
     root = debian("sid", "openjdk-8-jre-headless")
     folders = sorted({tmp_path, PYSPARK_JARS, *(jar.parent for jar in resolve(hbase_1(version)))})
-    assert_as_recorded(HBase1(tmp_path, server.quorum, version, [*inside(root, folders), _JAVA_8]), tmp_path, "1.8.")
+    assert_as_recorded(HBase1(tmp_path, zookeeper.quorum, version, [*inside(root, folders), _JAVA_8]), tmp_path, "1.8.")
 
 
 @pytest.mark.long
 @pytest.mark.promise("parses-as-hbase-does")
-def test_hbase_1_sends_a_limited_peer_only_its_tables(server: ZooKeeper, tmp_path: Path) -> None:
-    hbase = HBase1(tmp_path, server.quorum, RECORDED)
+def test_hbase_1_sends_a_limited_peer_only_its_tables(zookeeper: ZooKeeper, tmp_path: Path) -> None:
+    hbase = HBase1(tmp_path, zookeeper.quorum, RECORDED)
     try:
         assert hbase.peer_of_tables() == (PEER_OF_TABLES, "{ns1:t1=[f1, f2], t2=null}")
     finally:
@@ -168,8 +158,8 @@ def test_hbase_1_sends_a_limited_peer_only_its_tables(server: ZooKeeper, tmp_pat
 
 
 @pytest.mark.long
-def test_hbase_1_on_our_java_gives_the_recorded_answers(server: ZooKeeper, tmp_path: Path) -> None:
-    assert_as_recorded(HBase1(tmp_path, server.quorum, RECORDED), tmp_path, "")
+def test_hbase_1_on_our_java_gives_the_recorded_answers(zookeeper: ZooKeeper, tmp_path: Path) -> None:
+    assert_as_recorded(HBase1(tmp_path, zookeeper.quorum, RECORDED), tmp_path, "")
 
 
 def assert_as_recorded(hbase: HBase1, work: Path, java: str) -> None:

@@ -29,7 +29,7 @@ from pipelines.snapshot.queue_lines import ZNODE
 from pipelines.snapshot.target import LocalTarget
 from pipelines.snapshot.writer import SnapshotWriter
 from tests.labs.cluster.hbase_data import wait_until
-from tests.labs.cluster.zookeeper import ZooKeeper
+from tests.labs.cluster.zookeeper import ZooKeeper, connected
 
 pytestmark = pytest.mark.realhbase
 
@@ -52,31 +52,21 @@ TREE: Mapping[str, bytes] = {
 }
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeper]:
-    server = ZooKeeper(tmp_path_factory.mktemp("zookeeper"))
-    yield server
-    server.close()
-
-
 @pytest.fixture
-def writer(server: ZooKeeper) -> Iterator[KazooClient]:
+def writer(zookeeper: ZooKeeper) -> Iterator[KazooClient]:
     """HBase's part, anew for each test."""
-    client = KazooClient(hosts=server.quorum)
-    client.start(timeout=300)
-    for name in client.get_children("/"):
-        if name != "zookeeper":
-            client.delete(f"/{name}", recursive=True)
-    for path, data in TREE.items():
-        client.create(path, data, makepath=True)
-    yield client
-    client.stop()
-    client.close()
+    with connected(zookeeper.quorum) as client:
+        for name in client.get_children("/"):
+            if name != "zookeeper":
+                client.delete(f"/{name}", recursive=True)
+        for path, data in TREE.items():
+            client.create(path, data, makepath=True)
+        yield client
 
 
 @pytest.fixture
-def queues(server: ZooKeeper) -> Iterator[ZooKeeperQueues]:
-    client = ZooKeeperClient(server.quorum, 300_000)
+def queues(zookeeper: ZooKeeper) -> Iterator[ZooKeeperQueues]:
+    client = ZooKeeperClient(zookeeper.quorum, 300_000)
     yield ZooKeeperQueues(client)
     client.close()
 
@@ -116,9 +106,11 @@ def test_a_znode_that_may_not_be_read_is_named(queues: ZooKeeperQueues, writer: 
 
 @pytest.mark.promise("zookeeper-reading-is-of-one-session")
 @pytest.mark.usefixtures("writer")
-def test_a_reading_is_of_one_session(server: ZooKeeper, writer: KazooClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reading_is_of_one_session(
+    zookeeper: ZooKeeper, writer: KazooClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The next session might be with a server that lags behind; without a look at it the reading goes on in silence."""
-    client = ZooKeeperClient(server.quorum, 300_000)
+    client = ZooKeeperClient(zookeeper.quorum, 300_000)
     source, children, asked = ZooKeeperQueues(client), client.children, list[str]()
 
     def interrupted(path: str) -> tuple[list[str], int] | None:
@@ -126,7 +118,7 @@ def test_a_reading_is_of_one_session(server: ZooKeeper, writer: KazooClient, mon
         found = children(path)
         if path.endswith(A):
             ended = client._open.client_id
-            server.expire(ended[0])
+            zookeeper.expire(ended[0])
             wait_until(lambda: client._open.client_id not in (None, ended), "kazoo has opened another session")
         return found
 
@@ -140,11 +132,11 @@ def test_a_reading_is_of_one_session(server: ZooKeeper, writer: KazooClient, mon
     client.close()
 
 
-def test_a_wrong_address_is_named(server: ZooKeeper) -> None:
+def test_a_wrong_address_is_named(zookeeper: ZooKeeper) -> None:
     nobody = ZooKeeperQueues(ZooKeeperClient("127.0.0.1:1", 500))
     with pytest.raises(UnavailableError, match=r"ZooKeeper 127\.0\.0\.1:1, connecting.*capture\.queues\.quorum"):
         nobody.peers()
-    elsewhere = ZooKeeperClient(server.quorum, 300_000)
+    elsewhere = ZooKeeperClient(zookeeper.quorum, 300_000)
     with pytest.raises(UsageError, match=r"has no /other/hbaseid.*capture\.queues\.parent"):
         ZooKeeperQueues(elsewhere, "/other").znodes("queues-1")
     elsewhere.close()

@@ -1,4 +1,4 @@
-"""What may stand in the place of an expression, and which statements may go."""
+"""Which expressions replace an expression, and which statements are left out."""
 
 import ast
 from collections.abc import Iterator

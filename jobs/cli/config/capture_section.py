@@ -196,7 +196,7 @@ class ExportQueuesSection(Section):
     source: Literal["export"]
     storage: Literal["table", "zookeeper"] = Field(
         default="table",
-        description="where HBase keeps its queues, as said to the script; `zookeeper`: HBase 1.x and 2.x",
+        description="where the queues are, the third word for the export script; `zookeeper`: HBase 1.x and 2.x",
     )
 
 

@@ -167,7 +167,7 @@ class Config(Section):
     )
     snapshots: Text | None = Field(
         default=None,
-        description="folder of the snapshots: a night, and a `capture` without `--out`, write `<it>/<cluster>/<time>`",
+        description="folder of the snapshots; a night and a `capture` without `--out` add `/<cluster>/<time>`",
         examples=["hdfs://ns1/walsafe/snapshots"],
     )
     reports: Text | None = Field(

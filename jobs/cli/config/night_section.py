@@ -1,4 +1,4 @@
-"""The `night` section of the configuration file: how far a night may go, and how long it tries (docs/deployment.md)."""
+"""The `night` section of the configuration file: what a night does without approval, and how often it tries."""
 
 from typing import Annotated, Literal
 

@@ -38,7 +38,7 @@ class YamlDocument:
         """Returns the value at a path that the document has."""
         value: object = self.values
         for part in path:
-            value = value[part]  # type: ignore[index]
+            value = value[part]  # type: ignore[index]  # a mapping or a list, as the parts say
         return value
 
     def renamed(self, path: KeyPath, key: str | None) -> "YamlDocument":

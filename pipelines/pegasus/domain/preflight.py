@@ -155,7 +155,7 @@ def _use(table: PegasusTable) -> Iterator[FindingRow]:
         yield _found(
             "C12", WARNING, table, "it is being duplicated: the other cluster keeps its own count, and its logs are "
             "held until both have what they need.",
-            "Split the table of the other cluster too; split-audit-log says which logs may go.",
+            "Split the table of the other cluster too; split-audit-log says which logs can be deleted.",
             part="/duplication",
         )  # fmt: skip
 

@@ -47,7 +47,7 @@ class LocalHeads:
     ) -> None:
         self._spark, self._paths, self._places, self._chosen = spark, paths, places, chosen
 
-    def mapInArrow(self, function: Callable[[Batches], Batches], schema: StructType) -> DataFrame:  # noqa: N802
+    def mapInArrow(self, function: Callable[[Batches], Batches], schema: StructType) -> DataFrame:  # noqa: N802 - Spark's name
         """Applies a function to the batches of a task, as `DataFrame.mapInArrow` does.
 
         A file that cannot be read is an error with the words `corrupted file: <path>`.

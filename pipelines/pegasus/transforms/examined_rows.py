@@ -86,7 +86,7 @@ def in_buckets(question: ExamineSettings, buckets: Collection[int]) -> Callable[
     return chosen
 
 
-def _incomplete(batch: Any) -> NDArray[np.bool_]:  # noqa: ANN401
+def _incomplete(batch: Any) -> NDArray[np.bool_]:  # noqa: ANN401 - pyarrow ships no types
     missing = np.zeros(batch.num_rows, dtype=np.bool_)
     for name in ("partition_index", "key", "head"):
         column = batch.column(name)
@@ -95,6 +95,6 @@ def _incomplete(batch: Any) -> NDArray[np.bool_]:  # noqa: ANN401
     return missing
 
 
-def selected_bytes(batch: Any, name: str, wanted: NDArray[np.bool_]) -> Any:  # noqa: ANN401
+def selected_bytes(batch: Any, name: str, wanted: NDArray[np.bool_]) -> Any:  # noqa: ANN401 - pyarrow ships no types
     """Returns the selected values of a column of bytes."""
     return batch.column(name).filter(pa.array(wanted))

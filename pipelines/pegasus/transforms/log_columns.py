@@ -113,7 +113,7 @@ class MutationColumns:
             by, signed = by[first], signed[first]
         return _lists(np.bincount(by, minlength=self.count), pa.array(signed))
 
-    def _digests(self) -> Any:  # noqa: ANN401
+    def _digests(self) -> Any:  # noqa: ANN401 - pyarrow ships no types
         """Returns two CRCs of different polynomials as 16 hexadecimal digits: together as good as one of 64 bits."""
         crcs = np.array(self._checksums, dtype=">u4")
         return _texts(_HEX[crcs.view(np.uint8)].tobytes(), self.count)
@@ -161,16 +161,16 @@ def _number(data: Bytes, at: Offsets) -> Offsets:
     return found
 
 
-def _lists(lengths: NDArray[np.int64], values: Any) -> Any:  # noqa: ANN401
+def _lists(lengths: NDArray[np.int64], values: Any) -> Any:  # noqa: ANN401 - pyarrow ships no types
     offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
     return pa.ListArray.from_arrays(pa.array(offsets), values)
 
 
-def _same_text(text: str, size: int) -> Any:  # noqa: ANN401
+def _same_text(text: str, size: int) -> Any:  # noqa: ANN401 - pyarrow ships no types
     return _texts(text.encode() * size, size)
 
 
-def _texts(joined: bytes, size: int) -> Any:  # noqa: ANN401
+def _texts(joined: bytes, size: int) -> Any:  # noqa: ANN401 - pyarrow ships no types
     """Returns an array of texts that all have the same number of bytes."""
     offsets = (np.arange(size + 1) * (len(joined) // size)).astype(np.int32)
     return pa.StringArray.from_buffers(size, pa.py_buffer(offsets), pa.py_buffer(joined))

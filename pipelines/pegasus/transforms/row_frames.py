@@ -76,7 +76,7 @@ def row_heads(rows: DataFrame) -> DataFrame:
 class Heads(Protocol):
     """Rows with the columns of `row_heads`, wherever they are read."""
 
-    def mapInArrow(self, function: Callable[[Batches], Batches], schema: StructType) -> DataFrame:  # noqa: N802
+    def mapInArrow(self, function: Callable[[Batches], Batches], schema: StructType) -> DataFrame:  # noqa: N802 - Spark's name
         """Applies a function to the batches of each task."""
         ...
 

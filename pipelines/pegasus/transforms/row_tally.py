@@ -110,7 +110,7 @@ def _as_batch(tallies: Tallies) -> Any:  # noqa: ANN401 - pyarrow ships no types
     return pa.RecordBatch.from_arrays(columns, names=TALLY_SCHEMA.names)
 
 
-def _bits(values: list[int]) -> Any:  # noqa: ANN401
+def _bits(values: list[int]) -> Any:  # noqa: ANN401 - pyarrow ships no types
     """Returns unsigned numbers as signed numbers with the same bits."""
     bits: NDArray[np.int64] = np.array(values, dtype=np.uint64).view(np.int64)
     return pa.array(bits)

@@ -68,7 +68,7 @@ def tables_of(files: Sequence[InspectedFile]) -> list[dict[str, Any]]:
 
 
 def _without_path(row: object) -> Mapping[str, object]:
-    return {name: value for name, value in asdict(row).items() if name != "path"}  # type: ignore[call-overload]
+    return {name: value for name, value in asdict(row).items() if name != "path"}  # type: ignore[call-overload]  # rows are dataclasses
 
 
 def _head(cluster: str, files: Sequence[InspectedFile]) -> Iterator[str]:

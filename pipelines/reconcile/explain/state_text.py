@@ -1,15 +1,15 @@
 """The text of the state of a cluster: one screen, about forty lines of at most a hundred columns."""
 
-import textwrap
 from collections.abc import Iterator, Sequence
 
 from pipelines.common.human import human_bytes, human_count, human_duration
 from pipelines.common.instants import DAY_MS
+from pipelines.common.text import wrapped
 from pipelines.reconcile.explain.changes_text import change_lines
-from pipelines.reconcile.explain.words import Json, minute, peer_name, queue_name, size
+from pipelines.reconcile.explain.words import Json, frees, minute, peer_name, queue_name, size
 
 WIDTH = 100
-_FEW, _TWO = 3, 2
+_FEW, _PLACES, _MOST_LINES = 3, 2, 2
 _LONGEST_DAYS = 3650
 
 
@@ -18,7 +18,7 @@ def state_lines(state: Json) -> Iterator[str]:
     age = human_duration(state["age_ms"])
     yield f"cluster {state['cluster']}, listed at {minute(state['listed_at'])}, {age} ago (run {state['run_id']})"
     if state["note"]:
-        yield from wrapped(f"! {state['note']}", "")
+        yield _lines(f"! {state['note']}", "")
     total = {name: sum(one[name] for one in state["verdicts"]) for name in ("files", "bytes")}
     parts = "".join(f"; {one['verdict']} {_amount(one)}" for one in state["verdicts"])
     yield f"Under oldWALs: {_amount(total)}{parts}"
@@ -26,7 +26,7 @@ def state_lines(state: Json) -> Iterator[str]:
     yield from _findings([one for one in state["findings"] if not one["acknowledged"] and one["severity"] != "info"])
     yield from _new(state["changes"])
     yield from _waiting(state)
-    yield from wrapped(forecast_sentence(state["forecast"]), "")
+    yield _lines(forecast_sentence(state["forecast"]), "")
     yield "--output json has every row, and no text cut short."
 
 
@@ -35,26 +35,21 @@ def _who_holds(state: Json) -> Iterator[str]:
     if held:
         yield _head("Held, by reason", held, _FEW)
         for one in held[:_FEW]:
-            yield from wrapped(f"{size(one)}  {one['reason']}" + (f": {one['way_out']}" if one["way_out"] else ""))
+            way_out = f": {one['way_out']}" if one["way_out"] else ""
+            yield _lines(f"{size(one)}  {one['reason']}{way_out}")
     if state["peers"]:
         yield _head("By peer, and what would free it", state["peers"], _FEW)
         for number, one in enumerate(state["peers"][:_FEW]):
-            # of the biggest holder every word is needed
-            yield from wrapped(f"{size(one)}  {peer_name(one)}; {_freed(one)}", lines=_TWO if number else None)
+            text = f"{size(one)}  {peer_name(one)}; {frees(one['frees_bytes'], one['remedy'])}"
+            yield _lines(text, "  ", _MOST_LINES if number else None)  # of the biggest holder every word is needed
     if state["queues"]:
-        yield _head("By queue", state["queues"], _TWO)
-        for one in state["queues"][:_TWO]:
-            yield from wrapped(f"{size(one)}  {peer_name(one)}, {queue_name(one)}")
+        yield _head("By queue", state["queues"], _PLACES)
+        for one in state["queues"][:_PLACES]:
+            yield _lines(f"{size(one)}  {peer_name(one)}, {queue_name(one)}")
     if state["servers"]:
         yield "By server whose WALs they are:"
-        for one in state["servers"][:_TWO]:
+        for one in state["servers"][:_PLACES]:
             yield f"  {size(one)}  {one['server'] or 'names without a server'}"
-
-
-def _freed(peer: Json) -> str:
-    if not peer["frees_bytes"]:
-        return "frees nothing alone"
-    return f"frees {human_bytes(peer['frees_bytes'])}: {peer['remedy'] or 'see the findings'}"
 
 
 def _findings(findings: Sequence[Json]) -> Iterator[str]:
@@ -66,8 +61,8 @@ def _findings(findings: Sequence[Json]) -> Iterator[str]:
     yield _head(f"Open findings: {counted}", findings, _FEW)
     for one in findings[:_FEW]:
         new = ", new" if one["is_new"] else f", since {minute(one['since'])}" if one["since"] else ""
-        yield from wrapped(f"{one['severity']} {one['code']}{new}: {one['message']}")
-        yield from wrapped(f"-> {one['remedy']}", "    ")
+        yield _lines(f"{one['severity']} {one['code']}{new}: {one['message']}")
+        yield _lines(f"-> {one['remedy']}", "    ")
 
 
 def _new(changes: Json | None) -> Iterator[str]:
@@ -129,9 +124,6 @@ def _head(text: str, rows: Sequence[Json], shown: int) -> str:
     return f"{text} ({shown} of {len(rows)} shown):" if len(rows) > shown else f"{text}:"
 
 
-def wrapped(text: str, indent: str = "  ", lines: int | None = _TWO) -> Iterator[str]:
-    """Yields the text in lines of the width of the screen, at most so many; None = all."""
-    yield from textwrap.wrap(
-        text, WIDTH, initial_indent=indent, subsequent_indent=f"{indent}    ", max_lines=lines, placeholder=" …",
-        break_long_words=False, break_on_hyphens=False,
-    )  # fmt: skip
+def _lines(text: str, indent: str = "  ", most: int | None = _MOST_LINES) -> str:
+    """Returns the text in lines of the width of the screen, at most so many; None = all."""
+    return wrapped(text, indent, WIDTH, most)

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 from pipelines.common.human import human_bytes, human_count, human_duration
+from pipelines.common.text import wrapped
 from pipelines.reconcile.explain.changes_text import since_lines
-from pipelines.reconcile.explain.state_text import state_lines, wrapped
+from pipelines.reconcile.explain.state_text import WIDTH, state_lines
 from pipelines.reconcile.explain.words import Json, minute, peer_name, queue_name, size
 
 
@@ -24,7 +25,7 @@ def explain_text(result: Json) -> str:
         lines = [line for file in answers for line in (*_file(file), "")][:-1]
     paused = dict.fromkeys(one["paused"]["text"] for one in answers if one["paused"])
     if "state" in result or "changes" in result:  # these have the findings themselves
-        paused = dict.fromkeys("\n".join(wrapped(text.split("\n", 1)[0], "", lines=None)) for text in paused)
+        paused = dict.fromkeys(wrapped(text.split("\n", 1)[0], "", WIDTH) for text in paused)
     return "\n".join([*(line for text in paused for line in (text, "")), *lines]) + "\n"
 
 

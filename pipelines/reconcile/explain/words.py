@@ -19,6 +19,11 @@ def size(row: Json) -> str:
     return f"{human_bytes(row['bytes']):>10}  {human_count(row['files'], 'file'):>14}"
 
 
+def frees(size: int, remedy: str | None) -> str:
+    """Returns how many bytes become free if a peer needs its WALs no more, and what to do for that."""
+    return f"frees {human_bytes(size)}: {remedy or 'see the findings'}" if size else "frees nothing alone"
+
+
 def queue_name(row: Json) -> str:
     """Returns the queue by its owner, and by the source of its WALs if it was claimed."""
     if row["owner"] is None:

@@ -20,6 +20,7 @@ from tests.labs.cluster.hdfs import HdfsCluster
 from tests.labs.cluster.jvm import Jvm
 from tests.labs.cluster.oracle import Oracle
 from tests.labs.cluster.thrift import ThriftGateway
+from tests.labs.cluster.zookeeper import ZooKeeper
 
 
 @pytest.fixture(scope="session")
@@ -44,6 +45,14 @@ def kerberos_hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HdfsClus
     cluster = HdfsCluster(tmp_path_factory.mktemp("kerberos-hdfs"), kerberos=True)
     yield cluster
     cluster.close()
+
+
+@pytest.fixture(scope="module")
+def zookeeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeper]:
+    """Yields a ZooKeeper alone."""
+    server = ZooKeeper(tmp_path_factory.mktemp("zookeeper"))
+    yield server
+    server.close()
 
 
 @pytest.fixture(scope="session")

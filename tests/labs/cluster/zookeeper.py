@@ -1,6 +1,10 @@
 """Starts a real ZooKeeper in its own JVM from pyspark's jars, within a second."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+from kazoo.client import KazooClient
 
 from tests.labs.cluster.classpath import PYSPARK_JARS
 from tests.labs.cluster.hbase_data import wait_until
@@ -8,6 +12,18 @@ from tests.labs.cluster.jvm import Jvm
 
 _JARS = ("zookeeper-*.jar", "snappy-java-*.jar", "metrics-core-*.jar", "slf4j-api-*.jar", "commons-io-*.jar")
 _TICK_MS = 200
+
+
+@contextmanager
+def connected(quorum: str) -> Iterator[KazooClient]:
+    """Yields a session with a ZooKeeper."""
+    client = KazooClient(hosts=quorum)
+    client.start(timeout=300)
+    try:
+        yield client
+    finally:
+        client.stop()
+        client.close()
 
 
 class ZooKeeper:

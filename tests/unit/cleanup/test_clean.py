@@ -13,7 +13,6 @@ from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UnavailableError, WalsafeError
 from pipelines.common.instants import DAY_MS
 from pipelines.common.job_result import JobResult
-from pipelines.lake.run_summary import REFUSED
 from pipelines.reconcile.delete_list import Manifest
 from tests.labs.cleanup.memory import Process
 from tests.labs.cleanup.memory_audit import Row
@@ -391,23 +390,6 @@ def test_a_peer_that_was_removed_since_is_no_reason() -> None:
     look = ports.second_look.at_list
     ports.second_look.at_list = lambda *args: replace(look(*args), peer_ids=())  # type: ignore[method-assign]
     assert clean(CleanRequest(RUN, execute=True), place, ports).result["status"] == "DONE"
-
-
-def test_a_run_that_never_ended_here_has_no_list() -> None:
-    world = night()
-    with pytest.raises(RefusedError, match="run n9 of cluster prod never ended in this lake"):
-        done(world, CleanRequest("n9"))
-    with pytest.raises(RefusedError, match=r"--cluster and --lake; its newest run there is newest$"):
-        done(world, CleanRequest("n9"))
-
-
-def test_a_run_that_was_refused_says_so() -> None:
-    world = night()
-    world.decided.status = REFUSED
-    with pytest.raises(RefusedError, match=r"run newest of cluster prod was REFUSED \(why\): capture and"):
-        done(world, CleanRequest("newest"))
-    with pytest.raises(RefusedError, match=r"never ended in this lake.*; its newest run there is older$"):
-        done(world, CleanRequest("n9"))
 
 
 def test_an_empty_list_needs_no_second_look() -> None:

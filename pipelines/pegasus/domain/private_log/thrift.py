@@ -51,7 +51,7 @@ class ThriftReader:
         except struct.error as error:
             raise MalformedError(f"the request ends at {self._place}") from error
         self._place += form.size
-        return value  # type: ignore[no-any-return]
+        return value  # type: ignore[no-any-return]  # struct does not say of which type
 
     def fields(self, known: "dict[int, Kind]") -> dict[int, Value]:
         """Reads a struct's fields up to its stop byte; `known` has the readers of struct and list fields."""
