@@ -88,8 +88,10 @@ def test_a_command_of_the_pages_answers(
 ) -> None:
     page, configured = DOCUMENTED[command]
     monkeypatch.setenv("WALSAFE_CONFIG", str(lab.config) if configured else "")
-    words = [places.get(word, word) for word in shlex.split(command, comments=True)]
-    assert not [word for word in words if "walsafe/" in word or "1763690000000" in word], f"{page}: {words}"
+    named = shlex.split(command, comments=True)
+    missing = [word for word in named if word not in places and ("walsafe/" in word or "1763690000000" in word)]
+    assert not missing, f"{page}: {missing} stand for nothing here"
+    words = [places.get(word, word) for word in named]
     before = lab.home(), lab.resting()
     code = main(words, context=JobContext(words[0], lab.clock, lab.spark))
     told = capsys.readouterr()

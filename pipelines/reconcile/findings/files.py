@@ -108,7 +108,7 @@ def cleaner_not_running(evidence: Evidence) -> Iterator[FindingRow]:
             "Wait for the procedure, or look why it does not end.",
         )
     elif poison:
-        cause, remedy = f"a poison file blocks {poison[0]}", "Move the poison file away."
+        cause, remedy = f"a poison file blocks {poison[0]}", "Move the file away that POISON_FILE names."
     files, size = sum(total.overdue_files for total in totals), sum(total.overdue_bytes for total in totals)
     yield finding(
         "CLEANER_NOT_RUNNING",
