@@ -54,7 +54,7 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     """Captures the cluster of the configuration.
 
     Raises:
-        UsageError: the configuration is wrong, says nowhere to write, or --out exists.
+        UsageError: the configuration is wrong, says nowhere to write, or --out exists or cannot be written.
         RefusedError: what was read is not a trustworthy snapshot.
         UnavailableError: a source or --out did not answer.
     """
@@ -105,7 +105,7 @@ def capture_cluster(
         section.step_attempts, section.quiet_attempts, section.pause, lambda ms: time.sleep(ms / 1000)
     )
     target = snapshot_target(out, HadoopJvm.of(context.spark))
-    with capture_sources(cluster, wal_root, section, context.spark) as sources, SnapshotWriter(target) as writer:
+    with SnapshotWriter(target) as writer, capture_sources(cluster, wal_root, section, context.spark) as sources:
         captured = sources.capture(subject, writer, clock=context.clock, patience=patience)
     snapshot = captured.snapshot
     result = {

@@ -11,7 +11,7 @@ from jobs.cli import log
 from jobs.cli.config.configured_options import (
     CONFIG_ENV,
     CONFIGURED,
-    FROM_ENVIRONMENT,
+    OF_ANY_CLUSTER,
     complete_options,
     config_mistakes,
     given_option,
@@ -93,7 +93,7 @@ def invocation_of(program: str, name: str, job: Job, options: Sequence[str]) -> 
     entry = JOBS.get(name)
     completed = complete_options(options, known, entry.configured if entry else "", os.environ)
     if entry and entry.configured:
-        parser.configured = entry.configured
+        parser.configured = bool(entry.configured)
         parser.epilog = _of_the_file(entry.configured, known)
         parser.config_file = given_option("--config", completed)
     return Invocation(name, job, parser.parse_args(completed), tuple(completed))
@@ -103,13 +103,13 @@ class _Parser(ArgumentParser):
     """Tells the mistakes of the configuration file before the options that are missing because of them."""
 
     config_file: str | None = None
-    configured = ""
-    """How the job finds the configuration whose keys stand for options; see `JobEntry`."""
+    configured = False
+    """Whether keys of the configuration stand for options of the job."""
 
     def error(self, message: str) -> NoReturn:
         """See `ArgumentParser.error`."""
         mistakes = config_mistakes(self.config_file) if self.config_file else None
-        super().error(mistakes or message + (_keys_for(message, self.configured) if self.configured else ""))
+        super().error(mistakes or message + (_keys_for(message) if self.configured else ""))
 
 
 def _unknown_option(given: Sequence[str], known: Collection[str]) -> str | None:
@@ -120,21 +120,21 @@ def _unknown_option(given: Sequence[str], known: Collection[str]) -> str | None:
     return None
 
 
-def _keys_for(message: str, configured: str) -> str:
+def _keys_for(message: str) -> str:
     """Returns what would have stood for the options that argparse reports as missing."""
     missing = message.partition("are required: ")[2].split(", ")
     keys = [key for key in CONFIGURED if option_of(key) in missing]
-    variable = f" or ${CONFIG_ENV}" if configured == FROM_ENVIRONMENT else ""
     if keys:
-        return f" (or as a key in the file of --config{variable}: {_in_words(keys)})"
-    return f" (--config{variable} names the configuration)" if variable and "--config" in missing else ""
+        return f" (or as a key in the file of --config or ${CONFIG_ENV}: {_in_words(keys)})"
+    return f" (--config or ${CONFIG_ENV} names the configuration)" if "--config" in missing else ""
 
 
 def _of_the_file(configured: str, known: Collection[str]) -> str:
     """Returns what `--help` says of the configuration."""
     keys = _in_words([key for key in CONFIGURED if option_of(key) in known])
-    variable = "may name the file instead of --config" if configured == FROM_ENVIRONMENT else "is not read by this job"
-    return f"Keys of the file stand for options that are not given: {keys}.\n${CONFIG_ENV} {variable}."
+    said = f"Keys of the file stand for options that are not given: {keys}.\n"
+    said += f"${CONFIG_ENV} may name the file instead of --config."
+    return said + (" Only then does cluster stand for --cluster." if configured == OF_ANY_CLUSTER else "")
 
 
 def _in_words(names: Sequence[str]) -> str:
@@ -158,7 +158,7 @@ def overview() -> str:
         f"Each one explains itself: {PROGRAM} JOB --help. New here? {PROGRAM} demo\n"
         f"In {_in_words([name for name, job in JOBS.items() if job.configured])},\n"
         f"keys of --config stand for {_in_words([option_of(key) for key in CONFIGURED])};\n"
-        f"in all of them but reconcile, --config falls back to ${CONFIG_ENV}.\n\n"
+        f"--config falls back to ${CONFIG_ENV}.\n\n"
         "exit codes: 0 done · 2 wrong usage or configuration · 3 refused for safety · 4 unavailable, try again ·\n"
         "            5 done, but a cluster was refused or an error finding is new\n"
     )

@@ -5,7 +5,7 @@ from argparse import ArgumentParser, Namespace
 from dataclasses import dataclass
 from typing import Protocol, cast
 
-from jobs.cli.config.configured_options import FROM_ENVIRONMENT, FROM_FILE
+from jobs.cli.config.configured_options import FROM_ENVIRONMENT, OF_ANY_CLUSTER
 from jobs.cli.context import JobContext
 from pipelines.common.job_result import JobResult
 
@@ -46,8 +46,8 @@ class JobEntry:
         gentle: on Ctrl-C it ends after its current batch.
         archives_classes: its first run writes Java's archive of loaded classes. It loads nearly all classes that any
             job loads, and no nightly run waits for it.
-        configured: `file` if keys of a given `--config` stand for options that are not given; `environment` if
-            `--config` also falls back to `$WALSAFE_CONFIG`, because the job acts on the cluster of that file.
+        configured: `environment` if `--config` falls back to `$WALSAFE_CONFIG`, and keys of the file stand for options
+            that are not given; `any cluster` if the key `cluster` does so only in the file of `$WALSAFE_CONFIG`.
         begins_here: it begins in the process of `spark-submit.sh`, and a JVM starts only when it needs one.
     """
 
@@ -88,7 +88,7 @@ GROUPS: dict[str, dict[str, JobEntry]] = {
             "jobs.reconcile",
             "decide which oldWALs are delete-safe; write the list, tables, report",
             begins_here=True,
-            configured=FROM_FILE,
+            configured=OF_ANY_CLUSTER,
         ),
         "maintain": JobEntry(
             "jobs.maintain",

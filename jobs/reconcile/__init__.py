@@ -18,6 +18,9 @@ A snapshot that cannot be believed is refused with the reason, and no list is wr
 A list older than 24 h (list.valid_for) after its capture is not written either: old snapshots are replayed
 into the tables alone.
 
+The settings of one cluster could free files of another. If $WALSAFE_CONFIG names the configuration, its cluster has to
+be that of the snapshot; to decide on several clusters with one file, name it with --config.
+
 example:
   ./spark-submit.sh reconcile --snapshot /snapshots/prod-a/2026-11-21 --lake /walsafe/lake --lists /walsafe/lists
 """
@@ -33,6 +36,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--lake", required=True, metavar="DIR", help="where the Delta tables are; made if missing")
     parser.add_argument("--lists", required=True, metavar="DIR", help="where delete-safe lists go")
     parser.add_argument("--config", metavar="FILE", help="configuration (docs/configuration.md); default: safe values")
+    parser.add_argument("--cluster", metavar="NAME", help="the cluster of every snapshot; another one is an error")
     parser.add_argument("--run-id", metavar="ID", help="default: start of the listing and 8 digits of its digest")
     parser.add_argument(
         "--accept",
@@ -65,6 +69,7 @@ def run(args: Namespace, context: JobContext) -> JobResult:
         OutputPlaces(args.lake, args.lists, args.reports),
         args.snapshot or (),
         fleet=args.fleet,
+        cluster=args.cluster,
         run_id=args.run_id,
         acceptances=Acceptances(reasons),
     )

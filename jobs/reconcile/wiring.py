@@ -42,6 +42,7 @@ def run_reconcile(
     snapshots: Sequence[str],
     *,
     fleet: str | None = None,
+    cluster: str | None = None,
     run_id: str | None = None,
     acceptances: Acceptances | None = None,
     reporter: Reporter | None = None,
@@ -52,6 +53,7 @@ def run_reconcile(
     request = ReconcileRequest(
         snapshots=snapshots,
         fleet=fleet,
+        cluster=cluster,
         run_id=run_id,
         settings=config.settings(),
         acceptances=acceptances or Acceptances(),

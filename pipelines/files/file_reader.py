@@ -12,9 +12,10 @@ from urllib.parse import unquote, urlsplit
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
-from pipelines.common.errors import UnavailableError
+from pipelines.common.errors import UnavailableError, UsageError, WalsafeError
 
 _BLOCK = 1 << 20
+_NO_FILE = (FileNotFoundError, IsADirectoryError, NotADirectoryError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +34,16 @@ class FileReader(Protocol):
         ...
 
     def read(self, path: str) -> bytes:
-        """Returns the content of a file."""
+        """Returns the content of a file.
+
+        Raises:
+            UsageError: there is no file of this name.
+            UnavailableError: it cannot be read.
+        """
         ...
 
     def sha256(self, path: str) -> str:
-        """Returns the SHA-256 of a file in hexadecimal, read as a stream."""
+        """Returns the SHA-256 of a file in hexadecimal, read as a stream; fails like `read`."""
         ...
 
     def qualified(self, path: str) -> str:
@@ -63,6 +69,8 @@ class LocalFileReader:
         """See `FileReader.read`."""
         try:
             return _local(path).read_bytes()
+        except _NO_FILE as error:
+            raise _no_file(path) from error
         except OSError as error:
             raise UnavailableError(f"cannot read {path}: {error}") from error
 
@@ -74,6 +82,8 @@ class LocalFileReader:
                 while block := stream.read(_BLOCK):
                     digest.update(block)
                 return digest.hexdigest()
+        except _NO_FILE as error:
+            raise _no_file(path) from error
         except OSError as error:
             raise UnavailableError(f"cannot read {path}: {error}") from error
 
@@ -114,7 +124,7 @@ class HadoopFileReader:
             finally:
                 stream.close()
         except Py4JError as error:
-            raise UnavailableError(f"cannot read {path}: {java_message(error)}") from error
+            raise _unread(path, error) from error
 
     def sha256(self, path: str) -> str:
         """See `FileReader.sha256`."""
@@ -126,7 +136,7 @@ class HadoopFileReader:
             finally:
                 stream.close()
         except Py4JError as error:
-            raise UnavailableError(f"cannot read {path}: {java_message(error)}") from error
+            raise _unread(path, error) from error
 
     def qualified(self, path: str) -> str:
         """See `FileReader.qualified`."""
@@ -165,6 +175,17 @@ def java_message(error: Py4JError) -> str:
     """Returns the first line of a Java exception."""
     cause = getattr(error, "java_exception", None)
     return str(cause.toString() if cause is not None else error).splitlines()[0]
+
+
+def _unread(path: str, error: Py4JError) -> WalsafeError:
+    cause = java_message(error)
+    if cause.startswith("java.io.FileNotFoundException"):
+        return _no_file(path)
+    return UnavailableError(f"cannot read {path}: {cause}")
+
+
+def _no_file(path: str) -> UsageError:
+    return UsageError(f"no such file: {path}; check the path")
 
 
 def _local(path: str) -> Path:

@@ -38,7 +38,7 @@ def reconcile(request: ReconcileRequest, ports: ReconcilePorts) -> JobResult:
         Exit code 0, 3 (every cluster refused) or 5 (some refused, or a new error finding).
 
     Raises:
-        UsageError: bad arguments, or two snapshots of one cluster.
+        UsageError: bad arguments, two snapshots of one cluster, or one of another cluster than the request's.
         RefusedError: the only cluster's run_id was already used for another snapshot.
         UnavailableError: a source or sink did not answer; FAILED rows are left in `runs` if possible.
     """
@@ -51,6 +51,7 @@ def reconcile(request: ReconcileRequest, ports: ReconcilePorts) -> JobResult:
     with ThreadPoolExecutor(1) as beside:
         ensured = beside.submit(ports.tables.ensure, (*DECISION_TABLES, *CLEANUP_TABLES))
         opened = ports.reader.open(uris)
+        _check_cluster(opened, request.cluster)
         listed = _listed_servers(opened, ports)
         all_cases = cluster_cases(opened, request.run_id, request.settings, ports.clock.now_ms(), listed)
         if len(run_ids := {case.key.run_id for case in all_cases}) == 1:
@@ -69,6 +70,16 @@ def reconcile(request: ReconcileRequest, ports: ReconcilePorts) -> JobResult:
     pages = ports.reporter.publish(summaries, documents)
     code = exit_code([one.exit_code for one in summaries])
     return JobResult(code, reconcile_result(summaries, pages, code), reconcile_text(summaries, pages))
+
+
+def _check_cluster(opened: Sequence[OpenedSnapshot], cluster: str | None) -> None:
+    for one in opened:
+        if cluster is not None and one.snapshot is not None and one.cluster != cluster:
+            raise UsageError(
+                f"{one.uri} is a snapshot of cluster {one.cluster}, not of --cluster {cluster}, which is also the key "
+                f"cluster of the file that $WALSAFE_CONFIG names; name the configuration for {one.cluster} with "
+                "--config"
+            )
 
 
 def _listed_servers(opened: Sequence[OpenedSnapshot], ports: ReconcilePorts) -> dict[str, frozenset[ServerName]]:

@@ -27,6 +27,7 @@ class ReconcileRequest:
         config_sha256: digest of the effective configuration.
         version: of walsafe.
         run_by: the user.
+        cluster: of every snapshot; None = any.
         data_docs: whether to write what Great Expectations says beside the page.
     """
 
@@ -38,6 +39,7 @@ class ReconcileRequest:
     config_sha256: str
     version: str
     run_by: str
+    cluster: str | None = None
     data_docs: bool = False
 
 

@@ -1,5 +1,6 @@
 """Builds a snapshot directory under a temporary name and publishes it with one rename."""
 
+import errno
 import os
 import shutil
 import uuid
@@ -13,6 +14,15 @@ from pipelines.files.hadoop_jvm import HadoopJvm, java_errors
 
 class SnapshotTarget(Protocol):
     """An unfinished snapshot directory. Nothing exists under the final name until `publish`."""
+
+    def begin(self) -> None:
+        """Creates the unfinished directory, so that a place that cannot be written is known before anything is read.
+
+        Raises:
+            UsageError: the place is read-only, or this user may not write there.
+            UnavailableError: the file system did not answer.
+        """
+        ...
 
     def put(self, local: Path, name: str) -> None:
         """Moves a finished local file into the unfinished directory; `name` is relative to the snapshot."""
@@ -46,6 +56,11 @@ class LocalTarget:
             raise _exists(str(out))
         self._out = out
         self._making = _beside(out)
+
+    def begin(self) -> None:
+        """See `SnapshotTarget.begin`."""
+        with _os_errors(str(self._out)):
+            self._making.mkdir(parents=True)
 
     def put(self, local: Path, name: str) -> None:
         """See `SnapshotTarget.put`."""
@@ -101,6 +116,11 @@ class HadoopTarget:
             )
             if self._files.exists(self._out):
                 raise _exists(out)
+
+    def begin(self) -> None:
+        """See `SnapshotTarget.begin`."""
+        with java_errors(self._uri):
+            self._files.mkdirs(self._making)
 
     def put(self, local: Path, name: str) -> None:
         """See `SnapshotTarget.put`."""
@@ -165,7 +185,7 @@ def _sync(path: Path) -> None:
 
 
 class _os_errors:  # noqa: N801 - reads as a statement
-    """Turns OSError into UnavailableError."""
+    """Turns OSError into a walsafe error; a place that cannot be written is wrong usage, as it is on HDFS."""
 
     def __init__(self, where: str) -> None:
         self._where = where
@@ -174,5 +194,7 @@ class _os_errors:  # noqa: N801 - reads as a statement
         return None
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, PermissionError | NotADirectoryError) or getattr(error, "errno", None) == errno.EROFS:
+            raise UsageError(f"{self._where} cannot be written: {error}; check the path and its permissions") from error
         if isinstance(error, OSError):
             raise UnavailableError(f"{self._where} cannot be written: {error}; put it right and try again") from error

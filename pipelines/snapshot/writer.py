@@ -65,6 +65,11 @@ class SnapshotWriter:
         self._published = False
 
     def __enter__(self) -> "SnapshotWriter":
+        try:
+            self._target.begin()
+        except BaseException:
+            self._staging.cleanup()
+            raise
         return self
 
     def __exit__(

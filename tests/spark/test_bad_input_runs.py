@@ -114,6 +114,30 @@ def test_two_snapshots_of_a_cluster_are_a_wrong_call(desk: Desk) -> None:
     assert counted(desk, "prod") == {"night": 10}
 
 
+@pytest.mark.promise("environment-is-of-one-cluster")
+def test_the_configuration_of_the_environment_decides_on_its_cluster_only(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A file that is given by hand may be for several clusters: the settings of a fleet."""
+    file = tmp_path / "c.yaml"
+    file.write_text(f"{{cluster: prod, lake: {tmp_path}/lake, lists: {tmp_path}/lists, quality: {{data_docs: false}}}}")
+    own, other = f"file:{desk.root}/snapshots/prod", f"file:{desk.snapshot(small('other'))}"
+
+    def run(*words: str) -> int:
+        context = JobContext("reconcile", At(NOW + DECIDED_AFTER_MS), desk.spark)
+        return entry.main(["reconcile", *words], context=context)
+
+    monkeypatch.setenv("WALSAFE_CONFIG", str(file))
+    assert run("--snapshot", own, other) == 2
+    said = capsys.readouterr().err
+    assert "snapshots/other is a snapshot of cluster other, not of --cluster prod" in said
+    assert "name the configuration for other with --config" in said
+    assert not (tmp_path / "lists").exists()
+    assert run("--snapshot", own) == 0
+    assert run("--snapshot", other, "--config", str(file)) == 0
+    assert sorted(one.name for one in (tmp_path / "lists").iterdir()) == ["other", "prod"]
+
+
 @pytest.mark.promise("only-the-share-can-be-overruled")
 @pytest.mark.parametrize(
     ("expectation", "words"),

@@ -29,11 +29,11 @@ class Night:
     spark: SparkSession
     root: Path
 
-    def run(self, capture: Mapping[str, Any], name: str = "night", wal_root: str = ROOT) -> int:
+    def run(self, capture: Mapping[str, Any], name: str = "night", wal_root: str = ROOT, out: str | None = None) -> int:
         """Capture alone; its exit code."""
         config = self.root / f"{name}.yaml"
         config.write_text(json.dumps({"cluster": "prod", "wal_root": wal_root, "capture": {"pause": "1s", **capture}}))
-        return self._main("capture", "--config", str(config), "--out", f"file:{self.out(name)}")
+        return self._main("capture", "--config", str(config), "--out", out or f"file:{self.out(name)}")
 
     def out(self, name: str = "night") -> Path:
         return self.root / name
@@ -114,6 +114,22 @@ def test_queues_of_a_simulated_cluster_that_were_cut_are_refused(
     assert night.run(section, "cut", root) == 3
     assert not night.out("cut").exists()
     assert "queues.jsonl: no closing `N row(s)`" in capsys.readouterr().err
+
+
+@pytest.mark.promise("exit-2")
+@pytest.mark.parametrize("out", ["file:/sys/walsafe/night", "file:/dev/null/night"])
+def test_a_place_that_cannot_be_written_is_told_before_the_cluster_is_read(
+    night: Night, capsys: pytest.CaptureFixture[str], out: str
+) -> None:
+    """Nobody may write below `/sys`, not even root."""
+    write_cluster_files(MADE, night.root / "live")
+    played = {"source": "simulated", "path": str(night.root / "live")}
+    section = {"files": {"source": "hadoop"}, "queues": played, "state": played}
+    assert night.run(section, wal_root=f"file://{night.root}/live/hbase", out=out) == 2
+    told = capsys.readouterr().err
+    assert f"{out.removeprefix('file:')} cannot be written" in told
+    assert "check the path and its permissions" in told
+    assert "Step files" not in told, "it was told before the listing"
 
 
 STEPS = tuple(Exported(MADE).times)

@@ -12,6 +12,8 @@ from pyspark.sql import SparkSession
 from jobs.cli.context import JobContext
 from jobs.cli.entry import main
 from jobs.split.emission import write_table
+from pipelines.common.errors import UsageError
+from pipelines.files.file_reader import HadoopFileReader
 from tests.labs.places import DOCS
 from tests.models.commands import main as models
 from tests.models.split.audit_matrix import matrix_lines, seen
@@ -54,6 +56,26 @@ def test_the_audits_of_a_good_split_raise_nothing(spark: SparkSession, tmp_path:
         if job == "split-audit-log":
             assert {reason.split()[1] for reason in answer["verdicts"]} == {"NEWEST_LOG", "NOT_NEEDED"}
             assert len(answer["deletable"]) >= 8, "the oldest logs of the parents, as far as the duplication has them"
+
+
+@pytest.mark.promise("exit-2")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "split-audit-config --states {0}",
+        "split-audit-log --logs {1} --facts {0}",
+        "split-route --journal {0} --from 4",
+    ],
+)
+def test_a_path_that_is_not_there_is_a_wrong_call(spark: SparkSession, tmp_path: Path, command: str) -> None:
+    missing = tmp_path / "states" / "missing.json"
+    code, result = run(spark, tmp_path, *shlex.split(command.format(missing, tmp_path)))
+    assert (code, result["error"]["message"]) == (2, f"no such file: {missing}; check the path")
+    code, result = run(spark, tmp_path, *shlex.split(command.format(f"file:{missing}", tmp_path)))
+    assert (code, result["error"]["message"]) == (2, f"no such file: file:{missing}; check the path")
+    for read in (HadoopFileReader(spark).read, HadoopFileReader(spark).sha256):
+        with pytest.raises(UsageError, match=re.escape(f"no such file: file:{missing}; check the path")):
+            read(f"file:{missing}")
 
 
 def test_the_example_of_split_audit_config(

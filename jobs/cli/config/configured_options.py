@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 CONFIG_ENV = "WALSAFE_CONFIG"
-FROM_FILE, FROM_ENVIRONMENT = "file", "environment"
+FROM_ENVIRONMENT, OF_ANY_CLUSTER = "environment", "any cluster"
 """Values of `JobEntry.configured`."""
 CONFIGURED = ("cluster", "lake", "lists", "reports", "metrics", "log_format")
 """Keys of the configuration that stand for the option of the same name, with `-` for `_`."""
@@ -30,14 +30,13 @@ def complete_options(
     if {"-h", "--help"} & set(options):
         return list(options)
     config = given_option("--config", options)
-    if config is None and configured == FROM_ENVIRONMENT and environ.get(CONFIG_ENV):
+    keys: Sequence[str] = CONFIGURED if configured else _OF_EVERY_JOB
+    if config is None and configured and environ.get(CONFIG_ENV):
         config = environ[CONFIG_ENV]
         added += ["--config", config]
-    missing = [
-        key
-        for key in (CONFIGURED if configured else _OF_EVERY_JOB)
-        if option_of(key) in known and given_option(option_of(key), options) is None
-    ]
+    elif configured == OF_ANY_CLUSTER:  # a file given by hand may be meant for several clusters
+        keys = tuple(key for key in keys if key != "cluster")
+    missing = [key for key in keys if option_of(key) in known and given_option(option_of(key), options) is None]
     values = read_values(Path(config).expanduser()) if config is not None and missing else {}
     for key in missing:
         value = values.get(key)

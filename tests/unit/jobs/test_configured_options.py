@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from jobs.cli import command_line
-from jobs.cli.config.configured_options import FROM_ENVIRONMENT, FROM_FILE, complete_options
+from jobs.cli.config.configured_options import FROM_ENVIRONMENT, OF_ANY_CLUSTER, complete_options
 
 KNOWN = {"--config", "--cluster", "--lake", "--lists", "--help"}
 TEXT = "cluster: prod-a\nlake: hdfs://ns1/lake\nlists: hdfs://ns1/lists\nreports: file:///pages\n"
@@ -22,16 +22,15 @@ def test_what_is_not_given_is_the_files(config: str) -> None:
     given = ["--config", config, "--lake=other"]
     added = ["--cluster", "prod-a", "--lists", "hdfs://ns1/lists"]
     assert complete_options(given, KNOWN, FROM_ENVIRONMENT, {}) == [*added, *given]
-    assert complete_options([*added, *given], KNOWN, FROM_FILE, {}) == [*added, *given]
 
 
 def test_the_file_is_the_environments_unless_it_is_given(config: str) -> None:
     everything = ["--config", config, "--cluster", "prod-a", "--lake", "hdfs://ns1/lake", "--lists", "hdfs://ns1/lists"]
     assert complete_options([], KNOWN, FROM_ENVIRONMENT, {"WALSAFE_CONFIG": config}) == everything
     given = ["--config", config]
-    assert complete_options(given, KNOWN, FROM_FILE, {"WALSAFE_CONFIG": "/nonexistent"}) == [*everything[2:], *given]
-    for configured in ("", FROM_FILE):
-        assert complete_options([], KNOWN, configured, {"WALSAFE_CONFIG": config}) == []
+    other = {"WALSAFE_CONFIG": "/nonexistent"}
+    assert complete_options(given, KNOWN, FROM_ENVIRONMENT, other) == [*everything[2:], *given]
+    assert complete_options([], KNOWN, "", {"WALSAFE_CONFIG": config}) == []
     assert complete_options(["--config", config], KNOWN, "", {}) == ["--config", config]
     assert complete_options(["--", "a"], KNOWN, FROM_ENVIRONMENT, {"WALSAFE_CONFIG": config}) == [
         *everything,
@@ -39,6 +38,14 @@ def test_the_file_is_the_environments_unless_it_is_given(config: str) -> None:
         "a",
     ]
     assert complete_options(["--help"], KNOWN, FROM_ENVIRONMENT, {"WALSAFE_CONFIG": config}) == ["--help"]
+
+
+def test_only_the_environments_file_says_of_which_cluster_a_snapshot_must_be(config: str) -> None:
+    named = ["--lake", "hdfs://ns1/lake", "--lists", "hdfs://ns1/lists", "--config", config]
+    assert complete_options(["--config", config], KNOWN, OF_ANY_CLUSTER, {"WALSAFE_CONFIG": config}) == named
+    found = complete_options([], KNOWN, OF_ANY_CLUSTER, {"WALSAFE_CONFIG": config})
+    assert found[:4] == ["--config", config, "--cluster", "prod-a"]
+    assert complete_options(found, KNOWN, OF_ANY_CLUSTER, {}) == found, "as the process with Spark gets them"
 
 
 @pytest.mark.parametrize("text", ["lake: [", "lake: 5\n", "- a\n", "\xff"])
@@ -53,10 +60,11 @@ def test_a_job_gets_them(config: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WALSAFE_CONFIG", config)
     args = command_line.parse(["explain", "--peer", "2"]).args
     assert (args.lake, args.cluster, args.peer) == ("hdfs://ns1/lake", "prod-a", "2")
-    with pytest.raises(SystemExit):  # the file's cluster need not be the snapshot's
-        command_line.parse(["reconcile", "--snapshot", "x"])
+    args = command_line.parse(["reconcile", "--snapshot", "x"]).args
+    assert (args.config, args.cluster) == (config, "prod-a")
     args = command_line.parse(["reconcile", "--snapshot", "x", "--lake", "other", "--config", config]).args
     assert (args.lake, args.lists, args.reports) == ("other", "hdfs://ns1/lists", "file:///pages")
+    assert args.cluster is None, "a file given by hand may be for any cluster"
 
 
 @pytest.mark.parametrize(
@@ -82,7 +90,10 @@ def test_a_mistake_of_the_file_is_told_before_what_is_missing_because_of_it(
     ("command", "words"),
     [
         ("capture", "required: --config (--config or $WALSAFE_CONFIG names the configuration)"),
-        ("reconcile --snapshot x", "required: --lake, --lists (or as a key in the file of --config: lake and lists)"),
+        (
+            "reconcile --snapshot x",
+            "required: --lake, --lists (or as a key in the file of --config or $WALSAFE_CONFIG: lake and lists)",
+        ),
     ],
 )
 def test_what_is_missing_without_a_configuration_is_told_with_where_it_could_stand(

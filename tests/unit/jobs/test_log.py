@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from jobs.cli import log
-from jobs.cli.config.configured_options import FROM_FILE, complete_options
+from jobs.cli.config.configured_options import FROM_ENVIRONMENT, complete_options
 from jobs.cli.launch import launcher
 from jobs.cli.launch.child import copy_without_noise
 from pipelines.common import logged_run
@@ -85,10 +85,10 @@ def test_the_configuration_may_choose_it(tmp_path: Path) -> None:
     file = tmp_path / "c.yaml"
     file.write_text("log_format: json\n")
     known = {"--config", "--log-format"}
-    given = complete_options(["--config", str(file)], known, FROM_FILE, {})
+    given = complete_options(["--config", str(file)], known, FROM_ENVIRONMENT, {})
     assert given == ["--log-format", "json", "--config", str(file)]
     overruled = ["--config", str(file), "--log-format", "text"]
-    assert complete_options(overruled, known, FROM_FILE, {}) == overruled
+    assert complete_options(overruled, known, FROM_ENVIRONMENT, {}) == overruled
 
 
 @pytest.mark.parametrize(("form", "width"), [("json", "0"), ("text", "80")])

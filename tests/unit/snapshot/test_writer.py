@@ -124,6 +124,13 @@ def test_a_capture_that_dies_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("place", ["/sys", "/dev/null"])
+def test_a_place_that_cannot_be_written_is_a_wrong_call_before_anything_is_read(place: str) -> None:
+    """Nobody may write below `/sys`, not even root; `/dev/null` is no directory."""
+    with pytest.raises(UsageError, match=f"{place}/s cannot be written: .*; check the path and its permissions"):
+        SnapshotWriter(LocalTarget(Path(place, "s"))).__enter__()
+
+
 def test_an_existing_directory_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="exists already"):
         LocalTarget(tmp_path)
