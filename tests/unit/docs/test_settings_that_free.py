@@ -33,7 +33,7 @@ _HARMLESS = """
     maintain.keep.snapshots maintain.keep.reports
     maintain.lists maintain.snapshots maintain.vacuum_grace maintain.compact_from
     capture--out
-    reconcile--lake reconcile--lists reconcile--run-id reconcile--reports
+    reconcile--cluster reconcile--lake reconcile--lists reconcile--run-id reconcile--reports
     clean--max-files clean--max-bytes
     restore--cluster restore--run-id restore--lake restore--config restore:paths
     maintain--lake maintain--config maintain--execute
