@@ -46,14 +46,16 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     """Reads the arguments, wires the ports and runs the use case."""
     from jobs.cleanup.latest import on_run, refuse_latest
     from jobs.cleanup.settings import cleanup_settings
+    from pipelines.lake.latest_runs import check_run, latest_list
 
     if args.resume:
         refuse_latest(args.run_id, "--resume", "give the id of the run whose clean-up stopped or died")
-    settings = cleanup_settings(args.config, args.cluster, context)
+    settings = cleanup_settings(
+        args.config, args.cluster, context, lambda: check_run(args.run_id, args.cluster, context.lake(args.lake))
+    )
 
     from jobs.cleanup.wiring import open_cleanup
     from pipelines.cleanup.clean import CleanRequest, clean
-    from pipelines.lake.latest_runs import latest_list
 
     with open_cleanup(context, settings, args.lake, args.lists) as (place, ports):
         return on_run(

@@ -1,5 +1,6 @@
 """What clean, restore and purge need of the configuration, checked before a JVM starts."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from jobs.cli.config.capture_section import CaptureSection
@@ -33,19 +34,27 @@ class CleanupSettings:
     clean: CleanSection
 
 
-def cleanup_settings(config_file: str, cluster: str, context: JobContext) -> CleanupSettings:
+def _no_check() -> None:
+    return
+
+
+def cleanup_settings(
+    config_file: str, cluster: str, context: JobContext, check: Callable[[], None] = _no_check
+) -> CleanupSettings:
     """Returns the settings of a clean-up, which goes on with a session.
 
     Args:
         config_file: `--config`.
         cluster: `--cluster`.
         context: of the job.
+        check: what else can be checked before a session is needed.
 
     Raises:
         UsageError: the configuration is wrong, incomplete or of another cluster; no JVM is started for that.
         SparkNeededError: as `JobContext.need_spark`.
     """
     settings = checked_configuration(load_config(config_file, context), config_file, cluster)
+    check()
     context.need_spark()
     return settings
 

@@ -23,7 +23,7 @@ from jobs.cli.monitoring.metric_names import MEASURED
 from jobs.cli.monitoring.metrics_place import check_place
 from jobs.cli.registry import GROUPS, JOBS, PEGASUS, Job, JobEntry
 from pipelines.common.errors import EXIT_DONE, EXIT_USAGE
-from pipelines.common.text import did_you_mean, text_table
+from pipelines.common.text import closest, did_you_mean, one_of_these, text_table
 from pipelines.common.version import VERSION
 
 SPLIT = "split"
@@ -109,7 +109,18 @@ class _Parser(ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """See `ArgumentParser.error`."""
         mistakes = config_mistakes(self.config_file) if self.config_file else None
-        super().error(mistakes or message + (_keys_for(message) if self.configured else ""))
+        keys = _keys_for(message) if self.configured else ""
+        super().error(mistakes or f"{message}{self._words_of(message)}{keys}")
+
+    def _words_of(self, message: str) -> str:
+        """Returns the words that a missing option takes."""
+        missing = _missing(message)
+        told = [
+            f"{action.option_strings[0]}: {_in_words([*map(str, action.choices)], 'or')}"
+            for action in self._actions
+            if action.choices and action.option_strings and action.option_strings[0] in missing
+        ]
+        return f" ({'; '.join(told)})" if told else ""
 
 
 def _unknown_option(given: Sequence[str], known: Collection[str]) -> str | None:
@@ -122,11 +133,16 @@ def _unknown_option(given: Sequence[str], known: Collection[str]) -> str | None:
 
 def _keys_for(message: str) -> str:
     """Returns what would have stood for the options that argparse reports as missing."""
-    missing = message.partition("are required: ")[2].split(", ")
+    missing = _missing(message)
     keys = [key for key in CONFIGURED if option_of(key) in missing]
     if keys:
         return f" (or as a key in the file of --config or ${CONFIG_ENV}: {_in_words(keys)})"
     return f" (--config or ${CONFIG_ENV} names the configuration)" if "--config" in missing else ""
+
+
+def _missing(message: str) -> list[str]:
+    """Returns the options that argparse reports as missing."""
+    return message.partition("are required: ")[2].split(", ")
 
 
 def _of_the_file(configured: str, known: Collection[str]) -> str:
@@ -137,8 +153,8 @@ def _of_the_file(configured: str, known: Collection[str]) -> str:
     return said + (" Only then does cluster stand for --cluster." if configured == OF_ANY_CLUSTER else "")
 
 
-def _in_words(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+def _in_words(names: Sequence[str], last: str = "and") -> str:
+    return f" {last} ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def overview() -> str:
@@ -211,6 +227,10 @@ def _metrics_place(text: str) -> str:
 
 
 def _no_such_job(name: str) -> SystemExit:
-    hint = (f"; did you mean {SPLIT} --help?" if name == SPLIT else did_you_mean(name, JOBS)) or "."
+    if "-" not in name and closest(name, [SPLIT]):
+        jobs = () if name == SPLIT else GROUPS[PEGASUS]
+        hint = one_of_these([*jobs, f"{SPLIT} --help"])
+    else:
+        hint = did_you_mean(name, JOBS, most=3) or "."
     sys.stderr.write(f"walsafe: no such job: {name!r}{hint} Jobs: {', '.join(JOBS)}. {PROGRAM} --help explains them.\n")
     return SystemExit(EXIT_USAGE)

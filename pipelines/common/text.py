@@ -50,7 +50,18 @@ def closest(word: str, known: Iterable[str]) -> str | None:
     return next(iter(get_close_matches(word, [*known], n=1)), None)
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Returns `; did you mean X?`, or nothing if no known word is close."""
-    close = closest(word, known)
-    return f"; did you mean {close}?" if close else ""
+def did_you_mean(word: str, known: Iterable[str], most: int = 1) -> str:
+    """Returns `; did you mean X?`, or nothing if no known word is close.
+
+    Args:
+        word: as a person wrote it.
+        known: the words that there are.
+        most: the most words to propose.
+    """
+    return one_of_these(get_close_matches(word, [*known], n=most))
+
+
+def one_of_these(words: Sequence[str]) -> str:
+    """Returns `; did you mean X, Y or Z?`, or nothing without a word."""
+    named = " or ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
+    return f"; did you mean {named}?" if named else ""

@@ -1,9 +1,31 @@
-"""What `--run-id latest` means: for clean the newest list of a cluster, for restore the run that was cleaned last."""
+"""What `--run-id` of a job means: a run that the lake knows, or `latest`, which clean and restore take differently."""
 
-from pipelines.common.errors import UsageError
+from pipelines.common.conditions import Condition
+from pipelines.common.errors import RefusedError, UsageError
+from pipelines.common.names import LATEST
+from pipelines.common.text import did_you_mean
 from pipelines.lake.answers import FindingReader
+from pipelines.lake.lake_queries import Query
 from pipelines.lake.reader import LakeReader
+from pipelines.lake.run_rows import literal
 from pipelines.lake.run_summary import DONE
+from schemas.runs import RUNS
+
+
+def check_run(run_id: str, cluster: str, lake: LakeReader) -> None:
+    """Refuses a run that the lake does not know: for a mistyped id no JVM needs to start.
+
+    Raises:
+        RefusedError: no run of the cluster has this id.
+        UsageError, UnavailableError, SparkNeededError: the lake cannot be read.
+    """
+    known = f"cluster = {literal(cluster)} AND run_id = {literal(run_id)}"
+    if run_id != LATEST and not lake.ask(Query(RUNS, "t.run_id", known, "LIMIT 1")):
+        hint = did_you_mean(run_id, {run.run_id for run in lake.newest_runs(cluster)})
+        raise RefusedError(
+            Condition.LIST_MISSING,
+            f"this lake knows no run {run_id} of cluster {cluster}{hint or '.'} Check --run-id, --cluster and --lake",
+        )
 
 
 def latest_list(cluster: str, lake: FindingReader) -> str:

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from pipelines.common.instants import utc_day
 from pipelines.lake.lake_queries import Elements, LakeQueries, Query, Row
 from pipelines.lake.lake_records import Blocker, FileVerdict, QueueNight, QueueNights, RunRecord, WaitingWal
-from pipelines.lake.look_back import LOOK_BACK
+from pipelines.lake.look_back import LOOK_BACK, last_of_each_night, of_last_nights
 from pipelines.lake.run_rows import literal, rows_of, texts
 from pipelines.lake.run_summary import (
     DONE,
@@ -76,8 +76,11 @@ class LakeReader:
         return next((row["run_id"] for row in self._ask.rows(Query(CLEANUPS, "t.run_id", cleaned, then))), None)
 
     def histories(self, before: Mapping[str, int], nights: int) -> Mapping[str, EarlierNights]:
-        """Returns the last DONE runs of each cluster before an instant (ms), oldest first."""
-        earlier = self._earlier(before, nights)
+        """Returns the last DONE run of each of the last dates before that of an instant (ms), oldest first."""
+        earlier = {
+            cluster: last_of_each_night(runs, _day_of, utc_day(before[cluster]))
+            for cluster, runs in self._earlier(before, nights).items()
+        }
         keys = [run.key for runs in earlier.values() for run in runs]
         totals = self.by_run(VERDICT_TOTALS, keys, VerdictTotal)
         pinned = self.by_run(PINNED_BYTES, keys, PinnedRow, "level = 'peer'")
@@ -101,7 +104,10 @@ class LakeReader:
         }
 
     def queue_nights(self, cluster: str, before: int, nights: int, groups: Collection[str]) -> QueueNights:
-        """Returns the queues of some WAL groups on the last DONE runs before an instant (ms), newest first."""
+        """Returns the queues of WAL groups in the DONE runs of the last nights before an instant (ms), newest first.
+
+        The date of the instant comes on top of the number of nights.
+        """
         runs = self._earlier({cluster: before}, nights)[cluster]
         condition = f"wal_group IN ({', '.join(map(literal, groups))})" if groups else "false"
         queues = self.by_run(QUEUE_OFFSETS, [run.key for run in runs], QueueOffsetRow, condition)
@@ -228,16 +234,19 @@ class LakeReader:
             yield RunKey(*(row[name] for name in identity)), kind(**{name: row[name] for name in names})
 
     def _earlier(self, before: Mapping[str, int], nights: int) -> Mapping[str, tuple[RunRecord, ...]]:
-        """Returns the last DONE runs of each cluster before its instant, newest first, one per night."""
+        """Returns the DONE runs of each cluster before its instant, newest first, as `of_last_nights` takes them."""
         if not before or nights <= 0:
             return dict.fromkeys(before, ())
         first, last = utc_day(min(before.values())) - LOOK_BACK, utc_day(max(before.values()))
         recent = f"run_date BETWEEN {_day(first)} AND {_day(last)}"
         found: dict[str, dict[int, RunRecord]] = {cluster: {} for cluster in before}
         for run in self._runs(f"{recent} AND status = '{DONE}'"):
-            if run.cluster in before and run.night < before[run.cluster] and len(found[run.cluster]) < nights:
+            if run.cluster in before and run.night < before[run.cluster]:
                 found[run.cluster].setdefault(run.night, run)
-        return {cluster: tuple(runs.values()) for cluster, runs in found.items()}
+        return {
+            cluster: tuple(of_last_nights(runs.values(), _day_of, utc_day(before[cluster]), nights))
+            for cluster, runs in found.items()
+        }
 
     def _runs(self, condition: str) -> tuple[RunRecord, ...]:
         """Returns the last terminal row of each run of each cluster, newest night first."""
@@ -245,6 +254,10 @@ class LakeReader:
         records = [RunRecord(**row) for row in self._ask.rows(query)]
         last = {(record.cluster, record.run_id): record for record in sorted(records, key=lambda record: record.at)}
         return tuple(sorted(last.values(), key=lambda record: record.order, reverse=True))
+
+
+def _day_of(run: RunRecord) -> date:
+    return utc_day(run.night)
 
 
 def _columns(names: Iterable[str]) -> str:

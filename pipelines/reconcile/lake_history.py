@@ -5,7 +5,7 @@ run_id reads all dates of `runs`.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -13,7 +13,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from pipelines.common.instants import utc_day
 from pipelines.common.spark.local_frames import local_frame
-from pipelines.lake.look_back import LOOK_BACK
+from pipelines.lake.look_back import LOOK_BACK, of_last_nights
 from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_rows import rows_of, texts
 from pipelines.lake.run_summary import DONE, PinnedRow, RunKey, VerdictTotal
@@ -125,7 +125,10 @@ class LakeHistory:
         return found
 
     def before(self, started: Mapping[str, int], nights: int) -> Mapping[str, Sequence[PastNight]]:
-        """Returns the last DONE runs of each cluster before an instant, newest first.
+        """Returns the DONE runs of each cluster of the last nights before an instant, newest first.
+
+        A date is one night: an earlier run of the instant's own date comes on top, and what the newest earlier run
+        counts in nights does not count this date.
 
         Args:
             started: start of step `files` of this night by cluster, ms since the epoch.
@@ -140,6 +143,7 @@ class LakeHistory:
         pinned = self._reader.by_run(PINNED_BYTES, keys, PinnedRow, "level = 'peer'")
         found = self._reader.by_run(FINDINGS, newest, _Seen)
         peers = self._reader.by_run(PEERS, newest, PastPeer)
+        today = {cluster: utc_day(at) for cluster, at in started.items()}
         return {
             cluster: [
                 PastNight(
@@ -147,10 +151,10 @@ class LakeHistory:
                     started_at,
                     past_offsets(queues.get(key, ())),
                     {row.peer_id: row.bytes for row in pinned.get(key, ())},
-                    {row.key: _finding(row) for row in found.get(key, ())},
+                    {row.key: _finding(row, again=key.run_date == today[cluster]) for row in found.get(key, ())},
                     peer_ids,
                     files,
-                    {row.peer_id: row for row in peers.get(key, ())},
+                    {row.peer_id: _peer(row, again=key.run_date == today[cluster]) for row in peers.get(key, ())},
                 )
                 for key, started_at, peer_ids, files in of_cluster
             ]
@@ -196,7 +200,7 @@ class LakeHistory:
     def _done_runs(
         self, started: Mapping[str, int], nights: int
     ) -> Mapping[str, Sequence[tuple[RunKey, int, frozenset[str], int]]]:
-        """Returns the last DONE runs of each cluster before its instant, newest first: key, start, peers, files."""
+        """Returns the DONE runs of each cluster before its instant, newest first: key, start, peers, files."""
         first = utc_day(min(started.values())) - LOOK_BACK
         recent = f"run_date >= DATE'{first.isoformat()}' AND status = '{DONE}'"
         by_cluster: dict[str, dict[tuple[int, RunKey], tuple[frozenset[str], int]]] = {}
@@ -207,13 +211,22 @@ class LakeHistory:
                 peers, files = known.get((at, key), (frozenset(), 0))
                 known[at, key] = (peers | frozenset(row.peer_ids or ()), max(files, row.files or 0))
         return {
-            cluster: [(key, at, *runs[at, key]) for at, key in sorted(runs, reverse=True)[:nights]]
+            cluster: [
+                (key, at, *runs[at, key])
+                for at, key in of_last_nights(
+                    sorted(runs, reverse=True), lambda run: run[1].run_date, utc_day(started[cluster]), nights
+                )
+            ]
             for cluster, runs in by_cluster.items()
         }
 
 
-def _finding(row: _Seen) -> PastFinding:
-    return PastFinding(row.first_seen, row.nights, row.evidence if row.code == REWOUND else None)
+def _finding(row: _Seen, *, again: bool) -> PastFinding:
+    return PastFinding(row.first_seen, row.nights - again, row.evidence if row.code == REWOUND else None)
+
+
+def _peer(row: PastPeer, *, again: bool) -> PastPeer:
+    return replace(row, nights=row.nights - again)
 
 
 def past_offsets(rows: Collection[QueueNeed]) -> Mapping[tuple[str, str, str], PastOffset]:

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from pyspark.sql import SparkSession
 
+from pipelines.common.names import PROGRAM
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
 from pipelines.files.text_files import write_text
 from pipelines.lake.forecast import Forecast
@@ -34,7 +35,7 @@ class HtmlReports:
         program: what a person types before the name of a job.
     """
 
-    def __init__(self, spark: SparkSession, uri: str, program: str = "walsafe") -> None:
+    def __init__(self, spark: SparkSession, uri: str, program: str = PROGRAM) -> None:
         self._spark = spark
         self._uri = uri.rstrip("/")
         self._program = program

@@ -1,10 +1,11 @@
 """Reads and writes the data of synchronous replication; a cluster without it costs nothing."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from pyspark.sql import DataFrame
 
+from pipelines.common.instants import utc_day
 from pipelines.decide.rule.remote_wals import RemoteDirectory
 from pipelines.lake.run_summary import RunKey
 from pipelines.reconcile.lake_history import LakeHistory
@@ -47,7 +48,12 @@ def states_before(
         and any(peer.remote_wal_dir or peer.sync_replication_state not in (None, NONE) for peer in one.peers)
     }
     keys = [RunKey.of(cluster, night.run_id, night.files_started) for cluster, night in nights.items()]
-    return lake.sync_states(keys) if keys else {}
+    today = {one.cluster: utc_day(one.files_step.started_at) for one in snapshots}
+    again = {key.cluster: key.run_date == today[key.cluster] for key in keys}  # a date is one night
+    return {
+        cluster: {peer: replace(row, nights=row.nights - again[cluster]) for peer, row in rows.items()}
+        for cluster, rows in (lake.sync_states(keys) if keys else {}).items()
+    }
 
 
 def sync_tables(

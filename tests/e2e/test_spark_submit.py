@@ -10,8 +10,12 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
+from pipelines.common.instants import DAY_MS
+from pipelines.lake.run_summary import RunKey
+from schemas.runs import RUNS
 from tests.labs.cluster.hbase_data import wait_until
 from tests.labs.places import DOCS
+from tests.labs.plain_lake import append
 from tests.labs.spark.submitter import PROJECT, Submitter, clean_environment, link_class_archive
 
 NO_JAVA = {"JAVA_HOME": "/nonexistent"}
@@ -80,6 +84,33 @@ def test_what_a_job_cannot_use_is_said_before_a_jvm_starts(
     assert (done.returncode, done.stdout) == (2, "")
     assert says in done.stderr
     assert "JAVA_HOME" not in done.stderr
+
+
+@pytest.mark.promise("unknown-run-costs-no-jvm")
+def test_a_mistyped_run_is_refused_before_a_jvm_starts(submit: Submitter, tmp_path: Path) -> None:
+    live = {"source": "simulated", "path": str(tmp_path)}
+    document = {
+        "cluster": "a",
+        "wal_root": f"file://{tmp_path}/hbase",
+        "capture": {"files": {"source": "hadoop"}, "queues": live, "state": live},
+        "clean": {"quarantine": f"file://{tmp_path}/quarantine"},
+        "lake": f"file:{tmp_path}/lake",
+        "lists": f"file:{tmp_path}/lists",
+    }
+    config = tmp_path / "a.yaml"
+    config.write_text(json.dumps(document))
+    key = RunKey.of("a", "night-1", 20_000 * DAY_MS)
+    run = {"cluster": key.cluster, "run_id": key.run_id, "run_date": key.run_date, "job": "reconcile", "status": "DONE"}
+    append(tmp_path / "lake", RUNS, [run | {"files_started_at": 20_000 * DAY_MS, "at": 20_000 * DAY_MS + 1}])
+    done = submit("clean", "--config", str(config), "--run-id", "nihgt-1", "--output", "json", env=NO_JAVA)
+    assert done.returncode == 3, done.stderr
+    error = json.loads(done.stdout)["error"]
+    assert error["condition"] == "LIST_MISSING"
+    assert error["message"].startswith(
+        "this lake knows no run nihgt-1 of cluster a; did you mean night-1? Check --run-id"
+    )
+    there = submit("clean", "--config", str(config), "--run-id", "night-1", env=NO_JAVA)
+    assert "JAVA_HOME" in there.stderr, "a run that is there needs the JVM"
 
 
 def test_a_job_needs_java(submit: Submitter) -> None:

@@ -1,5 +1,6 @@
 """Parses YAML with the safe loader, refuses duplicate keys, and records the line of every value."""
 
+import re
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass
@@ -12,6 +13,14 @@ from pipelines.common.errors import UsageError
 KeyPath = tuple[str | int, ...]
 # exceptions that PyYAML's constructors raise for a value that does not match its tag, like `!!timestamp abc`
 _OF_CONSTRUCTORS = (ValueError, ArithmeticError, LookupError, AttributeError, TypeError, RecursionError)
+
+_BEGIN_EARLIER = ("while scanning a simple key", "while scanning a quoted scalar")
+_UNEXPECTED_KEY = (
+    "mapping values are not allowed here",
+    "expected <block end>, but found '<block mapping start>'",
+)
+_NO_COLON = "could not find expected ':'"
+_NO_KEY = re.compile(r" *(?!- )(?:[^:]|:(?! |$))+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +87,26 @@ def parse_yaml(text: str, name: str) -> YamlDocument:
         finally:
             loader.dispose()
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        where = f", line {mark.line + 1}" if mark else ""
-        raise UsageError(f"{name}{where}: not valid YAML: {error.problem or error.context}") from None
+        raise UsageError(_invalid(error, text, name)) from None
     except (yaml.YAMLError, *_OF_CONSTRUCTORS) as error:
         raise UsageError(f"{name}: not valid YAML: {error}") from None
     return YamlDocument(name, values, lines)
+
+
+def _invalid(error: yaml.MarkedYAMLError, text: str, name: str) -> str:
+    """Returns what is wrong, with the line that a person has to change; PyYAML often stops only behind it."""
+    mark, words = error.problem_mark or error.context_mark, error.problem or error.context
+    line = None if mark is None else mark.line
+    if error.context in _BEGIN_EARLIER and error.context_mark is not None:
+        line = error.context_mark.line
+    if line is not None and error.problem in _UNEXPECTED_KEY:  # maybe the line above was meant as a key
+        rows = text.splitlines()[:line]
+        above = next((number for number in reversed(range(line)) if rows[number].strip(" ")[:1] not in ("", "#")), None)
+        if above is not None and _NO_KEY.fullmatch(rows[above]):
+            line, words = above, _NO_COLON
+    where = "" if line is None else f", line {line + 1}"
+    hint = "; expected `key: value`" if words == _NO_COLON else ""
+    return f"{name}{where}: not valid YAML: {words}{hint}"
 
 
 def _walk(node: Node, path: KeyPath, name: str) -> Iterator[tuple[KeyPath, int]]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from pipelines.common.clock import Clock
 from pipelines.common.errors import EXIT_DONE
-from pipelines.common.instants import format_instant
+from pipelines.common.instants import format_instant, utc_day
 from pipelines.common.job_result import JobResult
 from pipelines.decide.reason_texts import REASON_TEXTS, ReasonText
 from pipelines.lake.lake_records import Blocker, FileVerdict, QueueNights
@@ -208,12 +208,13 @@ def _holder(holder: Blocker, file: FileVerdict, run: AnsweringRun, holding: _Hol
 
 
 def _since(holder: Blocker, file: FileVerdict, run: AnsweringRun, nights: QueueNights) -> tuple[str, int]:
-    """Returns the first and the number of consecutive nights on which the queue group needed the archived file."""
-    first, count = run.record.night, 1
+    """Returns the first of the consecutive runs in which the queue group needed the archived file, and their dates."""
+    first, days = run.record.night, {utc_day(run.record.night)}
     archived = file.modification_time or 0
     if file.wal_timestamp is not None and file.wal_group is not None and holder.source is not None:
         for night in nights.get((holder.peer_id, holder.source, file.wal_group), ()):
             if night.need > file.wal_timestamp or night.files_started < archived:
                 break
-            first, count = night.files_started, count + 1
-    return format_instant(first), count
+            first = night.files_started
+            days.add(utc_day(first))
+    return format_instant(first), len(days)

@@ -2,11 +2,13 @@
 
 from dataclasses import asdict, dataclass
 
-from pipelines.common.instants import DAY_MS, format_instant
+from pipelines.common.instants import DAY_MS, format_instant, utc_day
+from pipelines.common.names import PROGRAM
 from pipelines.decide.reason_texts import REASON_TEXTS
 from pipelines.lake.cleanup_history import CLEAN, CleanupStep, cleanup_steps, quarantined
 from pipelines.lake.findings import by_urgency
 from pipelines.lake.forecast import capacity_of, days_until_full, night_totals
+from pipelines.lake.look_back import last_of_each_night
 from pipelines.lake.night_changes import holding_servers
 from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_summary import DELETABLE, DONE, HELD, STARTED, FindingRow, PinnedRow, VerdictTotal
@@ -33,7 +35,7 @@ class StateSettings:
     capacity_bytes: int | None = None
     grace_ms: int = DEFAULT_GRACE_MS
     automatic: bool = False
-    clean_command: str = "walsafe clean --config FILE"
+    clean_command: str = f"{PROGRAM} clean --config FILE"
 
 
 def cluster_state(run: AnsweringRun, lake: LakeReader, settings: StateSettings, now: int) -> Json:
@@ -116,9 +118,13 @@ def _finding(row: FindingRow) -> Json:
 
 
 def _changes(run: AnsweringRun, lake: LakeReader) -> Json | None:
-    """Returns what the small tables know of changes since the night before; None = there is no such night."""
+    """Returns what the small tables know of changes since the night before; None = there is no such night.
+
+    That is the last run of an earlier date: a run by hand in between is no night of its own.
+    """
     record = run.record
-    earlier = [one for one in lake.newest_runs(record.cluster) if one.status == DONE and one.night < record.night]
+    done = [one for one in lake.newest_runs(record.cluster) if one.status == DONE]
+    earlier = last_of_each_night(done, lambda one: utc_day(one.night), utc_day(record.night))
     if record.status != DONE or not earlier:
         return None
     nights = Nights(earlier[0], run)

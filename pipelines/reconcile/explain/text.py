@@ -8,9 +8,14 @@ from pipelines.reconcile.explain.changes_text import since_lines
 from pipelines.reconcile.explain.state_text import WIDTH, state_lines
 from pipelines.reconcile.explain.words import Json, minute, peer_name, queue_name, size
 
+_ENDS_A_PAUSE = "explain without a peer, server or file shows what to do."
+
 
 def explain_text(result: Json) -> str:
-    """Formats an answer: first a paused clean-up, then the verdict, then how to free the file."""
+    """Formats an answer: the verdict, how to free the file, and then a line about a paused clean-up.
+
+    A state and what changed have the findings themselves, so they begin with the pause.
+    """
     if "peer" in result:
         answers, lines = [result["peer"]], list(_peer(result["peer"]))
     elif "server" in result:
@@ -23,10 +28,12 @@ def explain_text(result: Json) -> str:
     else:
         answers = result["files"]
         lines = [line for file in answers for line in (*_file(file), "")][:-1]
-    paused = dict.fromkeys(one["paused"]["text"] for one in answers if one["paused"])
-    if "state" in result or "changes" in result:  # these have the findings themselves
-        paused = dict.fromkeys(wrapped(text.split("\n", 1)[0], "", WIDTH) for text in paused)
-    return "\n".join([*(line for text in paused for line in (text, "")), *lines]) + "\n"
+    paused = dict.fromkeys(one["paused"]["text"].split("\n", 1)[0] for one in answers if one["paused"])
+    if "state" in result or "changes" in result:
+        lines = [*(line for text in paused for line in (wrapped(text, "", WIDTH), "")), *lines]
+    else:
+        lines += [line for text in paused for line in ("", f"{text} {_ENDS_A_PAUSE}")]
+    return "\n".join(lines) + "\n"
 
 
 def _head(one: Json) -> Iterator[str]:
@@ -120,6 +127,8 @@ def _server(server: Json) -> Iterator[str]:
     if server["holders"]:
         yield "  Queues of its WALs, and queues that it has claimed:"
         for queue in server["holders"]:
-            yield f"    {size(queue)}  {peer_name(queue)}, {queue_name(queue)}"
+            age = queue["oldest_age_ms"]
+            oldest = "" if age is None else f", its oldest WAL {human_duration(age)} old"
+            yield f"    {size(queue)}  {peer_name(queue)}, {queue_name(queue)}{oldest}"
             if queue["remedy"] and queue["frees_bytes"]:
                 yield f"      What frees {human_bytes(queue['frees_bytes'])}: {queue['remedy']}"

@@ -5,7 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from pipelines.common.human import human_bytes
+from pipelines.common.instants import utc_day
 from pipelines.lake.findings import ERROR, WARNING, finding
+from pipelines.lake.look_back import last_of_each_night
 from pipelines.lake.run_summary import FindingRow, QueueOffsetRow
 from pipelines.reconcile.findings.evidence import Evidence
 from pipelines.reconcile.findings.storage_words import storage_words
@@ -89,13 +91,14 @@ def _costs_nothing(row: QueueOffsetRow, stood: PastOffset, evidence: Evidence) -
 def stalled(evidence: Evidence) -> Iterator[FindingRow]:
     """Yields QUEUE_STALLED for offsets that have not moved for `stalled_nights` nights while files wait."""
     nights = evidence.settings.stalled_nights
-    if len(evidence.past) < nights:
+    before = _nights(evidence)
+    if len(before) < nights:
         return
     disabled = {peer.peer_id for peer in evidence.snapshot.peers if peer.state == "DISABLED"}
     for (peer, source, group), row in sorted(_smallest(evidence.queues).items()):
         if not row.pending_files or not row.peer_exists or peer in disabled:
             continue
-        past = [night.offsets.get((peer, source, group)) for night in evidence.past[:nights]]
+        past = [night.offsets.get((peer, source, group)) for night in before[:nights]]
         if all(one and one.pending_files and (one.wal, one.offset) == (row.wal, row.offset) for one in past):
             yield finding(
                 "QUEUE_STALLED",
@@ -114,13 +117,14 @@ def stalled(evidence: Evidence) -> Iterator[FindingRow]:
 def growth(evidence: Evidence) -> Iterator[FindingRow]:
     """Yields GROWTH for peers whose held bytes rose every night for `growth_nights`, `growth_min_bytes` in all."""
     nights = evidence.settings.growth_nights
-    if len(evidence.past) < nights:
+    before = _nights(evidence)
+    if len(before) < nights:
         return
     for row in evidence.pinned:
         if row.level != "peer":
             continue
-        curve = [night.held_by_peer.get(row.peer_id, 0) for night in reversed(evidence.past[:nights])] + [row.bytes]
-        rising = all(before < after for before, after in pairwise(curve))
+        curve = [night.held_by_peer.get(row.peer_id, 0) for night in reversed(before[:nights])] + [row.bytes]
+        rising = all(one < next_one for one, next_one in pairwise(curve))
         if rising and curve[-1] - curve[0] >= evidence.settings.growth_min_bytes:
             yield finding(
                 "GROWTH",
@@ -133,6 +137,12 @@ def growth(evidence: Evidence) -> Iterator[FindingRow]:
                 size=row.bytes,
                 bytes_by_night=curve,
             )
+
+
+def _nights(evidence: Evidence) -> list[PastNight]:
+    """Returns the last run of each earlier date, newest first: a run by hand between two nights is no night."""
+    today = utc_day(evidence.view.files_started)
+    return last_of_each_night(evidence.past, lambda night: utc_day(night.files_started), today)
 
 
 def _smallest(queues: Iterable[QueueOffsetRow]) -> Mapping[_Group, QueueOffsetRow]:

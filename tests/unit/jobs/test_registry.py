@@ -61,6 +61,33 @@ def test_the_help_says_where_options_may_stand(name: str, says: str, capsys: pyt
     assert f"$WALSAFE_CONFIG may name the file instead of --config. {says}".strip() in said
 
 
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("reconcil --lake x", "no such job: 'reconcil'; did you mean reconcile"),
+        ("split-audit", "did you mean split-audit-log, split-audit-config or split-"),
+        ("views --lake x", "required: --dialect (--dialect: duckdb, spark or trino)"),
+        ("nothing-like-it", "no such job: 'nothing-like-it'. Jobs: "),
+    ],
+)
+def test_a_mistake_is_told_with_the_words_that_are_there(
+    words: str, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        parse(words.split())
+    assert ended.value.code == 2
+    assert says in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["splitt", "splits", "spilt"])
+def test_a_job_that_begins_like_a_split_may_be_any_of_them(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parse([name, "--help"])
+    asked = capsys.readouterr().err.partition("?")[0]
+    assert [job for job in GROUPS[PEGASUS] if job not in asked] == []
+    assert asked.endswith(" or split --help")
+
+
 def shown(overview: str) -> list[str]:
     """Jobs that a help shows with the line that the registry has for them."""
     return [

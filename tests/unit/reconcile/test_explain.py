@@ -37,15 +37,20 @@ GIB = 1 << 30
 Json = Mapping[str, Any]
 
 
-def key(night: int) -> RunKey:
-    return RunKey.of("prod-a", f"night-{night}", FIRST + night * DAY_MS)
+def at(night: float) -> int:
+    return FIRST + int(night * DAY_MS)
 
 
-def identity(night: int) -> dict[str, object]:
+def key(night: float) -> RunKey:
+    """A run at half past a night is of the same date."""
+    return RunKey.of("prod-a", f"night-{night}", at(night))
+
+
+def identity(night: float) -> dict[str, object]:
     return {"cluster": key(night).cluster, "run_id": key(night).run_id, "run_date": key(night).run_date}
 
 
-def verdict(night: int, name: str, reason: str, server: str = H1, size: int = GIB, peer: str = "2") -> Json:
+def verdict(night: float, name: str, reason: str, server: str = H1, size: int = GIB, peer: str = "2") -> Json:
     held = reason == "PENDING"
     holder = {"peer_id": peer, "owner": server, "source": server, "wal": "w", "offset": 3}
     return identity(night) | {
@@ -58,7 +63,7 @@ def verdict(night: int, name: str, reason: str, server: str = H1, size: int = GI
     }
 
 
-def changes(night: int, before: Sequence[Json], after: Sequence[Json]) -> list[Json]:
+def changes(night: float, before: Sequence[Json], after: Sequence[Json]) -> list[Json]:
     """The rows of `verdict_changes` of a night."""
 
     def answers(files: Sequence[Json]) -> dict[str, tuple[str, str]]:
@@ -79,7 +84,7 @@ def changes(night: int, before: Sequence[Json], after: Sequence[Json]) -> list[J
 
 def write_night(
     lake: Path,
-    night: int,
+    night: float,
     files: list[Json],
     *,
     before: Sequence[Json] = (),
@@ -109,9 +114,9 @@ def write_night(
         left = {"server": alarm, "cause": "dead owner"}
         alarms.append(finding("ORPHAN_QUEUE", "error", alarm, f"{alarm} left a queue", "remove it", **left))
     run = {
-        "job": "reconcile", "mode": "NIGHTLY", "files_started_at": FIRST + night * DAY_MS, "files": len(files),
+        "job": "reconcile", "mode": "NIGHTLY", "files_started_at": at(night), "files": len(files),
         "bytes": size + freed, "deletable_files": len(free), "deletable_bytes": freed, "list_uri": f"/lists/{night}",
-        "not_after": FIRST + (night + 1) * DAY_MS, "peer_ids": ["1", "2"] if night > 1 else ["2"],
+        "not_after": at(night + 1), "peer_ids": ["1", "2"] if night > 1 else ["2"],
     }  # fmt: skip
     append(lake, WAL_VERDICTS, files)
     if night:
@@ -120,7 +125,7 @@ def write_night(
     append(lake, PINNED_BYTES, [table_row(key(night), row) for row in pins])
     append(lake, QUEUE_OFFSETS, [table_row(key(night), row) for row in queues])
     append(lake, FINDINGS, [table_row(key(night), row) for row in alarms])
-    append(lake, RUNS, [identity(night) | run | {"status": "DONE", "at": FIRST + night * DAY_MS + 9}])
+    append(lake, RUNS, [identity(night) | run | {"status": "DONE", "at": at(night) + 9}])
 
 
 @pytest.fixture(scope="module")
@@ -138,20 +143,23 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     last = [verdict(3, "a.1", "REPLICATED"), verdict(3, "a.2", "PENDING"), verdict(3, "new.1", "PENDING", H3, 9 * GIB)]
     last += [verdict(3, f"b.{number}", "PENDING") for number in range(2)]
     write_night(folder, 3, last, before=before, state="DISABLED", alarm=H3)
-    at = FIRST + 2 * DAY_MS + HOUR_MS
+    cleaned_at = at(2) + HOUR_MS
     step = identity(2) | {"action": "CLEAN", "attempt": "x"}
     append(
         folder,
         CLEANUPS,
         [
-            step | {"status": "STARTED", "at": at},
-            step | {"status": "DONE", "at": at, "done_files": 1, "done_bytes": 5 * GIB},
+            step | {"status": "STARTED", "at": cleaned_at},
+            step | {"status": "DONE", "at": cleaned_at, "done_files": 1, "done_bytes": 5 * GIB},
         ],
     )
     append(
         folder,
         DELETIONS,
-        [step | {"path": "oldWALs/gone.1", "phase": "OUTCOME", "outcome": "MOVED", "length": 5 * GIB, "at": at}],
+        [
+            step
+            | {"path": "oldWALs/gone.1", "phase": "OUTCOME", "outcome": "MOVED", "length": 5 * GIB, "at": cleaned_at}
+        ],
     )
     return folder
 
@@ -191,6 +199,41 @@ def test_the_state_of_a_cluster_is_on_one_screen(lake: Path) -> None:
     assert "  walsafe clean --config FILE --run-id night-3 --execute" in text
     assert len(text.splitlines()) <= 45
     assert max(map(len, text.splitlines())) <= 100
+
+
+def test_a_date_with_several_runs_is_one_night(tmp_path: Path) -> None:
+    """The second day has a run by hand after its night, and the third, the newest, is itself a run by hand."""
+    for night, size in ((0, 1), (1, 2), (1.5, 3), (2, 7), (2.5, 4)):
+        file = verdict(night, "a.1", "PENDING", size=size * GIB)
+        write_night(tmp_path, night, [{**file, "wal_group": "g", "wal_timestamp": 9}])
+    now = at(2.5) + HOUR_MS
+    result, text = ask(tmp_path, now=now)
+    state = result["state"]
+    assert (state["run_id"], state["changes"]["since_run_id"], state["changes"]["bytes"]) == (
+        "night-2.5",
+        "night-1.5",
+        GIB,
+    )
+    assert "New since 2024-10-05 14:00 UTC (run night-1.5):" in text
+    assert state["forecast"]["nights"] == 3
+    (holder,) = ask(tmp_path, "a.1", now=now)[0]["files"][0]["holders"]
+    assert (holder["nights"], holder["since"][:13]) == (3, "2024-10-04T02")
+    trend = ask(tmp_path, peer="2", now=now)[0]["peer"]["trend"]
+    assert [one["bytes"] // GIB for one in trend] == [1, 3, 4]
+
+
+@pytest.mark.promise("answer-before-the-pause")
+def test_an_answer_comes_before_the_pause(tmp_path: Path) -> None:
+    write_night(tmp_path, 0, [verdict(0, "a.1", "PENDING")])
+    refused = {"job": "reconcile", "mode": "NIGHTLY", "status": "REFUSED", "reason": "order of steps"}
+    append(tmp_path, RUNS, [identity(1) | refused | {"files_started_at": at(1), "at": at(1) + 9}])
+    for text in (ask(tmp_path, "a.1")[1], ask(tmp_path, peer="2")[1], ask(tmp_path, server="h1")[1]):
+        answer, _, pause = text.rstrip("\n").rpartition("\n\n")
+        assert answer.startswith(("oldWALs/a.1\n", "peer 2\n", f"server {H1}\n"))
+        assert "Clean-up is paused" not in answer
+        assert pause.startswith("Clean-up is paused: the newest run of cluster prod-a, night-1, was REFUSED")
+        assert pause.endswith("explain without a peer, server or file shows what to do.")
+        assert "\n" not in pause
 
 
 def test_the_cause_of_a_pause_is_as_wide_as_the_screen_and_not_cut(tmp_path: Path) -> None:

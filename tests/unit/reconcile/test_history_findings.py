@@ -11,7 +11,7 @@ from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.table_queue_storage import table_view
 from pipelines.decide.rule.zookeeper_queue_storage import ZOOKEEPER
 from pipelines.hbase.zookeeper.queued_wals import QueuedWals
-from pipelines.lake.run_summary import FindingRow, QueueOffsetRow
+from pipelines.lake.run_summary import FindingRow, PinnedRow, QueueOffsetRow
 from pipelines.reconcile.findings import Evidence, findings
 from pipelines.reconcile.past import PastFinding, PastNight, PastOffset
 from tests.labs.small_cluster import D1, H1, NOW, group, small, timestamp, wal
@@ -43,6 +43,32 @@ def evidence(queues: list[QueueOffsetRow], past: list[PastNight]) -> Evidence:
 
 def rewound(queues: list[QueueOffsetRow], past: list[PastNight]) -> list[FindingRow]:
     return [row for row in findings(evidence(queues, past)) if row.code == "QUEUE_TABLE_REWOUND"]
+
+
+def test_a_run_by_hand_is_no_night() -> None:
+    """Of a date, the last run counts; a run of this date is none before it."""
+    half = DAY_MS // 2
+    held = {"1": 1 << 30}
+    stalled = replace(stands(2), wal=wal(H1, 2), offset=0, pending_files=1)
+    at = replace(stood(2), pending_files=1)
+
+    def run(ago_ms: int, size: int) -> PastNight:
+        return PastNight("r", NOW - ago_ms, {KEY: at}, {"1": size * held["1"]})
+
+    peer = PinnedRow("peer", "1", "ENABLED", None, None, None, 1, 9 << 30, 0, 0, 0, 0)
+
+    def found(*past: PastNight) -> set[str]:
+        all_ = replace(evidence([stalled], list(past)), pinned=(peer,))
+        return {row.code for row in findings(all_)} & {"GROWTH", "QUEUE_STALLED"}
+
+    nights = [run(1 * DAY_MS, 5), run(2 * DAY_MS, 4), run(3 * DAY_MS, 3)]
+    assert found(*nights) == {"GROWTH", "QUEUE_STALLED"}
+    today = run(1000, 8)
+    assert found(today, *nights) == {"GROWTH", "QUEUE_STALLED"}
+    assert found(today, *nights[:2]) == set(), "three runs, two nights"
+    by_hand = run(2 * DAY_MS + half, 5)
+    assert by_hand.files_started // DAY_MS in {one.files_started // DAY_MS for one in nights}
+    assert found(nights[0], nights[1], by_hand) == set(), "three runs, two nights"
 
 
 @pytest.mark.promise("rewound-stays-open")
