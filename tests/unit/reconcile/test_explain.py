@@ -201,6 +201,7 @@ def test_the_state_of_a_cluster_is_on_one_screen(lake: Path) -> None:
     assert max(map(len, text.splitlines())) <= 100
 
 
+@pytest.mark.promise("a-date-is-one-night")
 def test_a_date_with_several_runs_is_one_night(tmp_path: Path) -> None:
     """The second day has a run by hand after its night, and the third, the newest, is itself a run by hand."""
     for night, size in ((0, 1), (1, 2), (1.5, 3), (2, 7), (2.5, 4)):

@@ -45,6 +45,7 @@ def rewound(queues: list[QueueOffsetRow], past: list[PastNight]) -> list[Finding
     return [row for row in findings(evidence(queues, past)) if row.code == "QUEUE_TABLE_REWOUND"]
 
 
+@pytest.mark.promise("a-date-is-one-night")
 def test_a_run_by_hand_is_no_night() -> None:
     """Of a date, the last run counts; a run of this date is none before it."""
     half = DAY_MS // 2
