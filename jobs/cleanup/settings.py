@@ -8,7 +8,7 @@ from jobs.cli.config.clean_section import CleanSection
 from jobs.cli.config.configuration import Config, load_config
 from jobs.cli.context import JobContext
 from pipelines.cleanup.quarantine import check_quarantine
-from pipelines.common.errors import UsageError
+from pipelines.common.errors import SparkNeededError, UsageError
 
 _EXPORTED = {"files": {"fsimage", "ls"}, "queues": {"cells", "export", "hfiles"}, "state": {"export", "offline"}}
 
@@ -47,15 +47,18 @@ def cleanup_settings(
         config_file: `--config`.
         cluster: `--cluster`.
         context: of the job.
-        check: what else can be checked before a session is needed.
+        check: what else is checked where no session is, before one is started.
 
     Raises:
         UsageError: the configuration is wrong, incomplete or of another cluster; no JVM is started for that.
         SparkNeededError: as `JobContext.need_spark`.
     """
     settings = checked_configuration(load_config(config_file, context), config_file, cluster)
-    check()
-    context.need_spark()
+    try:
+        context.need_spark()
+    except SparkNeededError:
+        check()
+        raise
     return settings
 
 
