@@ -7,7 +7,7 @@ PROJECT=${SELF%/*}
 source "$PROJECT/scripts/environment.sh"
 
 # One entry for both Pythons; -I keeps PYTHONPATH and the current folder out of it.
-LAUNCH='import sys; sys.path.insert(0, sys.argv.pop(1)); from jobs.cli.launch.launcher import main; sys.exit(main(sys.argv[1:]))'
+LAUNCH='import sys; sys.path.insert(0, sys.argv.pop(1)); from jobs.cli.launch.console import launch; launch()'
 
 if [[ ${1-} == --set-up ]]; then
     set_up

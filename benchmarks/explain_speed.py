@@ -36,7 +36,7 @@ from tests.labs.cluster.hdfs import HdfsCluster
 
 PROJECT = Path(__file__).resolve().parent.parent
 _COPIED = (RUNS, VERDICT_TOTALS, PINNED_BYTES, QUEUE_OFFSETS, FINDINGS, WAL_VERDICTS)
-_LAUNCH = "import sys; from jobs.cli.launch.launcher import main; sys.exit(main(sys.argv[1:]))"
+_LAUNCH = "from jobs.cli.launch.console import launch; launch()"
 
 
 def make_lake(work: Path, files: int, nights: int) -> Path:

@@ -18,8 +18,14 @@ def _prepare_import_path() -> None:
         sys.path.insert(0, str(here.parent))
 
 
-if __name__ == "__main__":
-    _prepare_import_path()
+def _job() -> int:
     from jobs.cli.entry import main
 
-    sys.exit(main())
+    return main()
+
+
+if __name__ == "__main__":
+    _prepare_import_path()
+    from jobs.cli.leave import run_and_leave
+
+    run_and_leave(_job)

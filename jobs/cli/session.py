@@ -8,7 +8,8 @@ same file, so that they measure what users have.
 import os
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyspark
@@ -17,6 +18,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from jobs.cli.launch import class_archive
+from jobs.cli.launch.child import CLASS_PATH_ENV, with_jars
 from jobs.cli.launch.jars_lock import jars_for, spark_of
 from jobs.cli.launch.places import PROGRAM, PROJECT, cache_folder
 from jobs.cli.launch.submit import QUICK_START, long_run, read_properties
@@ -105,18 +107,18 @@ def local_session(
         **REQUIRED,
         "spark.master": f"local[{cores}]",
         "spark.sql.extensions": DELTA_EXTENSION,
-        "spark.jars": ",".join(map(str, jars)),
         "spark.driver.memory": memory,
         "spark.sql.warehouse.dir": str(work / "warehouse"),
         "spark.local.dir": str(work / "spark"),
         **(extra or {}),
     }
     java = QUICK_START if quick_start else long_run(PROJECT)
-    settings.setdefault("spark.driver.defaultJavaOptions", f"{java} {_classes()}".rstrip())
+    settings.setdefault("spark.driver.defaultJavaOptions", f"{java} {_classes(jars)}".rstrip())
     builder = SparkSession.builder.appName("walsafe")
     for key, value in settings.items():
         builder = builder.config(key, value)
-    session = builder.getOrCreate()
+    with _class_path(jars):
+        session = builder.getOrCreate()
     _tell_delta(session)
     _keep_classes(session)
     return session
@@ -136,14 +138,27 @@ def _keep_classes(session: SparkSession) -> None:
         setattr(jvm, name, getattr(jvm, name))
 
 
-def _classes() -> str:
+@contextmanager
+def _class_path(jars: Sequence[Path]) -> Iterator[None]:
+    """Gives Delta's jars to the JVM that starts within, and to no other program that this process starts."""
+    users = os.environ.get(CLASS_PATH_ENV)
+    os.environ[CLASS_PATH_ENV] = with_jars(os.environ, jars)
+    try:
+        yield
+    finally:
+        del os.environ[CLASS_PATH_ENV]
+        if users is not None:
+            os.environ[CLASS_PATH_ENV] = users
+
+
+def _classes(jars: Sequence[Path]) -> str:
     """Returns the Java options for the archive of loaded classes that an earlier job wrote; empty if there is none."""
     command = Path(os.environ["JAVA_HOME"], "bin", "java") if "JAVA_HOME" in os.environ else shutil.which("java")
     if command is None:
         return ""
     java_home = Path(command).resolve().parent.parent
     return class_archive.reading_options(
-        class_archive.archive_of(cache_folder(), java_home, Path(pyspark.__file__).resolve().parent)
+        class_archive.archive_of(cache_folder(), java_home, Path(pyspark.__file__).resolve().parent, jars)
     )
 
 

@@ -6,26 +6,28 @@ Java itself checks whether the file matches its version and class path, and cont
 """
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 
 QUIET = "-Xlog:cds=off -Xlog:cds+dynamic=off -Xlog:class+path=off"
 """Silences messages about an archive that does not match: the start only takes as long as without one."""
 
 
-def archive_of(cache: Path, java_home: Path, spark_home: Path) -> Path:
+def archive_of(cache: Path, java_home: Path, spark_home: Path, delta: Sequence[Path]) -> Path:
     """Returns the path of the archive for this Java and this Spark, whether the file exists or not.
 
     Args:
         cache: the folder of the archive.
         java_home: of the JVM.
-        spark_home: the Spark whose jars are the class path.
+        spark_home: the Spark whose jars come first in the class path.
+        delta: Delta's jars, which come last.
     """
     release = java_home / "release"
-    jars = sorted((jar.name, jar.stat().st_size, jar.stat().st_mtime_ns) for jar in spark_home.glob("jars/*.jar"))
+    class_path = [*spark_home.glob("jars/*.jar"), *(jar for jar in delta if jar.is_file())]
+    jars = sorted((str(jar), jar.stat().st_size, jar.stat().st_mtime_ns) for jar in class_path)
     known = [
         str(java_home),
         release.read_text(encoding="utf-8") if release.is_file() else "",
-        str(spark_home),
         str(jars),
     ]
     return cache / f"classes-{hashlib.sha256(chr(0).join(known).encode()).hexdigest()[:12]}.jsa"

@@ -12,6 +12,7 @@ import tempfile
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 
 from jobs.cli import log
@@ -121,9 +122,9 @@ def _submit(invocation: Invocation, environ: Mapping[str, str]) -> int:
     settings = read_settings(user, PROJECT / "conf" / "spark-defaults.conf")
     java = _java(environ)
     spark_home = _spark_home(environ)
-    environment = child_environment(environ, settings, spark_home, java)
-    environment[log.LOG_FORMAT_ENV] = invocation.args.log_format
     jars = _jars(java, spark_home)
+    environment = child_environment(environ, settings, spark_home, java, jars)
+    environment[log.LOG_FORMAT_ENV] = invocation.args.log_format
     config = getattr(invocation.args, "config", None)
     ship = [Path(config).resolve()] if settings.cluster_mode and config and Path(config).is_file() else []
     job, result = [invocation.name, *invocation.options], invocation.args.result
@@ -131,7 +132,8 @@ def _submit(invocation: Invocation, environ: Mapping[str, str]) -> int:
         result = result_location(settings, environ, f"walsafe-{invocation.name}-{uuid.uuid4().hex}.json")
         job += ["--result", result]
     entry = JOBS[invocation.name]
-    classes, unfinished = _classes(settings, entry, java, spark_home)
+    archive = class_archive.archive_of(cache_folder(), java.resolve().parent.parent, spark_home, jars)
+    classes, unfinished = _classes(settings, entry, archive)
     with tempfile.TemporaryDirectory(prefix="walsafe-") as folder:
         command = submit_command(
             spark_home / "bin" / "spark-submit",
@@ -152,7 +154,6 @@ def _submit(invocation: Invocation, environ: Mapping[str, str]) -> int:
         stop = Path(folder, "stop") if entry.gentle else None
         code = _in_client(command, environment, Path(folder, "answer"), stop)
     if unfinished is not None:
-        archive = class_archive.archive_of(cache_folder(), java.resolve().parent.parent, spark_home)
         class_archive_writer.keep_archive(unfinished, archive, ended_well=code in _DECIDED)
     return code
 
@@ -185,11 +186,10 @@ def _jars(java: Path, spark_home: Path) -> list[Path]:
     return jars_for(LOCK, folder, spark_of(spark_home / "jars") or "")
 
 
-def _classes(settings: SubmitSettings, entry: JobEntry, java: Path, spark_home: Path) -> tuple[str, Path | None]:
+def _classes(settings: SubmitSettings, entry: JobEntry, archive: Path) -> tuple[str, Path | None]:
     """Returns the Java options for the archive of loaded classes, and the file that the JVM will write, if any."""
     if not settings.local:
         return "", None
-    archive = class_archive.archive_of(cache_folder(), java.resolve().parent.parent, spark_home)
     if archive.is_file() or not entry.archives_classes or not os.access(archive.parent, os.W_OK):
         return class_archive.reading_options(archive), None
     log.say(f"walsafe: this once also keeping Java's loaded classes in {archive.parent}: later starts are faster")
@@ -276,9 +276,10 @@ def _spark_home(environ: Mapping[str, str]) -> Path:
     """
     given = environ.get("SPARK_HOME")
     if not given:
-        import pyspark
-
-        return Path(pyspark.__file__).resolve().parent
+        spec = find_spec("pyspark")  # to import it takes a quarter of a second
+        if spec is None or spec.origin is None:
+            raise UsageError(f"pyspark is not installed beside {sys.executable}: install walsafe again")
+        return Path(spec.origin).resolve().parent
     home = Path(given)
     supported = supported_sparks(LOCK)
     if spark_of(home / "jars") not in supported:

@@ -22,16 +22,18 @@ def project(tmp_path: Path) -> Path:
 
 
 def archive(project: Path) -> Path:
-    return archive_of(project / ".cache", project / "java", project / "spark")
+    return archive_of(project / ".cache", project / "java", project / "spark", [project / "delta.jar"])
 
 
-def test_another_java_or_another_spark_has_an_archive_of_its_own(project: Path) -> None:
+def test_another_java_another_spark_or_another_delta_has_an_archive_of_its_own(project: Path) -> None:
     first = archive(project)
     assert archive(project) == first
     (project / "java" / "release").write_text('JAVA_VERSION="21.0.1"')
     second = archive(project)
     (project / "spark" / "jars" / "spark-core.jar").write_bytes(b"12")
-    assert len({first, second, archive(project)}) == 3
+    third = archive(project)
+    (project / "delta.jar").write_bytes(b"1")
+    assert len({first, second, third, archive(project)}) == 4
 
 
 def test_nothing_is_read_that_is_not_there(project: Path) -> None:

@@ -26,6 +26,7 @@ from pipelines.common.spark.few_rows import FEW
 from tests.labs.places import PROJECT
 
 DEFAULTS = PROJECT / "conf" / "spark-defaults.conf"
+DELTA = [Path("/jars/delta.jar")]
 DRIVER_JAVA = "spark.driver.defaultJavaOptions="
 
 
@@ -39,7 +40,7 @@ def command_for(text: str, tmp_path: Path, *, small: bool = False, java_options:
         user,
         settings,
         ["demo", "--out", "x y"],
-        jars=[Path("/jars/delta.jar")],
+        jars=DELTA,
         scratch=Path("/scratch"),
         small=small,
         java_options=java_options,
@@ -56,8 +57,6 @@ def test_plain_command(tmp_path: Path) -> None:
         "spark.sql.warehouse.dir=/scratch/warehouse",
         "--conf",
         f"spark.driver.defaultJavaOptions={long_run(tmp_path)}",
-        "--jars",
-        "/jars/delta.jar",
         "--py-files",
         "a.zip",
         f"{tmp_path}/jobs/main.py",
@@ -68,7 +67,7 @@ def test_plain_command(tmp_path: Path) -> None:
 
 
 def test_the_users_jars_stand_beside_ours(tmp_path: Path) -> None:
-    command = command_for("--jars=/hbase.jar,/x.jar --name 'my night' --verbose", tmp_path)
+    command = command_for("--master yarn --jars=/hbase.jar,/x.jar --name 'my night' --verbose", tmp_path)
     assert command[command.index("--jars") + 1] == "/hbase.jar,/x.jar,/jars/delta.jar"
     assert command.count("--jars") == 1
     assert command[command.index("--name") + 1] == "my night"
@@ -177,12 +176,40 @@ def test_no_place_for_the_result_is_refused_with_the_way_out(site: str | None, t
 def test_what_the_user_has_set_stays_in_the_environment() -> None:
     local, yarn = SubmitSettings("local[2]", False, {}), SubmitSettings("yarn", False, {})
     given = {"LANG": "de_DE.UTF-8", "SPARK_LOCAL_IP": "10.0.0.1", "PYSPARK_PYTHON": "/opt/py"}
-    here = child_environment(given, local, Path("/s"), Path("/j/bin/java"))
+    here = child_environment(given, local, Path("/s"), Path("/j/bin/java"), DELTA)
     assert (here["SPARK_LOCAL_IP"], here["PYSPARK_PYTHON"], here["JAVA_HOME"]) == ("10.0.0.1", sys.executable, "/j")
     assert "LC_ALL" not in here
-    there = child_environment(given, yarn, Path("/s"), Path("/j/bin/java"))
+    there = child_environment(given, yarn, Path("/s"), Path("/j/bin/java"), DELTA)
     assert there["PYSPARK_PYTHON"] == "/opt/py"
-    assert child_environment({}, yarn, Path("/s"), Path("/j/bin/java"))["LC_ALL"] == "C.UTF-8"
+    assert child_environment({}, yarn, Path("/s"), Path("/j/bin/java"), DELTA)["LC_ALL"] == "C.UTF-8"
+
+
+def test_deltas_jars_stand_behind_the_users_class_path_where_all_runs_in_one_jvm() -> None:
+    local, yarn = SubmitSettings("local[2]", False, {}), SubmitSettings("yarn", False, {})
+    users = {"SPARK_DIST_CLASSPATH": "/hadoop/*:/etc/hadoop"}
+
+    def class_path(settings: SubmitSettings, given: dict[str, str]) -> str | None:
+        return child_environment(given, settings, Path("/s"), Path("/j/bin/java"), DELTA).get("SPARK_DIST_CLASSPATH")
+
+    assert class_path(local, {}) == "/jars/delta.jar"
+    assert class_path(local, users) == "/hadoop/*:/etc/hadoop:/jars/delta.jar"
+    assert class_path(yarn, users) == "/hadoop/*:/etc/hadoop"
+    assert class_path(yarn, {}) is None
+
+
+def test_the_small_jvm_that_builds_sparks_command_opens_one_jar(tmp_path: Path) -> None:
+    local = SubmitSettings("local[2]", False, {})
+    homes = [tmp_path / "spark", tmp_path / "with space"]
+    for home in homes:
+        (home / "jars").mkdir(parents=True)
+        (home / "jars" / "spark-launcher_2.13-4.2.0.jar").touch()
+
+    def options(home: Path, given: dict[str, str]) -> str | None:
+        return child_environment(given, local, home, Path("/j/bin/java"), DELTA).get("SPARK_LAUNCHER_OPTS")
+
+    assert options(homes[0], {}) == f"-Xbootclasspath/a:{homes[0]}/jars/spark-launcher_2.13-4.2.0.jar"
+    assert options(homes[0], {"SPARK_LAUNCHER_OPTS": "-Dx=y"}) == "-Dx=y"
+    assert options(homes[1], {}) is None  # Spark's script splits the options at blanks
 
 
 def test_archive_holds_the_project_and_is_the_same_every_time(tmp_path: Path) -> None:

@@ -1,0 +1,39 @@
+"""How a process ends: its exit code, its output, its handlers."""
+
+import subprocess
+import sys
+
+from tests.labs.places import PROJECT
+
+
+CODE = """
+import atexit
+from jobs.cli.leave import run_and_leave
+
+def program():
+    {}
+
+run_and_leave(program)
+"""
+
+
+def ended(program: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", CODE.format(program)]
+    return subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
+
+
+def test_the_code_is_that_of_the_program_and_all_is_written() -> None:
+    done = ended("atexit.register(print, 'a handler'); print('x' * 100_000); return 5")
+    assert (done.returncode, done.stdout) == (5, "x" * 100_000 + "\na handler\n")
+
+
+def test_what_is_raised_ends_the_process_as_ever() -> None:
+    assert ended("raise SystemExit(2)").returncode == 2
+    failed = ended("raise ValueError('of the program')")
+    assert failed.returncode == 1
+    assert "ValueError: of the program" in failed.stderr
+
+
+def test_modules_are_not_taken_apart() -> None:
+    class_with_end = "import types; atexit.late = type('Late', (), {'__del__': lambda self: print('torn down')})()"
+    assert ended(f"{class_with_end}; return 0").stdout == ""
