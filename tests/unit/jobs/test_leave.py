@@ -5,7 +5,6 @@ import sys
 
 from tests.labs.places import PROJECT
 
-
 CODE = """
 import atexit
 from jobs.cli.leave import run_and_leave
