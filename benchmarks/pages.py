@@ -37,6 +37,7 @@ def page(folder: Path = RESULTS) -> str:
         ("With the history in the lake", "nights", nights),
         ("Fleets", "fleet", fleet),
         ("A small cluster: where each second goes", "floor", floor),
+        ("The demo", "demo", demo),
         ("Questions", "explain", explain),
         ("Clean-up of a real HDFS", "clean", clean),
     ):
@@ -135,6 +136,13 @@ def fleet(run: Run) -> str:
         numbers = (f"{point['clusters']:,}", f"{job.files:,}", f"{point['largest_files']:,}", f"{job.seconds:.1f}")
         rows.append((*numbers, per_second, memory(job)))
     return f"{markdown(rows)}\n\nThe heap is {job.heap}."
+
+
+def demo(run: Run) -> str:
+    """Returns the section about the demo, one after the other."""
+    rows: list[tuple[str, ...]] = [("demo", "first night on the screen", "all of it"), ("--:", "--:", "--:")]
+    rows += [(f"{one['number']}", f"{one['first_night_seconds']} s", f"{one['seconds']} s") for one in run.points]
+    return markdown(rows)
 
 
 def floor(run: Run) -> str:
