@@ -24,6 +24,7 @@ from pipelines.pegasus.domain.private_log.reader import PrivateLogReader
 from pipelines.pegasus.domain.private_log.requests import DecodedRequest, Replay, decode_request
 from pipelines.pegasus.transforms.log_checksum import crc32c
 from tests.labs.pegasus import private_logs as made
+from tests.labs.pegasus.own_logs import read_log
 from tests.labs.pegasus.private_logs import Entry, LogWriter
 from tests.labs.places import TESTS
 
@@ -258,3 +259,16 @@ def test_replica_directories() -> None:
     for name in ("2.5.pegasus.gar", "2.5", "x.5.pegasus", "2.5.err"):
         with pytest.raises(MalformedError):
             parse_replica_name(name)
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_the_second_reading_takes_pegasus_own_logs_and_its_writer_makes_them(name: str) -> None:
+    data = (GOLDEN / "plog" / name).read_bytes()
+    log = read_log(name, data)
+    ((app, partition),) = log.before or {}
+    writer = LogWriter(app, partition)
+    for block in log.blocks[1:]:
+        entries = [(one.decree, one.requests, one.ballot, one.committed, one.gpid, one.time_us) for one in block]
+        writer.add(*(Entry(*entry) for entry in entries))
+    assert (bytes(writer.data), log.end, log.torn) == (data, len(data), False)
+    assert [one.decree for one in log.mutations] == [one.decree for one in read(data)[1]]

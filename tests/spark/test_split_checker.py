@@ -3,7 +3,6 @@
 The rows of the replicas, and those of the output after a bulk load, are read by Pegasus's RocksDB in Java.
 """
 
-from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,28 +11,42 @@ import pyarrow.dataset as ds
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.labs.pegasus import private_logs as made
 from tests.labs.pegasus.bulk_load import Ingestion
-from tests.labs.pegasus.private_logs import Entry, LogWriter
-from tests.labs.pegasus.random_replicas import CLUSTER_ID, RandomReplicas, Rows
-from tests.labs.pegasus.replicas import FLUSHED
-from tests.labs.pegasus.split_tables import APP, TARGET
+from tests.labs.pegasus.own_answer import Errors, answer
+from tests.labs.pegasus.random_replicas import RandomReplicas, Rows
+from tests.labs.pegasus.split_tables import TARGET, acknowledging
 
-pytestmark = pytest.mark.long
-CLUSTER = ("--cluster-id", str(CLUSTER_ID))
+RANGES = ("--task-size", "1", "--file-size", "1")
+COUNTS = ((1, 2), (2, 4), (2, 64), (4, 16), (6, 8), (3, 4), (5, 8))
+KINDS = ("clean", "doubtful", "doubtful", "refused")
+CASES = ("gpid", "order", "ballot", "stale", "empty")
+SEEDS, LARGE = (2, 3, 4, 9, 10, 18, 20, 24, 25, 49), (3, 10)
+"""Tables that together have everything, and tables that are divided among tasks."""
+EVERYTHING = {
+    "SPLIT_D1", "SPLIT_D3", "SPLIT_D5", "SPLIT_D7 stale", "SPLIT_D7 empty",
+    "SPLIT_L1", "SPLIT_L1 gpid", "SPLIT_L1 order", "SPLIT_L2", "SPLIT_L2 ballot", "SPLIT_L6",
+    "DECREE_MISSING", "DECREE_NOT_REPLAYABLE", "REPLICA_DAMAGED",
+    "ranges", "empty partitions", "a known decree", "a learner",
+}  # fmt: skip
 
 
-def errors(result: Mapping[str, Any]) -> Counter[str]:
-    """The rows of each error about copies; each other error counts once."""
-    found = Counter[str]()
-    for one in result["findings"]:
-        if one["severity"] == "error":
-            found[one["code"]] += one["evidence"].get("rows", 1)
-    return found
+@pytest.mark.long
+@pytest.mark.promise("split-offline")
+def test_the_second_reading_agrees_on_random_replicas(
+    spark: SparkSession, tmp_path: Path, ingestion: Ingestion
+) -> None:
+    had = [judge(seed, spark, tmp_path / str(seed), ingestion) for seed in SEEDS]
+    had += [judge(seed, spark, tmp_path / f"large-{seed}", ingestion, large=True) for seed in LARGE]
+    assert set().union(*had) == EVERYTHING
 
 
-def load(table: RandomReplicas, ingestion: Ingestion, new: int, out: str = "out") -> Rows:
-    return ingestion.loaded(table.output(out), "temp", TARGET, new)
+def errors(result: Mapping[str, Any]) -> Errors:
+    """The error findings by key, each with the partitions or decrees that it names."""
+    return {
+        f"{one['code']}:{one['subject']}": one["evidence"].get("partitions", one["evidence"].get("left_out", []))
+        for one in result["findings"]
+        if one["severity"] == "error"
+    }
 
 
 def lying(table: RandomReplicas) -> list[Rows]:
@@ -45,60 +58,40 @@ def lying(table: RandomReplicas) -> list[Rows]:
     return found
 
 
-@pytest.mark.promise("split-offline")
-@pytest.mark.parametrize(("seed", "old", "new"), [(1, 4, 16), (2, 2, 4), (3, 6, 8)])
-def test_what_a_split_and_an_export_make_of_random_replicas(
-    spark: SparkSession, tmp_path: Path, ingestion: Ingestion, seed: int, old: int, new: int
-) -> None:
-    table = RandomReplicas(spark, tmp_path, ingestion, seed, old, doubts=False)
-    expected = table.answer(created_with=1, drop_expired=False)
-    assert expected.errors == {}
-    code, result = table.run(*CLUSTER, new=new)
-    assert (code, errors(result)) == (0, expected.errors), result
-    assert load(table, ingestion, new) == expected.live
-    code, result = table.run(*CLUSTER, "--drop-expired", new=new, out="fewer")
-    assert code == 0
-    fewer = table.answer(created_with=1, drop_expired=True).live
-    assert load(table, ingestion, new, "fewer") == fewer
-    assert len(fewer) < len(expected.live)
-    code, result = table.export(*CLUSTER)
-    assert code == 0, result
-    assert lying(table) == expected.lie
-
-
-@pytest.mark.promise("split-offline")
-@pytest.mark.parametrize("seed", range(10, 14))
-def test_every_doubt_of_the_second_reading_is_an_error(
-    spark: SparkSession, tmp_path: Path, ingestion: Ingestion, seed: int
-) -> None:
-    table = RandomReplicas(spark, tmp_path, ingestion, seed, 4, doubts=True)
-    created_with = 4 if seed % 2 else 2
-    expected = table.answer(created_with=created_with, drop_expired=False)
-    assert expected.errors
-    code, result = table.run(*CLUSTER, "--created-with", str(created_with))
-    assert (code, errors(result)) == (3, expected.errors), result
-    assert not table.output().exists()
-    code, result = table.export(*CLUSTER)
-    in_logs = Counter({"SPLIT_L2": expected.errors["SPLIT_L2"]})
-    assert (code, errors(result)) == (3 if +in_logs else 0, +in_logs), result
+def judge(seed: int, spark: SparkSession, root: Path, ingestion: Ingestion, *, large: bool = False) -> set[str]:
+    """Compares the answers for one table, and returns what it had."""
+    (old, new), kind = COUNTS[seed % len(COUNTS)], KINDS[seed // len(COUNTS) % len(KINDS)]
+    table = RandomReplicas(spark, root, seed, old, kind, large=large)
+    drop_expired = bool(seed % 2)
+    expected = answer(table, ingestion, drop_expired=drop_expired)
+    reading = [*table.options, *(RANGES if large else ())]
+    options = [*reading, *["--drop-expired"] * drop_expired]
+    if table.created_with is not None:
+        options += ["--created-with", str(table.created_with)]
+    if expected.refused:
+        for code, result in (table.run(*options, new=new), table.export(*reading)):
+            assert (code, result["error"]["condition"] in expected.refused) == (3, True), result
+        assert not table.output().exists()
+        return expected.refused
+    code, result = table.run(*options, new=new)
+    assert (code, errors(result)) == (3 if expected.errors else 0, expected.errors), result
+    if expected.errors:
+        assert not table.output().exists()
+        code, result = table.run(*options, *acknowledging(root, expected.errors), new=new)
+        assert (code, result["resumed"]) == (0, old), result
+    assert ingestion.loaded(table.output(), "temp", TARGET, new) == expected.live
+    code, result = table.export(*reading)
+    assert (code, errors(result)) == (3 if expected.log_errors else 0, expected.log_errors), result
     if not code:
         assert lying(table) == expected.lie
+    tasks = {path.name.rpartition("-")[0] for path in table.output().rglob("*.sst")}
+    empty = {str(path.parent) for path in table.output().rglob("*-empty-*.sst")}
+    had = {"ranges": any("-" in task and not task.endswith("-empty") for task in tasks), "empty partitions": empty,
+           "a known decree": table.committed, "a learner": any(table.valid)}  # fmt: skip
+    return {what for what, is_there in had.items() if is_there} | {kind_of(key) for key in expected.errors}
 
 
-def test_the_offset_from_which_a_log_counts(spark: SparkSession, tmp_path: Path, ingestion: Ingestion) -> None:
-    table = RandomReplicas(spark, tmp_path, ingestion, 20, 2, doubts=False)
-    folder = table.reps / f"{APP}.1.pegasus" / "plog"
-    for path in folder.iterdir():
-        path.unlink()
-    key = table.pool[1][0]
-    start = 0
-    for number, value in enumerate((b"of a learner that was reset", b"counts"), 1):
-        log = LogWriter(APP, 1, start, 0).add(Entry(FLUSHED + 1, (made.put(key, value),), committed=FLUSHED))
-        (folder / f"log.{number}.{start}").write_bytes(log.data)
-        start = log.end
-    both = table.answer(created_with=1, drop_expired=False)
-    table.forget_the_first_log(1)
-    second = table.answer(created_with=1, drop_expired=False)
-    assert both.live != second.live
-    assert table.run(*CLUSTER, new=4)[0] == 0
-    assert load(table, ingestion, 4) == second.live
+def kind_of(key: str) -> str:
+    """The rule of an error finding, and which of its cases."""
+    case = key.rpartition("/")[2]
+    return key.partition(":")[0] + (f" {case}" if case in CASES else "")

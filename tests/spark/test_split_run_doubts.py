@@ -1,7 +1,7 @@
 """split-run emits nothing that may lack rows: each such doubt is an error with samples, until a person overrules it."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +14,8 @@ from pipelines.pegasus.domain.keys import key_hash
 from tests.labs.pegasus import private_logs as made
 from tests.labs.pegasus.private_logs import Entry, LogWriter
 from tests.labs.pegasus.replicas import FLUSHED, add_rows, keys, stored, write_log
-from tests.labs.pegasus.split_tables import APP, OLD, TARGET, Table, reopened
+from tests.labs.pegasus.split_tables import APP, OLD, TARGET, Table, acknowledging, reopened
 from tests.labs.pegasus.states import SHELL
-
-
-def acknowledging(root: Path, found: Iterable[str]) -> tuple[str, str]:
-    """Returns the options that overrule findings by their keys."""
-    lines = [f"  - {{key: '{key}', reason: seen, until: 2090-01-01}}" for key in found]
-    path = root / "walsafe.yaml"
-    path.write_text("\n".join(["findings:", "  acknowledged:", *lines, ""]))
-    return "--config", str(path)
 
 
 def errors(result: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

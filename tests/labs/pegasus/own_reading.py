@@ -1,120 +1,18 @@
-"""A second reading of replicas: their logs, requests, keys and values as Pegasus reads them.
+"""A second reading of replicas: requests, keys and values as Pegasus reads them.
 
 Written from the source of Apache Pegasus at commit db756dc; nothing here uses walsafe's own reading.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
 
-Request = tuple[str, bytes]
+from tests.labs.pegasus.own_logs import Logged
+
 Change = tuple[bytes, bytes | None, int]
 """Raw key, the user's bytes or None for a removal, expiry."""
-_CASTAGNOLI = 0x82F63B78
-_MAGIC = 0xDEADBEEF
+NEED_BASE = {"RPC_RRDB_RRDB_INCR", "RPC_RRDB_RRDB_CHECK_AND_SET", "RPC_RRDB_RRDB_CHECK_AND_MUTATE"}
+"""Requests whose results depend on rows that the log does not have."""
 _REMOVES = 4
 EPOCH_S = 1_451_606_400
-
-
-class DamagedError(Exception):
-    """The server would not replay the log."""
-
-
-@dataclass(frozen=True)
-class Logged:
-    """A mutation of a private log."""
-
-    app: int
-    partition: int
-    ballot: int
-    decree: int
-    offset: int
-    committed: int
-    time_us: int
-    requests: tuple[Request, ...]
-
-
-@dataclass
-class Replayed:
-    """What a server that becomes primary commits of its log."""
-
-    committed: list[Logged] = field(default_factory=list)
-    left_out: list[int] = field(default_factory=list)
-
-
-def crc32c(data: bytes, before: int) -> int:
-    """`dsn::utils::crc32_calc`, bit by bit (`src/utils/crc.cpp`)."""
-    crc = before ^ 0xFFFFFFFF
-    for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (_CASTAGNOLI if crc & 1 else 0)
-    return crc ^ 0xFFFFFFFF
-
-
-def logged(data: bytes) -> list[Logged]:
-    """Returns the mutations of a log: `mutation_log::replay` and `log_file::read_next_log_block`."""
-    found: list[Logged] = []
-    at = crc = start = 0
-    while at < len(data):
-        length, stored = _int(data, at + 4), _int(data, at + 8)
-        body = data[at + 16 : at + 16 + length]
-        crc = crc32c(body, crc)
-        if _int(data, at) != _MAGIC or len(body) < length or stored != crc:
-            raise DamagedError
-        place = 0
-        if at == 0:  # `log_file_header`, then a count of partitions with two numbers each
-            start, place = _long(body, 8), 20 + 24 * _int(body, 16)
-        while place < length:
-            one, place = _mutation(body, place)
-            if one.offset != start + at + 16 + place - _size(one):
-                raise DamagedError
-            found.append(one)
-        at += 16 + length
-    return found
-
-
-def _mutation(body: bytes, at: int) -> tuple[Logged, int]:
-    """`mutation::read_from`: the header, the code, serialization and size of each request, then their bytes."""
-    app, partition = _int(body, at + 8), _int(body, at + 12)
-    ballot, decree, offset, committed, time = (_long(body, at + 16 + 8 * number) for number in range(5))
-    count, place = _int(body, at + 56), at + 60
-    heads = []
-    for _ in range(count):
-        length = _int(body, place)
-        heads.append((body[place + 4 : place + 4 + length].decode(), _int(body, place + 8 + length)))
-        place += 12 + length
-    requests = []
-    for code, size in heads:
-        requests.append((code, body[place : place + size]))
-        place += size
-    return Logged(app, partition, ballot, decree, offset, committed, time, tuple(requests)), place
-
-
-def _size(one: Logged) -> int:
-    return 60 + sum(12 + len(code) + len(data) for code, data in one.requests)
-
-
-def replayed(mutations: Iterable[Logged], app: int, partition: int, flushed: int, valid_offset: int) -> Replayed:
-    """`replica::replay_mutation` puts mutations into the prepare list, `replay_prepare_list` commits it."""
-    prepared: dict[int, Logged] = {}
-    proven = flushed
-    for one in mutations:
-        if (one.app, one.partition) != (app, partition) or one.offset < valid_offset:
-            continue
-        proven = max(proven, one.committed)
-        there = prepared.get(one.decree)
-        if one.decree > flushed and (there is None or there.ballot < one.ballot):
-            prepared[one.decree] = one
-    found, ballot = Replayed(), 0
-    for decree in sorted(prepared):
-        one = prepared[decree]
-        gap = decree != flushed + len(found.committed) + 1
-        if found.left_out or gap or (decree > proven and one.ballot < ballot):
-            found.left_out.append(decree)
-        else:
-            found.committed.append(one)
-            ballot = one.ballot
-    return found
 
 
 def changes(one: Logged) -> Iterator[Change]:
@@ -158,7 +56,7 @@ class _Thrift:
 
 def _put(argument: _Thrift) -> Iterator[Change]:
     """`update_request`; UT_CHECK_AND_MUTATE_REMOVE is a removal (docs/split-run.md: where Pegasus differs)."""
-    found = argument.fields({1: argument.blob, 2: argument.blob})
+    found = argument.fields({1: argument.blob, 2: argument.blob, 7: argument.blob})
     removes = found.get(4) == _REMOVES
     yield _bytes(found, 1), None if removes else _bytes(found, 2), _number(found, 3)
 
@@ -191,6 +89,11 @@ def raw_key(hash_key: bytes, sort_key: bytes) -> bytes:
     return len(hash_key).to_bytes(2, "big") + hash_key + sort_key
 
 
+def is_well_formed(key: bytes) -> bool:
+    """Returns whether `pegasus_restore_key` takes the key."""
+    return len(key) >= 2 and len(key) - 2 >= int.from_bytes(key[:2], "big")
+
+
 def value_1(data: bytes, expire: int, time_us: int, cluster: int) -> bytes:
     """`pegasus_value_generator::generate_value_v1`."""
     return expire.to_bytes(4, "big") + (time_us << 8 | cluster << 1).to_bytes(8, "big") + data
@@ -206,6 +109,11 @@ def time_tag(value: bytes) -> int:
     return int.from_bytes(value[4:12], "big")
 
 
+def data_of(value: bytes) -> bytes:
+    """`pegasus_extract_user_data` of a value of version 1."""
+    return value[12:]
+
+
 def _bytes(found: dict[int, object], number: int) -> bytes:
     data = found.get(number, b"")
     assert isinstance(data, bytes)
@@ -216,11 +124,3 @@ def _number(found: dict[int, object], number: int) -> int:
     value = found.get(number, 0)
     assert isinstance(value, int)
     return value
-
-
-def _int(data: bytes, at: int) -> int:
-    return int.from_bytes(data[at : at + 4], "little")
-
-
-def _long(data: bytes, at: int) -> int:
-    return int.from_bytes(data[at : at + 8], "little", signed=True)

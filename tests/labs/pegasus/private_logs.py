@@ -1,33 +1,39 @@
-"""Writes private logs as Pegasus does, for tests and benchmarks (`src/replica/mutation_log.cpp`)."""
+"""Writes private logs and their requests as Pegasus does, for tests and benchmarks.
 
+Written from the source of Apache Pegasus at commit db756dc; nothing here uses walsafe's own writer.
+"""
+
+import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from pipelines.pegasus.domain.private_log import writer
-from pipelines.pegasus.domain.private_log.mutations import FileHeader, Mutation, MutationUpdate
-from pipelines.pegasus.domain.private_log.names import Gpid
-from pipelines.pegasus.domain.private_log.writer import blob_field as field_blob
-from pipelines.pegasus.domain.private_log.writer import encode_blob
-from pipelines.pegasus.domain.private_log.writer import encode_call as argument
-from pipelines.pegasus.domain.private_log.writer import i32_field as field_i32
-from pipelines.pegasus.transforms.log_checksum import crc32c
+import google_crc32c
 
-EMPTY = writer.EMPTY.code
+EMPTY = "RPC_REPLICATION_WRITE_EMPTY"
+_MAGIC = 0xDEADBEEF
+_BINARY = 1
+_UPDATE_TYPE_REMOVE = 4
 
 
 def put(key: bytes, value: bytes, expire_ts: int = 0, field_id: int = 0) -> tuple[str, bytes]:
-    made = writer.encode_put(key, value, expire_ts, field_id)
-    return made.code, made.data
+    fields = field_blob(1, key) + field_blob(2, value) + field_i32(3, expire_ts)
+    return "RPC_RRDB_RRDB_PUT", argument(fields + b"\x00", field_id)
+
+
+def idempotent_put(key: bytes, value: bytes, expire_ts: int, update_type: int) -> tuple[str, bytes]:
+    """The put of an idempotent table that stands for an atomic write, with what its answer needs."""
+    fields = field_blob(1, key) + field_blob(2, value) + field_i32(3, expire_ts) + field_i32(4, update_type)
+    checked = b"\x02\x00\x05\x01\x02\x00\x06\x01" + field_blob(7, b"checked")
+    return "RPC_RRDB_RRDB_PUT", argument(fields + checked + b"\x00")
 
 
 def idempotent_remove(key: bytes) -> tuple[str, bytes]:
     """The put of an idempotent table that stands for a remove: UT_CHECK_AND_MUTATE_REMOVE."""
-    fields = field_blob(1, key) + field_blob(2, b"") + field_i32(3, 0) + field_i32(4, 4)
-    return "RPC_RRDB_RRDB_PUT", argument(fields + b"\x00")
+    return idempotent_put(key, b"", 0, _UPDATE_TYPE_REMOVE)
 
 
 def remove(key: bytes) -> tuple[str, bytes]:
-    return "RPC_RRDB_RRDB_REMOVE", argument(encode_blob(key))
+    return "RPC_RRDB_RRDB_REMOVE", argument(_blob(key))
 
 
 def multi_put(hash_key: bytes, rows: Sequence[tuple[bytes, bytes]], expire_ts: int = 0) -> tuple[str, bytes]:
@@ -37,7 +43,7 @@ def multi_put(hash_key: bytes, rows: Sequence[tuple[bytes, bytes]], expire_ts: i
 
 
 def multi_remove(hash_key: bytes, sort_keys: Sequence[bytes]) -> tuple[str, bytes]:
-    listed = b"\x0f\x00\x02\x0c" + len(sort_keys).to_bytes(4, "big") + b"".join(map(encode_blob, sort_keys))
+    listed = b"\x0f\x00\x02\x0c" + len(sort_keys).to_bytes(4, "big") + b"".join(map(_blob, sort_keys))
     count = b"\x0a\x00\x03" + (0).to_bytes(8, "big")
     return "RPC_RRDB_RRDB_MULTI_REMOVE", argument(field_blob(1, hash_key) + listed + count + b"\x00")
 
@@ -85,44 +91,74 @@ class Entry:
 
 @dataclass
 class LogWriter:
-    """One log file; `start` is its global offset."""
+    """One log file.
+
+    Attributes:
+        start: its global offset.
+        before: the largest decree of earlier logs, for its header.
+        valid: the offset from which mutations count, for its header.
+        data: the bytes of the file so far.
+    """
 
     app_id: int
     partition: int
     start: int = 0
     before: int = 0
+    valid: int = 0
+    data: bytearray = field(default_factory=bytearray)
+    _sum: int = 0
 
     def __post_init__(self) -> None:
-        gpid = Gpid(self.app_id, self.partition)
-        self._writer = writer.LogWriter(FileHeader(self.start, {gpid: self.before}), crc32c)
+        """The header is a block of its own: `mutation_log::create_new_log_file`, `log_file::write_file_header`."""
+        header = struct.pack("<IiqI", _MAGIC, 1, self.start, 1)
+        self._block(header + struct.pack("<iiqq", self.app_id, self.partition, self.before, self.valid))
 
     def add(self, *entries: Entry) -> "LogWriter":
         """Adds one block with these mutations."""
-        place, found = self._writer.next_offset, list[Mutation]()
+        body = bytearray()
         for entry in entries:
-            found.append(self._mutation(entry, place))
-            place += len(writer.encode_mutation(found[-1]))
-        self._writer.add(*found)
+            body += self._mutation(entry, self.end + 16 + len(body))
+        self._block(bytes(body))
         return self
-
-    def _mutation(self, entry: Entry, place: int) -> Mutation:
-        requests = entry.requests or ((EMPTY, b""),)
-        return Mutation(
-            Gpid(*(entry.gpid or (self.app_id, self.partition))),
-            entry.ballot,
-            entry.decree,
-            place if entry.log_offset is None else entry.log_offset,
-            entry.decree - 1 if entry.committed is None else entry.committed,
-            entry.timestamp_us,
-            tuple(MutationUpdate(code, 0 if code == EMPTY else 1, data) for code, data in requests),
-        )
-
-    @property
-    def data(self) -> bytearray:
-        """Returns the bytes of the file."""
-        return self._writer.data
 
     @property
     def end(self) -> int:
         """Returns the global offset after the file."""
-        return self._writer.end
+        return self.start + len(self.data)
+
+    def _mutation(self, entry: Entry, place: int) -> bytes:
+        """`mutation::write_mutation_header`, `mutation::write_to`."""
+        requests = entry.requests or ((EMPTY, b""),)
+        head = struct.pack(
+            "<qiiqqqqqi", 0, *(entry.gpid or (self.app_id, self.partition)), entry.ballot, entry.decree,
+            place if entry.log_offset is None else entry.log_offset,
+            entry.decree - 1 if entry.committed is None else entry.committed, entry.timestamp_us, len(requests),
+        )  # fmt: skip
+        codes = b"".join(
+            struct.pack("<i", len(code)) + code.encode() + struct.pack("<ii", code != EMPTY and _BINARY, len(data))
+            for code, data in requests
+        )
+        return head + codes + b"".join(data for _, data in requests)
+
+    def _block(self, body: bytes) -> None:
+        """`log_file::commit_log_blocks`: the CRC goes on from block to block."""
+        self._sum = google_crc32c.extend(self._sum, body)
+        self.data += struct.pack("<IiII", _MAGIC, len(body), self._sum, len(self.data)) + body
+
+
+def argument(inner: bytes, field_id: int = 0) -> bytes:
+    """The one field of a call's argument struct: 0 from C++ clients, 1 from others."""
+    return b"\x0c" + field_id.to_bytes(2, "big") + inner + b"\x00"
+
+
+def field_blob(number: int, data: bytes) -> bytes:
+    """Thrift calls a `dsn.blob` a struct, but it is a length and bytes."""
+    return b"\x0c" + number.to_bytes(2, "big") + _blob(data)
+
+
+def field_i32(number: int, value: int) -> bytes:
+    return b"\x08" + number.to_bytes(2, "big") + value.to_bytes(4, "big", signed=True)
+
+
+def _blob(data: bytes) -> bytes:
+    return len(data).to_bytes(4, "big") + data

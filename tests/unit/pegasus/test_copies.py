@@ -23,7 +23,8 @@ def value(data: bytes, time: int = 5, expire_ts: int = 0, version: int = 1) -> b
     [
         (value(b"a"), value(b"a"), None),
         (value(b"a", 5), value(b"b", 6), None),
-        (value(b"a", 5), value(b"b", 5), None),
+        (value(b"a", 5), value(b"b", 5), CopyProblem.NEWER),
+        (value(b"a", 5), value(b"a", 5, expire_ts=2000), None),
         (value(b"a", 6), value(b"b", 5), CopyProblem.NEWER),
         (value(b"a"), None, CopyProblem.OWNER_LACKS),
         (value(b"a", expire_ts=999), None, None),

@@ -44,4 +44,6 @@ def copy_problem(
         return CopyProblem.OWNER_LACKS if owner is None else CopyProblem.NEWER
     if mine.timetag is None or theirs.timetag is None or mine.timetag.packed > theirs.timetag.packed:
         return CopyProblem.NEWER
+    if mine.timetag == theirs.timetag and mine.data != theirs.data:  # of one write, only the TTL can have changed
+        return CopyProblem.NEWER
     return None
