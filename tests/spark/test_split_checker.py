@@ -5,12 +5,14 @@ The rows of the replicas, and those of the output after a bulk load, are read by
 
 from collections.abc import Mapping
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 import pyarrow.dataset as ds
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.labs.deep_seeds import SEED, Say
 from tests.labs.pegasus.bulk_load import Ingestion
 from tests.labs.pegasus.own_answer import Errors, answer
 from tests.labs.pegasus.random_replicas import RandomReplicas, Rows
@@ -28,6 +30,7 @@ EVERYTHING = {
     "DECREE_MISSING", "DECREE_NOT_REPLAYABLE", "REPLICA_DAMAGED",
     "ranges", "empty partitions", "a known decree", "a learner",
 }  # fmt: skip
+MANY = 60
 
 
 @pytest.mark.long
@@ -38,6 +41,21 @@ def test_the_second_reading_agrees_on_random_replicas(
     had = [judge(seed, spark, tmp_path / str(seed), ingestion) for seed in SEEDS]
     had += [judge(seed, spark, tmp_path / f"large-{seed}", ingestion, large=True) for seed in LARGE]
     assert set().union(*had) == EVERYTHING
+
+
+@pytest.mark.deep
+def test_the_second_reading_agrees_on_many_random_replicas(
+    spark: SparkSession, tmp_path: Path, ingestion: Ingestion, record_property: Say
+) -> None:
+    first = SEED * MANY
+    had = set[str]()
+    for seed in range(first, first + MANY):
+        had |= judge(seed, spark, tmp_path / str(seed), ingestion, large=seed % 6 == 0)
+        rmtree(tmp_path / str(seed))
+    record_property("first seed", first)
+    record_property("tables", MANY)
+    record_property("of all kinds", f"{len(had)} of {len(EVERYTHING)}")
+    assert had <= EVERYTHING
 
 
 def errors(result: Mapping[str, Any]) -> Errors:

@@ -98,8 +98,8 @@ def _unproven_copies(app: str, parts: Sequence[PartitionResult]) -> Iterator[Fin
 
 def _wrong_count(app: str, parts: Sequence[PartitionResult]) -> Iterator[FindingRow]:
     """Yields the signs that the table has another number of partitions."""
-    empty = [part.partition for part in parts if not part.owned + part.stale]
-    crowded = [part.partition for part in parts if part.stale > part.owned]
+    empty = sorted(part.partition for part in parts if not part.owned + part.stale)
+    crowded = sorted(part.partition for part in parts if part.stale > part.owned)
     if crowded:
         yield rule_violation(
             "D7", ERROR, f"{app}/stale",
