@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from io import BytesIO
 from pathlib import Path
 
@@ -114,7 +114,7 @@ def split_speed(keys: int, work: Path | None) -> SplitSpeed:
             shutil.rmtree(root / "out", ignore_errors=True)
             tools = PartitionTools(
                 lambda source: opened_db(source.database),
-                lambda source: ReplicaLogs(str(source.logs), Gpid(1, source.partition)),
+                lambda source: nullcontext(ReplicaLogs(str(source.logs), Gpid(1, source.partition))),
                 PartitionFiles(root / "out", 1, 64 << 20, parquet=False),
             )
             sources = [OldPartition(index, str(root / "rdb")) for index in range(OLD)]

@@ -25,8 +25,8 @@ If the output might lack rows, the job writes none and ends with exit code 3. If
 of its error findings in the configuration (findings.acknowledged) and start it again.
 
 Inputs are opened through links and never altered. Parts are staged and appear by one rename: start a run that was
-stopped again, and it goes on. The directories are local or mounted, and every executor must reach them; only a cold
-backup may be on HDFS: each task copies its checkpoint, checks it and removes the copy. Needs the extra 'split'
+stopped again, and it goes on. The directories are local or mounted, and every executor must reach them; replicas and a
+cold backup may also be on HDFS: each task copies its partition and removes the copy. Needs the extra 'split'
 (rocksdict).
 
 examples:
@@ -40,7 +40,7 @@ examples:
 def add_arguments(parser: ArgumentParser) -> None:
     """Declares the options of the job."""
     source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--replicas", metavar="DIR", help="below it <app>.<partition>.pegasus, each partition once")
+    source.add_argument("--replicas", metavar="DIR", help="below it <app>.<partition>.pegasus, each partition once; local or on HDFS")
     source.add_argument("--backup", metavar="DIR", help="cold backup: <root>/<policy>/<backup id>, local or on HDFS")
     parser.add_argument("--app-id", type=int, required=True, metavar="ID", help="id of the table")
     parser.add_argument("--app", required=True, metavar="NAME", help="name of the table")
@@ -62,8 +62,7 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     check_reading_options(args)
     if args.partitions < 1:
         raise UsageError("--partitions must be at least 1")
-    for name in ("replicas", "out"):
-        setattr(args, name, local_directory(f"--{name}", getattr(args, name)))
+    args.out = local_directory("--out", args.out)
     now = context.clock.now_ms()
     rules = OfflineSplitOptions(
         now_s=now // 1000,

@@ -3,16 +3,10 @@
 from dataclasses import dataclass
 
 from jobs.cli.context import JobContext
-from jobs.split.run_wiring import (
-    backup_sources,
-    database_opener,
-    digest,
-    fingerprint,
-    hadoop_conf_for,
-    partition_tools,
-)
+from jobs.split.run_wiring import database_opener, digest, fingerprint, hadoop_for, partition_tools, place_of
 from jobs.split.split_tasks import SplitInputs, finished_parts
 from pipelines.common.errors import UsageError
+from pipelines.files.hadoop_jvm import hadoop_configuration
 from pipelines.lake.findings import dated
 from pipelines.lake.job_run import JobRun
 from pipelines.pegasus.domain.offline.doubts import input_doubts
@@ -21,6 +15,7 @@ from pipelines.pegasus.domain.offline.ranges import SplitTask
 from pipelines.pegasus.domain.report import is_proven
 from pipelines.pegasus.sinks.part_files import PartitionFiles
 from pipelines.pegasus.sinks.split_output import SplitOutput
+from pipelines.pegasus.sources.backup_tree import backup_of
 from pipelines.pegasus.sources.replica_tree import find_old_partitions
 from pipelines.pegasus.use_cases.export_rows import ExportResult, export_partition
 
@@ -52,16 +47,18 @@ def export_table(context: JobContext, request: ExportRequest, run: JobRun) -> Ex
         UsageError, RefusedError, UnavailableError: the error of the first partition that cannot be exported.
     """
     if request.replicas is not None:
-        sources = find_old_partitions(request.replicas, request.app_id, request.count)
+        sources = find_old_partitions(*place_of(context, request.replicas), request.app_id, request.count)
     else:
-        sources = backup_sources(context, str(request.backup), request.app_id, request.count)
-    hadoop_conf = hadoop_conf_for(context, sources)
-    prints = {source.partition: fingerprint(source, request.rules, ["export", request.app_id]) for source in sources}
+        sources = backup_of(*place_of(context, str(request.backup)), request.app_id, request.count)
+    hadoop = hadoop_for(context, sources)
+    hadoop_conf = hadoop_configuration(hadoop) if hadoop else ""
+    given = ["export", request.app_id]
+    prints = {source.partition: fingerprint(source, request.rules, given, hadoop) for source in sources}
     output = SplitOutput(request.out, request.cluster, request.app, digest([*prints.values()]))
 
     def export(task: SplitTask, files: PartitionFiles) -> list[PartitionResult]:
         opener = database_opener(task, hadoop_conf, of_backup=request.backup is not None)
-        tools = partition_tools(request.app_id, opener, files)
+        tools = partition_tools(request.app_id, opener, hadoop_conf, files)
         return [export_partition(task, sources[index], request.rules, tools) for index in task.group]
 
     groups = [range(index, index + 1) for index in range(request.count)]

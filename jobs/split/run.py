@@ -25,8 +25,8 @@ of its error findings in the configuration (findings.acknowledged) and start it 
 
 A large partition is divided among several tasks (--task-size), so few large partitions use all cores too. Inputs are
 opened through links and never altered. Parts are staged, told by manifests, and appear by one rename: start a run that
-was stopped again, and it goes on. The directories are local or mounted, and every executor must reach them; only a cold
-backup may be on HDFS: each task copies its checkpoint, checks it and removes the copy. Needs the extra 'split'
+was stopped again, and it goes on. The directories are local or mounted, and every executor must reach them; replicas and
+a cold backup may also be on HDFS: each task copies its partition and removes the copy. Needs the extra 'split'
 (rocksdict). Encrypted data are refused, so are damaged ones, and logs with INCR or CHECK_AND_… behind the flushed data
 (docs/split-run.md; the files it reads: docs/split-files.md).
 
@@ -41,7 +41,7 @@ examples:
 def add_arguments(parser: ArgumentParser) -> None:
     """Declares the options of the job."""
     source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--replicas", metavar="DIR", help="below it <app>.<partition>.pegasus, each partition once")
+    source.add_argument("--replicas", metavar="DIR", help="below it <app>.<partition>.pegasus, each partition once; local or on HDFS")
     source.add_argument("--backup", metavar="DIR", help="cold backup: <root>/<policy>/<backup id>, local or on HDFS")
     source.add_argument("--rows", metavar="DIR", help="Parquet: partition_index, key, value")
     parser.add_argument("--app-id", type=int, required=True, metavar="ID", help="id of the table now")
@@ -78,7 +78,7 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     from pipelines.pegasus.use_cases.run_split import tell_split
 
     check_reading_options(args)
-    for name in ("replicas", "rows", "out"):
+    for name in ("rows", "out"):
         setattr(args, name, local_directory(f"--{name}", getattr(args, name)))
     now = context.clock.now_ms()
     counts = PartitionCounts(args.old, args.new)

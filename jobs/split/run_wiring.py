@@ -2,8 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
@@ -13,8 +13,9 @@ from jobs.split.row_options import local_path
 from jobs.split.split_tasks import SplitInputs, filled_parts, finished_parts
 from pipelines.common.errors import UsageError
 from pipelines.common.version import VERSION
-from pipelines.files.file_reader import LocalFileReader, file_reader_for
-from pipelines.files.hadoop_jvm import HadoopJvm, hadoop_configuration
+from pipelines.files.file_reader import FileReader, LocalFileReader, file_reader_for
+from pipelines.files.hadoop_jvm import HadoopJvm, hadoop_configuration, java_errors
+from pipelines.files.hadoop_listing import HadoopListing
 from pipelines.lake.findings import dated
 from pipelines.lake.job_run import JobRun
 from pipelines.pegasus.domain.offline.doubts import doubts_of
@@ -33,7 +34,7 @@ from pipelines.pegasus.sinks.part_files import PartitionFiles
 from pipelines.pegasus.sinks.split_output import SplitOutput
 from pipelines.pegasus.sources.backup_files import check_backup_files
 from pipelines.pegasus.sources.backup_tree import backup_of
-from pipelines.pegasus.sources.fetched_backup import fetched_backup
+from pipelines.pegasus.sources.fetched_directory import fetched_directory
 from pipelines.pegasus.sources.parquet_rows import check_rows, opened_rows
 from pipelines.pegasus.sources.replica_db import opened_db
 from pipelines.pegasus.sources.replica_logs import ReplicaLogs
@@ -77,13 +78,14 @@ def split_offline(context: JobContext, request: OfflineSplitRequest, run: JobRun
     """
     sources = _sources(context, request)
     rules = _rules(request, sources)
-    hadoop_conf = hadoop_conf_for(context, sources)
+    hadoop = hadoop_for(context, sources)
+    hadoop_conf = hadoop_configuration(hadoop) if hadoop else ""
     given = [repr(request.counts), request.app_id, request.data_version]
-    prints = {source.partition: fingerprint(source, rules, given) for source in sources}
+    prints = {source.partition: fingerprint(source, rules, given, hadoop) for source in sources}
     output = SplitOutput(request.out, request.cluster, request.app, digest([*prints.values(), request.target_id]))
 
     def split(task: SplitTask, files: PartitionFiles) -> list[PartitionResult]:
-        tools = partition_tools(request.app_id, _opener(request, task, hadoop_conf), files)
+        tools = partition_tools(request.app_id, _opener(request, task, hadoop_conf), hadoop_conf, files)
         return split_partitions(task, sources, request.counts, rules, tools)
 
     inputs = SplitInputs(request.counts.groups(), sources, prints, request.backup is not None)
@@ -104,43 +106,46 @@ def digest(told: object) -> str:
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()
 
 
-def fingerprint(source: OldPartition, rules: OfflineSplitOptions, given: object) -> str:
+def fingerprint(
+    source: OldPartition, rules: OfflineSplitOptions, given: object, hadoop: HadoopJvm | None = None
+) -> str:
     """Returns a digest of the inputs of a part.
 
     It has names, sizes and times of the files, what `.init-info` demands, the rules, and what is given.
     """
     files = []
     for folder in filter(None, (source.database, source.logs)):
-        for path in sorted(Path(folder).rglob("*")):
-            if path.name != "LOCK" and path.is_file():
-                status = path.stat()
-                files.append((str(path), status.st_size, status.st_mtime_ns))
+        listed = _remote_files(folder, hadoop) if source.is_remote and hadoop else _local_files(folder)
+        files += [file for file in listed if not file[0].endswith("/LOCK")]
     # the time differs between attempts
     init = [source.valid_offset, source.durable_decree]
-    return digest([VERSION, files, source.digest, init, repr(replace(rules, now_s=0)), given])
+    return digest([VERSION, files, init, repr(replace(rules, now_s=0)), given])
 
 
-def partition_tools(app_id: int, opener: OpenSource, files: PartitionFiles) -> PartitionTools:
+def partition_tools(app_id: int, opener: OpenSource, hadoop_conf: str, files: PartitionFiles) -> PartitionTools:
     """Returns the tools of a task that reads partitions of a table and writes these files."""
-    return PartitionTools(
-        opener,
-        lambda source: ReplicaLogs(str(source.logs), Gpid(app_id, source.partition), source.valid_offset),
-        files,
-    )
+
+    @contextmanager
+    def logs(source: OldPartition) -> Iterator[ReplicaLogs]:
+        given = str(source.logs)
+        with fetched_directory(given, hadoop_conf) if source.is_remote else nullcontext(given) as folder:
+            gpid = Gpid(app_id, source.partition)
+            yield ReplicaLogs(folder, gpid, source.valid_offset, node=given.rsplit("/", 2)[0])
+
+    return PartitionTools(opener, logs, files)
 
 
-def backup_sources(context: JobContext, backup: str, app_id: int, count: int) -> list[OldPartition]:
-    """Returns the partitions of a cold backup on a local disk, or on any file system that Spark knows."""
-    if (local := local_path(backup)) is not None:
-        return backup_of(LocalFileReader(), local, app_id, count)
-    files = file_reader_for(context.spark, backup)
-    return backup_of(files, files.qualified(backup), app_id, count)
+def place_of(context: JobContext, given: str) -> tuple[FileReader, str]:
+    """Returns what reads a directory on a local disk or on any file system that Spark knows, and its path or URI."""
+    if (local := local_path(given)) is not None:
+        return LocalFileReader(), local
+    files = file_reader_for(context.spark, given)
+    return files, files.qualified(given)
 
 
-def hadoop_conf_for(context: JobContext, sources: Sequence[OldPartition]) -> str:
-    """Returns the Hadoop configuration with which tasks copy remote databases; empty = there are none."""
-    remote = any(source.is_remote for source in sources)
-    return hadoop_configuration(HadoopJvm.of(context.spark)) if remote else ""
+def hadoop_for(context: JobContext, sources: Sequence[OldPartition]) -> HadoopJvm | None:
+    """Returns the JVM with which remote directories are listed and copied; None = there are none."""
+    return HadoopJvm.of(context.spark) if any(source.is_remote for source in sources) else None
 
 
 def database_opener(task: SplitTask, hadoop_conf: str, *, of_backup: bool) -> OpenSource:
@@ -149,23 +154,25 @@ def database_opener(task: SplitTask, hadoop_conf: str, *, of_backup: bool) -> Op
     The files of partitions that are divided among tasks were checked before that.
     """
 
-    def opened(source: OldPartition) -> AbstractContextManager[OpenDb]:
-        if source.is_remote:
-            return fetched_backup(source.database, hadoop_conf)
-        if of_backup and task.number is None:
-            check_backup_files(source.database)
-        return opened_db(source.database)
+    @contextmanager
+    def opened(source: OldPartition) -> Iterator[OpenDb]:
+        given = source.database
+        with fetched_directory(given, hadoop_conf) if source.is_remote else nullcontext(given) as folder:
+            if of_backup and task.number is None:
+                check_backup_files(folder)
+            with opened_db(folder) as database:
+                yield database
 
     return opened
 
 
 def _sources(context: JobContext, request: OfflineSplitRequest) -> list[OldPartition]:
     if request.replicas is not None:
-        return find_old_partitions(request.replicas, request.app_id, request.counts.old)
+        return find_old_partitions(*place_of(context, request.replicas), request.app_id, request.counts.old)
     if request.rows is not None:
         check_rows(request.rows, request.counts.old)
         return [OldPartition(partition, request.rows) for partition in range(request.counts.old)]
-    return backup_sources(context, str(request.backup), request.app_id, request.counts.old)
+    return backup_of(*place_of(context, str(request.backup)), request.app_id, request.counts.old)
 
 
 def _rules(request: OfflineSplitRequest, sources: Sequence[OldPartition]) -> OfflineSplitOptions:
@@ -188,3 +195,16 @@ def _opener(request: OfflineSplitRequest, task: SplitTask, hadoop_conf: str) -> 
     if request.rows is None:
         return database_opener(task, hadoop_conf, of_backup=request.backup is not None)
     return lambda source: opened_rows(source.database, source.partition, request.data_version)
+
+
+def _local_files(folder: str) -> list[tuple[str, int, int]]:
+    """Returns path, size and time of each file."""
+    found = [path for path in sorted(Path(folder).rglob("*")) if path.is_file()]
+    return [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in found]
+
+
+def _remote_files(folder: str, hadoop: HadoopJvm) -> list[tuple[str, int, int]]:
+    with java_errors(folder):
+        listing = HadoopListing(hadoop, hadoop.path(folder).getFileSystem(hadoop.conf))
+        found = [file for page in listing.pages(folder) for file in page if file.is_file]
+    return sorted((f"{folder}/{file.name}", file.length, file.modification_time) for file in found)

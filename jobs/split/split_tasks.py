@@ -73,13 +73,13 @@ def finished_parts(
         return done
 
     def divided(group: range) -> list[SplitTask]:
-        files = []
+        pieces = []
         for index in group:
             if inputs.of_backup:
                 check_backup_files(inputs.sources[index].database)
             with opened_db(inputs.sources[index].database) as database:
-                files += database.files
-        return tasks_of(group, files, rules.task_bytes)
+                pieces += database.pieces()
+        return tasks_of(group, pieces, rules.task_bytes)
 
     large = [group for group in inputs.groups if _bytes(inputs.sources, group) > rules.task_bytes]
     ranges = dict(zip(large, _done(context, output, large, divided), strict=True))

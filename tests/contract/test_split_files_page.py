@@ -36,7 +36,7 @@ def test_the_tree_of_replicas(tmp_path: Path) -> None:
     lay_out(REPLICAS.replace("2.1.pegasus", "2.0.pegasus"), tmp_path)
     replica = tmp_path / "n1" / "replica" / "reps" / "2.0.pegasus"
     (replica / ".app-info").write_bytes(app_info().replace(b'"5":{"i32":4}', b'"5":{"i32":1}'))
-    (source,) = find_old_partitions(str(tmp_path), 2, 1)
+    (source,) = find_old_partitions(LocalFileReader(), str(tmp_path), 2, 1)
     assert (source.database, source.logs) == (str(replica / "data" / "rdb"), str(replica / "plog"))
     assert source.unread is None
 

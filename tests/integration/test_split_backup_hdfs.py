@@ -1,5 +1,7 @@
-"""split-run and split-export read a cold backup on a real HDFS as they read one on a local disk."""
+"""split-run and split-export read a cold backup and replicas on a real HDFS as they read them on a local disk."""
 
+import json
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -7,14 +9,15 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.labs.cluster.hdfs import HdfsCluster
-from tests.labs.pegasus.split_tables import APP, Table, reopened
+from tests.labs.pegasus.replicas import app_info
+from tests.labs.pegasus.split_tables import APP, OLD, Table, reopened
 
 pytestmark = [pytest.mark.realhbase, pytest.mark.long]
 BACKUPS = "/pegasus/backup/daily"
 
 
 def left_over() -> set[Path]:
-    return {path for path in Path(tempfile.gettempdir()).glob("walsafe-*") if "backup" in path.name}
+    return set(Path(tempfile.gettempdir()).glob("walsafe-copy-*"))
 
 
 @pytest.mark.promise("split-offline")
@@ -52,7 +55,7 @@ def test_a_cold_backup_on_hdfs(spark: SparkSession, tmp_path: Path, hdfs_cluster
     away = hdfs_cluster.path(f"{there}/away")
     files.rename(metadata, away)
     code, result = table.run(*options, out="other")
-    assert (code, "no backup_metadata" in result["error"]["message"]) == (2, True), result
+    assert (code, "backup_metadata is missing" in result["error"]["message"]) == (2, True), result
     files.rename(away, metadata)
     files.delete(hdfs_cluster.path(f"{there}/meta/app_backup_status"), False)
     code, result = table.run(*options, out="other")
@@ -61,6 +64,68 @@ def test_a_cold_backup_on_hdfs(spark: SparkSession, tmp_path: Path, hdfs_cluster
     assert (code, "0 directories end in _2" in result["error"]["message"]) == (2, True), result
 
 
-def test_a_backup_on_a_file_system_that_does_not_answer(spark: SparkSession, tmp_path: Path) -> None:
-    code, result = Table(spark, tmp_path).run("--backup", "hdfs://localhost:9/pegasus/backup")
-    assert (code, "hdfs://localhost:9/pegasus/backup" in result["error"]["message"]) == (4, True), result
+@pytest.mark.promise("split-offline")
+def test_replicas_on_hdfs(spark: SparkSession, tmp_path: Path, hdfs_cluster: HdfsCluster) -> None:
+    table = Table(spark, tmp_path)
+    for partition in range(OLD):
+        replica = table.reps / f"{APP}.{partition}.pegasus"
+        (replica / ".app-info").write_bytes(app_info(APP, "temp", OLD))
+        (replica / ".init-info").write_text(json.dumps({"init_durable_decree": 1, "init_offset_in_private_log": 0}))
+        (replica / "data" / "checkpoint.9").mkdir()
+        (replica / "data" / "checkpoint.9" / "big.sst").write_bytes(b"a task does not need it")
+    shutil.copytree(table.reps / f"{APP}.1.pegasus", table.reps / f"{APP}.1.pegasus.gar")
+    there = "/pegasus/replicas/n1/replica/reps"
+    files = hdfs_cluster.file_system()
+    files.copyFromLocalFile(hdfs_cluster.path(f"file://{table.reps}"), hdfs_cluster.path(there))
+    before = left_over()
+    code, whole = table.run(out="local")
+    assert code == 0, whole
+    options = ("--replicas", f"{hdfs_cluster.uri}/pegasus/replicas")
+    code, result = table.run(*options)
+    assert code == 0, result
+    assert reopened(table, 16) == reopened(table, 16, "local") == table.live
+    numbers = ("rows", "read", "logged", "stale", "malformed", "empty")
+    assert {name: result[name] for name in numbers} == {name: whole[name] for name in numbers}
+    assert [one["code"] for one in result["findings"]] == [one["code"] for one in whole["findings"]]
+    (node,) = {log["node"] for part in result["parts"] for log in part["logs"]}
+    assert node == f"{hdfs_cluster.uri}{there}", "the place of the replica, not of its copy"
+    assert table.run(*options)[1]["resumed"] == OLD, "it is there already"
+    code, exported = table.export(*options)
+    assert (code, exported["rows"]) == (0, table.export()[1]["rows"])
+    assert left_over() == before, "the copies are removed"
+
+    place = f"{there}/{APP}.2.pegasus/plog/log.1.0"
+    data = (table.reps / f"{APP}.2.pegasus" / "plog" / "log.1.0").read_bytes()
+    hdfs_cluster.create_file(place, data[:70] + bytes([data[70] ^ 1]) + data[71:])
+    code, result = table.run(*options)
+    assert (code, "was made of other inputs" in result["error"]["message"]) == (2, True), "the log has changed"
+    for job in (lambda *given: table.run(*given, out="other"), lambda *given: table.export(*given, out="other-export")):
+        code, result = job(*options)
+        assert (code, f"{hdfs_cluster.uri}{place} is broken" in result["error"]["message"]) == (3, True), result
+    hdfs_cluster.create_file(place, data)
+    code, result = table.run(*options, out="other")
+    assert (code, result["resumed"]) == (0, OLD - 1), "the other partitions have not changed"
+    assert reopened(table, 16, "other") == table.live
+
+    files.delete(hdfs_cluster.path(f"{there}/{APP}.2.pegasus/plog"), True)
+    code, result = table.run(*options, out="without-a-log")
+    assert (code, [one["code"] for one in result["findings"] if one["severity"] == "error"]) == (3, ["SPLIT_L6"])
+    hdfs_cluster.create_file(f"{there}/{APP}.3.pegasus/.init-info", b'{"init_durable_decree": 999}')
+    code, result = table.run(*options, out="a-learner")
+    said = f"{hdfs_cluster.uri}{there}/{APP}.3.pegasus/data/rdb: "
+    assert (code, said in result["error"]["message"], "999" in result["error"]["message"]) == (3, True, True), result
+    files.delete(hdfs_cluster.path(f"{there}/{APP}.0.pegasus/data/rdb/CURRENT"), False)
+    code, result = table.export(*options, out="broken")
+    said = f"{hdfs_cluster.uri}{there}/{APP}.0.pegasus/data/rdb: no file CURRENT"
+    assert (code, said in result["error"]["message"]) == (2, True), result
+    files.delete(hdfs_cluster.path(f"{there}/{APP}.0.pegasus"), True)
+    code, result = table.export(*options, out="broken")
+    assert (code, f"no data of partition {APP}.0" in result["error"]["message"]) == (2, True), result
+    assert left_over() == before
+
+
+def test_inputs_on_a_file_system_that_does_not_answer(spark: SparkSession, tmp_path: Path) -> None:
+    table = Table(spark, tmp_path)
+    for option in ("--backup", "--replicas"):
+        code, result = table.run(option, "hdfs://localhost:9/pegasus/backup")
+        assert (code, "hdfs://localhost:9/pegasus/backup" in result["error"]["message"]) == (4, True), result

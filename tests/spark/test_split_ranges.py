@@ -19,14 +19,22 @@ SAME = ("rows", "read", "logged", "expired", "stale", "malformed", "empty")
 
 
 class LargeTable(Table):
-    """The small table with some MiB of rows in each partition, in SSTs that begin at several keys."""
+    """The small table with some MiB of rows in each partition.
 
-    def __init__(self, spark: SparkSession, root: Path, old: int = 4) -> None:
+    They are in SSTs that begin at several keys, or in one SST, or in SSTs that all have about the same keys.
+    """
+
+    def __init__(self, spark: SparkSession, root: Path, old: int = 4, form: str = "apart") -> None:
         super().__init__(spark, root, old)
         for partition in range(old):
             more = sorted(keys(partition, old, 420)[60:])
             rows = {key: stored(hashlib.shake_256(key).digest(12_000)) for key in more}
-            layers = [{key: rows[key] for key in more[place : place + 45]} for place in range(0, len(more), 45)]
+            places = {
+                "apart": [more[place : place + 45] for place in range(0, len(more), 45)],
+                "one": [more],
+                "overlapping": [more[place::8] for place in range(8)],
+            }
+            layers = [{key: rows[key] for key in some} for some in places[form]]
             add_rows(self.reps / f"{APP}.{partition}.pegasus" / "data" / "rdb", *layers)
             self.live |= rows
 
@@ -60,6 +68,25 @@ def test_ranges_give_the_same_rows_and_pegasus_takes_them(
         ends = [sorted(rows_of([path], tmp_path / f"file-{partition}-{place}")) for place, path in enumerate(files)]
         assert len(files) > 1
         assert all(before[-1] < after[0] for before, after in pairwise(ends)), "the metadata list them in order"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("form", ["one", "overlapping"])
+def test_a_large_partition_is_divided_inside_its_ssts(spark: SparkSession, tmp_path: Path, form: str) -> None:
+    table = LargeTable(spark, tmp_path, form=form)
+    code, whole = table.run(out="whole")
+    assert code == 0, whole
+    code, result = table.run(*RANGES)
+    assert (code, sums(result)) == (0, sums(whole)), result
+    assert len(table.tasks("out")) >= 3 * table.old
+    assert reopened(table, 16) == table.live
+    manifest = json.loads((table.output() / "_split_manifest.json").read_text())
+    for part in manifest["parts"]:
+        written: dict[str, int] = {}
+        for file in part["files"]:
+            name = file["file"].rpartition("-")[0]
+            written[name] = written.get(name, 0) + file["raw_bytes"]
+        assert max(written.values()) <= sum(written.values()) / 2, "no task has most of a partition"
 
 
 @pytest.mark.long

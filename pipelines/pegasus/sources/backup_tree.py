@@ -1,14 +1,12 @@
 """Finds old partitions in a cold backup, on a local disk or on another file system."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from pipelines.common.errors import UsageError
 from pipelines.files.file_reader import FileReader
 from pipelines.pegasus.domain.encryption import refuse_encrypted
 from pipelines.pegasus.domain.offline.plan import OldPartition
 from pipelines.pegasus.domain.state.app_info import parse_app_metadata
-from pipelines.pegasus.sources.backup_files import BACKUP_METADATA
 from pipelines.pegasus.sources.replica_tree import agreed, each_once
 
 _DEEPEST = 3
@@ -48,8 +46,6 @@ def backup_of(files: FileReader, root: str, app_id: int, count: int) -> list[Old
         if name.isdigit():
             checkpoint = _checkpoint(files, f"{folder}/{name}")
             source = OldPartition(int(name), checkpoint, unread=unread, created_with=created_with)
-            if source.is_remote:
-                source = replace(source, digest=_digest(files, checkpoint))
             found.setdefault(int(name), []).append(source)
     return each_once(found, folder, app_id, count)
 
@@ -75,13 +71,6 @@ def _checkpoint(files: FileReader, partition: str) -> str:
     if not entries.get(name):
         raise UsageError(f"{current} names {name!r}, but there is no such directory")
     return f"{partition}/{name}"
-
-
-def _digest(files: FileReader, checkpoint: str) -> str:
-    """Returns the SHA-256 of `backup_metadata`, which has the size and MD5 of each file."""
-    if BACKUP_METADATA not in _names(files, checkpoint):
-        raise UsageError(f"{checkpoint}: no {BACKUP_METADATA}, so the checkpoint was not uploaded completely")
-    return files.sha256(f"{checkpoint}/{BACKUP_METADATA}")
 
 
 def _names(files: FileReader, path: str) -> list[str]:

@@ -15,10 +15,12 @@ from typing import Any
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError, WalsafeError
 from pipelines.pegasus.domain.encryption import MAGIC, refuse_encrypted
-from pipelines.pegasus.domain.offline.ranges import StoredFile
+from pipelines.pegasus.domain.offline.ranges import StoredPiece, keys_between
 
 _META = "pegasus_meta_cf"
 _META_KEYS = b"pegasus_"
+_PIECES = 8
+"""Pieces of an SST. To find where a piece begins takes as long as to read one row."""
 _LEFT_OUT = frozenset({"LOCK"})
 
 
@@ -37,11 +39,20 @@ class ReplicaDb:
     _where: str
     _clone: str
 
-    @property
-    def files(self) -> list[StoredFile]:
-        """Returns the SSTs of the rows."""
-        found = [StoredFile(file["start_key"], file["size"]) for file in self._database.live_files()]
-        return [file for file in found if not file.first.startswith(_META_KEYS)]  # of another column family
+    def pieces(self) -> list[StoredPiece]:
+        """Returns the SSTs of the rows in pieces of about the same size; each piece begins with a key of a live row."""
+        iterator, found = self._database.iter(), []
+        for file in self._database.live_files():
+            first, last = file["start_key"], file["end_key"]
+            if first.startswith(_META_KEYS):  # of another column family
+                continue
+            begins = {first}
+            for key in keys_between(first, last, _PIECES):
+                iterator.seek(key)
+                if iterator.valid() and first < iterator.key() <= last:
+                    begins.add(iterator.key())
+            found += [StoredPiece(begin, file["size"] // len(begins)) for begin in begins]
+        return found
 
     def batches(self, size: int, begin: bytes = b"", end: bytes | None = None) -> Iterator[list[tuple[bytes, bytes]]]:
         """Yields live rows in key order, in lists: deletes, deleted ranges and overwrites are resolved.

@@ -22,15 +22,17 @@ class ReplicaLogs:
         files: the logs that have been read.
     """
 
-    def __init__(self, folder: str, gpid: Gpid, valid_offset: int = 0) -> None:
+    def __init__(self, folder: str, gpid: Gpid, valid_offset: int = 0, node: str | None = None) -> None:
         """Creates the object, without touching the disk.
 
         Args:
             folder: the directory of the logs.
             gpid: the partition of the replica; mutations of another one are counted as foreign and not yielded.
             valid_offset: mutations at a lower global offset are not yielded, as in `replica::replay_mutation`.
+            node: the name of the server; None = the directory above the replica's.
         """
         self._folder, self._gpid, self._valid_offset = Path(folder), gpid, valid_offset
+        self._node = str(self._folder.parent.parent) if node is None else node
         self.files: list[LogFile] = []
 
     def __iter__(self) -> Iterator[Mutation]:
@@ -48,7 +50,7 @@ class ReplicaLogs:
             raise UnavailableError(f"{self._folder} cannot be read: {error.strerror}") from None
 
     def _log(self, path: Path) -> Iterator[Mutation]:
-        tally = LogTally(str(self._folder.parent.parent), self._gpid, path.name)
+        tally = LogTally(self._node, self._gpid, path.name)
         with path.open("rb") as stream:
             refuse_encrypted(stream.peek(len(MAGIC)), str(path))
             reader = PrivateLogReader(stream.read, crc32c, tally.file.start_offset)

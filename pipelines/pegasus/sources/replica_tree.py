@@ -1,12 +1,13 @@
-"""Finds old partitions in replica directories."""
+"""Finds old partitions in replica directories, on a local disk or on another file system."""
 
+import posixpath
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
-from pipelines.common.errors import MalformedError, UnavailableError, UsageError
+from pipelines.common.errors import MalformedError, UsageError
+from pipelines.files.file_reader import FileReader
 from pipelines.pegasus.domain.encryption import refuse_encrypted
 from pipelines.pegasus.domain.offline.plan import OldPartition
-from pipelines.pegasus.domain.private_log.names import DISCARDED, parse_replica_name
+from pipelines.pegasus.domain.private_log.names import DISCARDED, Gpid, parse_replica_name
 from pipelines.pegasus.domain.state.app_info import (
     APP_INFO,
     INIT_INFO,
@@ -19,27 +20,34 @@ from pipelines.pegasus.domain.state.app_info import (
 _DEEPEST = 12
 
 
-def find_old_partitions(root: str, app_id: int, count: int) -> list[OldPartition]:
+def find_old_partitions(files: FileReader, root: str, app_id: int, count: int) -> list[OldPartition]:
     """Returns one source for each old partition: `<app>.<partition>.pegasus/data/rdb`, logs in `plog`.
+
+    Args:
+        files: reads the file system of the replicas.
+        root: a directory above the replica directories.
+        app_id: the id of the table.
+        count: the number of its partitions.
 
     Raises:
         UsageError: a partition has no source or more than one, its `.app-info` has another table or count, or its
             `.init-info` cannot be parsed.
         RefusedError: `.app-info` or `.init-info` is encrypted.
-        UnavailableError: `.app-info` or `.init-info` cannot be read.
+        UnavailableError: a directory, `.app-info` or `.init-info` cannot be read.
     """
     found: dict[int, list[OldPartition]] = {}
-    for path in _directories(Path(root), 0):
-        gpid = parse_replica_name(path.name)
+    for path, gpid in _replicas(files, root, 0):
         if gpid.app_id == app_id:
-            logs = path / "plog"
-            info = path / APP_INFO
-            unread, created_with = agreed(_content(info), str(info), parse_app_info, app_id, count)
-            init = _init_info(path / INIT_INFO)
+            there = {entry.name: entry.is_directory for entry in files.entries(path) or ()}
+            info, init_info = (
+                _content(files, f"{path}/{name}") if name in there else None for name in (APP_INFO, INIT_INFO)
+            )
+            unread, created_with = agreed(info, f"{path}/{APP_INFO}", parse_app_info, app_id, count)
+            init = _init_info(init_info, f"{path}/{INIT_INFO}")
             source = OldPartition(
                 gpid.partition,
-                str(path / "data" / "rdb"),
-                str(logs) if logs.is_dir() else None,
+                f"{path}/data/rdb",
+                f"{path}/plog" if there.get("plog") else None,
                 init.log_offset,
                 init.durable_decree,
                 unread,
@@ -49,26 +57,19 @@ def find_old_partitions(root: str, app_id: int, count: int) -> list[OldPartition
     return each_once(found, root, app_id, count)
 
 
-def _init_info(path: Path) -> InitInfo:
+def _init_info(data: bytes | None, where: str) -> InitInfo:
     """Returns the content of `.init-info`; if the replica has no such file, one that demands nothing."""
-    data = _content(path)
     if data is None:
         return InitInfo()
     try:
         return parse_init_info(data)
     except MalformedError as error:
-        raise UsageError(f"{path}: {error}; copy the replica again, or take the replica of another server") from None
+        raise UsageError(f"{where}: {error}; copy the replica again, or take the replica of another server") from None
 
 
-def _content(path: Path) -> bytes | None:
-    """Returns the bytes of a file; None = there is no such file."""
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise UnavailableError(f"{path} cannot be read: {error.strerror}") from None
-    refuse_encrypted(data, str(path))
+def _content(files: FileReader, path: str) -> bytes:
+    data = files.read(path)
+    refuse_encrypted(data, path)
     return data
 
 
@@ -132,16 +133,17 @@ def each_once(found: dict[int, list[OldPartition]], root: str, app_id: int, coun
     return [found[index][0] for index in range(count)]
 
 
-def _directories(path: Path, depth: int) -> Iterator[Path]:
+def _replicas(files: FileReader, path: str, depth: int) -> Iterator[tuple[str, Gpid]]:
     """Yields the replica directories below a path; skips those that a server has put aside."""
-    if depth > _DEEPEST or not path.is_dir():
+    if depth > _DEEPEST:
         return
-    for below in sorted(path.iterdir()):
-        if not below.is_dir() or below.name.endswith(DISCARDED):
+    for entry in files.entries(path) or ():
+        if not entry.is_directory or entry.name.endswith(DISCARDED):
             continue
+        below = posixpath.join(path, entry.name)
         try:
-            parse_replica_name(below.name)
+            gpid = parse_replica_name(entry.name)
         except MalformedError:
-            yield from _directories(below, depth + 1)
+            yield from _replicas(files, below, depth + 1)
         else:
-            yield below
+            yield below, gpid

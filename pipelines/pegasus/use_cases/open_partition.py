@@ -1,7 +1,7 @@
 """Opens old partitions: the rows of their data as their logs leave them."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Protocol
@@ -69,7 +69,7 @@ class PartitionTools:
     """The functions of other layers that a task calls."""
 
     open_db: Callable[[OldPartition], AbstractContextManager[OpenDb]]
-    logs: Callable[[OldPartition], Logs]
+    logs: Callable[[OldPartition], AbstractContextManager[Logs]]
     sink: PartSink
 
 
@@ -90,10 +90,12 @@ class OpenPartition:
         """
         self.database, self.read = database, 0
         refuse_incomplete(database.flushed, source.durable_decree, source.database)
-        logs = None if source.logs is None else tools.logs(source)
         committed, where = rules.committed.get(source.partition), source.logs or source.database
-        self.tail = log_tail(logs or (), database.flushed, committed, database.data_version, rules.cluster_id, where)
-        self.logs: Sequence[LogFile] = () if logs is None else tuple(logs.files)
+        with nullcontext() if source.logs is None else tools.logs(source) as logs:
+            self.tail = log_tail(
+                logs or (), database.flushed, committed, database.data_version, rules.cluster_id, where
+            )
+            self.logs: Sequence[LogFile] = () if logs is None else tuple(logs.files)
         if committed is None:
             refuse_missing_log(self.logs, source.valid_offset, database.flushed, self.tail.last, where)
 

@@ -81,16 +81,16 @@ class Table:
         arguments = ["split-run", "--app-id", str(APP), "--app", "temp", "--cluster", "onebox", "--from", str(self.old)]
         arguments += ["--to", str(new), "--out", f"{self.root}/{out}", "--result", f"{self.root}/result.json"]
         arguments += ["--target-id", str(TARGET)]
-        if not {"--backup", "--rows"} & {*options}:
+        if not {"--replicas", "--backup", "--rows"} & {*options}:
             arguments += ["--replicas", str(self.root / "n1")]
         code = main([*arguments, *options], context=JobContext("split-run", clock=Clock(), spark=self.spark))
         return code, json.loads((self.root / "result.json").read_text())
 
-    def export(self, *options: str) -> tuple[int, dict[str, Any]]:
+    def export(self, *options: str, out: str = "export") -> tuple[int, dict[str, Any]]:
         arguments = ["split-export", "--app-id", str(APP), "--app", "temp", "--cluster", "onebox"]
-        arguments += ["--partitions", str(self.old), "--out", f"{self.root}/export"]
+        arguments += ["--partitions", str(self.old), "--out", f"{self.root}/{out}"]
         arguments += ["--result", f"{self.root}/result.json"]
-        if "--backup" not in options:
+        if not {"--replicas", "--backup"} & {*options}:
             arguments += ["--replicas", str(self.root / "n1")]
         code = main([*arguments, *options], context=JobContext("split-export", clock=Clock(), spark=self.spark))
         return code, json.loads((self.root / "result.json").read_text())

@@ -1,6 +1,7 @@
 """An offline split takes over a finished part only for the same inputs, and tells which logs it had."""
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from unittest.mock import Mock
@@ -93,7 +94,11 @@ def with_log(folder: Path, log: LogWriter, valid_offset: int = 0, committed: int
     (folder / f"log.2.{log.start}").write_bytes(log.data)
     source = OldPartition(1, "1/data/rdb", str(folder), valid_offset)
     rules = replace(RULES, committed={} if committed is None else {1: committed})
-    tools = PartitionTools(Mock(), lambda one: ReplicaLogs(str(one.logs), Gpid(2, 1), one.valid_offset), Mock())
+
+    def logs(one: OldPartition) -> AbstractContextManager[ReplicaLogs]:
+        return nullcontext(ReplicaLogs(str(one.logs), Gpid(2, 1), one.valid_offset))
+
+    tools = PartitionTools(Mock(), logs, Mock())
     return OpenPartition(source, Mock(data_version=1, flushed=FLUSHED), rules, tools)
 
 
@@ -154,7 +159,7 @@ def test_two_jobs_never_write_one_output(tmp_path: Path) -> None:
 def test_directories_of_other_file_systems_are_refused_with_the_way_out() -> None:
     given = ["/data/pegasus", "data", "file:/data", "file:///data", None]
     assert [local_directory("--out", one) for one in given] == ["/data/pegasus", "data", "/data", "/data", None]
-    for option, uri in (("--replicas", "hdfs://ns1/pegasus"), ("--out", "hdfs:/out"), ("--backup", "s3a://b/backup")):
+    for option, uri in (("--rows", "hdfs://ns1/pegasus"), ("--out", "hdfs:/out"), ("--out", "s3a://b/out")):
         with pytest.raises(UsageError, match=f"^{option} {uri}: .*Mount .* or copy .*local directory$"):
             local_directory(option, uri)
 

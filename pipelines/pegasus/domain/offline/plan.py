@@ -55,12 +55,11 @@ class OldPartition:
     Attributes:
         partition: the index of the partition.
         database: the directory of its RocksDB, in a replica or in a cold backup; a URI if it is on another file system.
-        logs: the directory of its private logs; None = it has no logs, as in a cold backup.
+        logs: the directory of its private logs, like `database`; None = it has no logs, as in a cold backup.
         valid_offset: the global offset in the private logs from which mutations count.
         durable_decree: the decree up to which the data must be flushed, by `.init-info`.
         unread: why the file with the table's partition count cannot be parsed; None = the count agrees, or there is no
             such file.
-        digest: a digest of its files, if the database is remote; the names and times of local files are compared.
         created_with: the number of partitions with which the table was created, by the same file; None = unknown.
     """
 
@@ -70,12 +69,11 @@ class OldPartition:
     valid_offset: int = 0
     durable_decree: int = 0
     unread: str | None = None
-    digest: str = ""
     created_with: int | None = None
 
     @property
     def is_remote(self) -> bool:
-        """Returns whether a task must copy the database before it can open it."""
+        """Returns whether a task must copy the files before it can open them."""
         return "://" in self.database
 
 

@@ -2,21 +2,22 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, takewhile
 
 from pipelines.common.errors import UnavailableError
 from pipelines.pegasus.domain.offline.plan import PartitionResult, UnprovenCopies
 
 _SAMPLES = 5
+_WORD = 8
 
 
 @dataclass(frozen=True, slots=True)
-class StoredFile:
-    """An SST of an old partition.
+class StoredPiece:
+    """A piece of an SST of an old partition.
 
     Attributes:
         first: its smallest key.
-        size: its bytes.
+        size: its bytes, approximately.
     """
 
     first: bytes
@@ -49,17 +50,29 @@ class SplitTask:
         return self.begin <= key and (self.end is None or key < self.end)
 
 
-def tasks_of(group: range, files: Iterable[StoredFile], task_bytes: int) -> list[SplitTask]:
-    """Divides the keys of a group, so that the files that begin in a range have about `task_bytes` together.
+def keys_between(first: bytes, last: bytes, count: int) -> list[bytes]:
+    """Returns places between two keys that divide them into `count` pieces, as if all keys between them existed.
 
-    Ranges begin where files begin, so there are never more ranges than files.
+    The eight bytes behind what the keys have in common count as a number. Nothing says how many keys a piece has.
+    """
+    shared = bytes(one for one, other in takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False)))
+    low, high = (
+        int.from_bytes(key[len(shared) : len(shared) + _WORD].ljust(_WORD, b"\0"), "big") for key in (first, last)
+    )
+    return [shared + (low + (high - low) * place // count).to_bytes(_WORD, "big") for place in range(1, count)]
+
+
+def tasks_of(group: range, pieces: Iterable[StoredPiece], task_bytes: int) -> list[SplitTask]:
+    """Divides the keys of a group, so that the pieces that begin in a range have about `task_bytes` together.
+
+    Ranges begin where pieces begin, so there are never more ranges than pieces.
     """
     bounds, held = [b""], 0
-    for first, those in groupby(sorted(files, key=lambda file: file.first), key=lambda file: file.first):
+    for first, those in groupby(sorted(pieces, key=lambda piece: piece.first), key=lambda piece: piece.first):
         if held >= task_bytes and first > bounds[-1]:
             bounds.append(first)
             held = 0
-        held += sum(file.size for file in those)
+        held += sum(piece.size for piece in those)
     if len(bounds) == 1:
         return [SplitTask(group)]
     return [
