@@ -40,7 +40,9 @@ examples:
 def add_arguments(parser: ArgumentParser) -> None:
     """Declares the options of the job."""
     source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--replicas", metavar="DIR", help="below it <app>.<partition>.pegasus, each partition once; local or on HDFS")
+    source.add_argument(
+        "--replicas", metavar="DIR", help="below it <app>.<partition>.pegasus, each once; local or on HDFS"
+    )
     source.add_argument("--backup", metavar="DIR", help="cold backup: <root>/<policy>/<backup id>, local or on HDFS")
     parser.add_argument("--app-id", type=int, required=True, metavar="ID", help="id of the table")
     parser.add_argument("--app", required=True, metavar="NAME", help="name of the table")

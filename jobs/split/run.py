@@ -25,8 +25,8 @@ of its error findings in the configuration (findings.acknowledged) and start it 
 
 A large partition is divided among several tasks (--task-size), so few large partitions use all cores too. Inputs are
 opened through links and never altered. Parts are staged, told by manifests, and appear by one rename: start a run that
-was stopped again, and it goes on. The directories are local or mounted, and every executor must reach them; replicas and
-a cold backup may also be on HDFS: each task copies its partition and removes the copy. Needs the extra 'split'
+was stopped again, and it goes on. The directories are local or mounted, and every executor must reach them; replicas
+and a cold backup may also be on HDFS: each task copies its partition and removes the copy. Needs the extra 'split'
 (rocksdict). Encrypted data are refused, so are damaged ones, and logs with INCR or CHECK_AND_… behind the flushed data
 (docs/split-run.md; the files it reads: docs/split-files.md).
 
@@ -41,7 +41,9 @@ examples:
 def add_arguments(parser: ArgumentParser) -> None:
     """Declares the options of the job."""
     source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--replicas", metavar="DIR", help="below it <app>.<partition>.pegasus, each partition once; local or on HDFS")
+    source.add_argument(
+        "--replicas", metavar="DIR", help="below it <app>.<partition>.pegasus, each once; local or on HDFS"
+    )
     source.add_argument("--backup", metavar="DIR", help="cold backup: <root>/<policy>/<backup id>, local or on HDFS")
     source.add_argument("--rows", metavar="DIR", help="Parquet: partition_index, key, value")
     parser.add_argument("--app-id", type=int, required=True, metavar="ID", help="id of the table now")

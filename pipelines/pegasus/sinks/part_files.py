@@ -19,8 +19,8 @@ FORMAT_VERSION = 5
 class RowFileWriter(Protocol):
     """Writes one file."""
 
-    def put(self, rows: Sequence[tuple[bytes, bytes]]) -> None:
-        """Appends rows; their keys must be above all keys appended before."""
+    def put(self, rows: Sequence[tuple[bytes, bytes]]) -> int:
+        """Appends rows, whose keys must be above all keys appended before; returns the bytes of keys and values."""
         ...
 
     def close(self) -> None:
@@ -50,12 +50,14 @@ class SstWriter:
         with self._errors():
             self._writer = sst_writer(path)
 
-    def put(self, rows: Sequence[tuple[bytes, bytes]]) -> None:
+    def put(self, rows: Sequence[tuple[bytes, bytes]]) -> int:
         """See `RowFileWriter.put`."""
-        writer = self._writer
+        writer, size = self._writer, 0
         with self._errors():
             for key, value in rows:
                 writer[key] = value
+                size += len(key) + len(value)  # here, where the row is in the processor's caches
+        return size
 
     def close(self) -> None:
         """See `RowFileWriter.close`."""
@@ -81,12 +83,13 @@ class ParquetWriter:
         self._partition = partition
         self._writer = pq.ParquetWriter(str(path), self.SCHEMA, write_page_checksum=True)
 
-    def put(self, rows: Sequence[tuple[bytes, bytes]]) -> None:
+    def put(self, rows: Sequence[tuple[bytes, bytes]]) -> int:
         """See `RowFileWriter.put`."""
         keys, values = zip(*rows, strict=True)
         indexes = pa.array([self._partition] * len(rows), pa.int32())
         arrays = [indexes, pa.array(keys, pa.binary()), pa.array(values, pa.binary())]
         self._writer.write_table(pa.Table.from_arrays(arrays, schema=self.SCHEMA))
+        return sum(map(len, keys)) + sum(map(len, values))
 
     def close(self) -> None:
         """See `RowFileWriter.close`."""
@@ -111,9 +114,8 @@ class PartitionFiles:
         if partition not in self._open:
             self._open[partition] = self._begin(partition)
         writer, _, sizes = self._open[partition]
-        writer.put(rows)
         sizes[0] += len(rows)
-        sizes[1] += sum([len(key) + len(value) for key, value in rows])  # a list: half the time of a generator
+        sizes[1] += writer.put(rows)
         if sizes[1] >= self._limit:
             self._end(partition)
 
