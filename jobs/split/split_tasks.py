@@ -78,7 +78,7 @@ def finished_parts(
             if inputs.of_backup:
                 check_backup_files(inputs.sources[index].database)
             with opened_db(inputs.sources[index].database) as database:
-                pieces += database.pieces()
+                pieces += database.pieces(rules.task_bytes)
         return tasks_of(group, pieces, rules.task_bytes)
 
     large = [group for group in inputs.groups if _bytes(inputs.sources, group) > rules.task_bytes]

@@ -47,6 +47,10 @@ def sums(result: dict[str, Any]) -> list[int]:
     return [result[name] for name in SAME]
 
 
+def raw_bytes(parts: list[dict[str, Any]]) -> int:
+    return sum(file["raw_bytes"] for part in parts for file in part["files"])
+
+
 @pytest.mark.long
 @pytest.mark.promise("split-offline")
 @pytest.mark.parametrize(("old", "new"), [(4, 16), (3, 8)])
@@ -80,8 +84,9 @@ def test_a_large_partition_is_divided_inside_its_ssts(spark: SparkSession, tmp_p
     assert (code, sums(result)) == (0, sums(whole)), result
     assert len(table.tasks("out")) >= 3 * table.old
     assert reopened(table, 16) == table.live
-    manifest = json.loads((table.output() / "_split_manifest.json").read_text())
-    for part in manifest["parts"]:
+    parts = json.loads((table.output() / "_split_manifest.json").read_text())["parts"]
+    assert raw_bytes(parts) == sum(len(key) + len(value) for key, value in table.live.items())
+    for part in parts:
         written: dict[str, int] = {}
         for file in part["files"]:
             name = file["file"].rpartition("-")[0]
@@ -99,6 +104,8 @@ def test_ranges_of_an_export(spark: SparkSession, tmp_path: Path) -> None:
         rows = ds.dataset(sorted(table.output("export").rglob("*.parquet"))).to_table().to_pylist()
         lying.append({(row["partition_index"], row["key"]): row["value"] for row in rows})
         assert len(lying[-1]) == len(rows) == result["rows"]
+        parts = json.loads((table.output("export") / "_split_manifest.json").read_text())["parts"]
+        assert raw_bytes(parts) == sum(len(key) + len(value) for (_, key), value in lying[-1].items())
         tasks = len(table.tasks("export"))
         table.output("export").rename(tmp_path / f"export-{len(lying)}")
     assert lying[0] == lying[1]

@@ -15,12 +15,11 @@ from typing import Any
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError, WalsafeError
 from pipelines.pegasus.domain.encryption import MAGIC, refuse_encrypted
-from pipelines.pegasus.domain.offline.ranges import StoredPiece, keys_between
+from pipelines.pegasus.domain.offline.ranges import StoredPiece, is_uneven, pieces_of
 
 _META = "pegasus_meta_cf"
 _META_KEYS = b"pegasus_"
-_PIECES = 8
-"""Pieces of an SST. To find where a piece begins takes as long as to read one row."""
+_MOST_PIECES = 4096
 _LEFT_OUT = frozenset({"LOCK"})
 
 
@@ -39,19 +38,25 @@ class ReplicaDb:
     _where: str
     _clone: str
 
-    def pieces(self) -> list[StoredPiece]:
-        """Returns the SSTs of the rows in pieces of about the same size; each piece begins with a key of a live row."""
-        iterator, found = self._database.iter(), []
-        for file in self._database.live_files():
-            first, last = file["start_key"], file["end_key"]
-            if first.startswith(_META_KEYS):  # of another column family
-                continue
-            begins = {first}
-            for key in keys_between(first, last, _PIECES):
-                iterator.seek(key)
-                if iterator.valid() and first < iterator.key() <= last:
-                    begins.add(iterator.key())
-            found += [StoredPiece(begin, file["size"] // len(begins)) for begin in begins]
+    def pieces(self, task_bytes: int) -> list[StoredPiece]:
+        """Returns where the keys of the rows can be divided: where SSTs begin, or evenly, by a look at all keys.
+
+        Args:
+            task_bytes: the approximate size of what one task reads.
+        """
+        found = [StoredPiece(file["start_key"], file["end_key"], file["size"]) for file in self._database.live_files()]
+        files = [file for file in found if not file.first.startswith(_META_KEYS)]  # of another column family
+        keys = self._spread_keys() if is_uneven(files, task_bytes) else []
+        return pieces_of(keys, sum(file.size for file in files)) if keys else files
+
+    def _spread_keys(self) -> list[bytes]:
+        """Returns keys of live rows, with equally many rows between them."""
+        keys, found, step = self._database.keys(), list[bytes](), 1
+        while some := list(islice(keys, step - 1, step)):
+            found += some
+            if len(found) == _MOST_PIECES:
+                del found[::2]
+                step *= 2
         return found
 
     def batches(self, size: int, begin: bytes = b"", end: bytes | None = None) -> Iterator[list[tuple[bytes, bytes]]]:

@@ -1,16 +1,14 @@
 """Old partitions are divided into ranges of keys that together have every key once."""
 
 import random
-from bisect import bisect_left
 from dataclasses import replace
-from itertools import pairwise
 
 import pytest
 
 from pipelines.common.errors import UnavailableError
 from pipelines.pegasus.domain.offline.copies import CopyProblem
 from pipelines.pegasus.domain.offline.plan import PartFile, PartitionResult, UnprovenCopies
-from pipelines.pegasus.domain.offline.ranges import SplitTask, StoredPiece, joined, keys_between, tasks_of
+from pipelines.pegasus.domain.offline.ranges import SplitTask, StoredPiece, is_uneven, joined, pieces_of, tasks_of
 
 GROUP = range(1, 2)
 
@@ -18,7 +16,9 @@ GROUP = range(1, 2)
 @pytest.mark.parametrize("seed", range(20))
 def test_every_key_is_in_one_range(seed: int) -> None:
     draw = random.Random(seed)  # noqa: S311 - repeatable, no secret
-    files = [StoredPiece(draw.randbytes(draw.randrange(3)), draw.randrange(100)) for _ in range(draw.randrange(30))]
+    files = [
+        StoredPiece(draw.randbytes(draw.randrange(3)), b"", draw.randrange(100)) for _ in range(draw.randrange(30))
+    ]
     tasks = tasks_of(GROUP, files, draw.choice((1, 50, 300)))
     assert len({task.name for task in tasks}) == len(tasks) <= max(1, len({file.first for file in files}))
     for key in [b"", *(draw.randbytes(draw.randrange(4)) for _ in range(200)), *(file.first for file in files)]:
@@ -28,28 +28,34 @@ def test_every_key_is_in_one_range(seed: int) -> None:
 
 
 def test_ranges_have_about_the_bytes_of_a_task() -> None:
-    files = [StoredPiece(bytes([key]), 64) for key in range(100)]
+    files = [file(key, key, 64) for key in range(100)]
     assert [task.begin for task in tasks_of(GROUP, files, 640)] == [b"", *(bytes([10 * n]) for n in range(1, 10))]
     assert tasks_of(GROUP, files, 10**6) == [SplitTask(GROUP)], "one task, as if there were no ranges"
     assert tasks_of(GROUP, [], 1) == [SplitTask(GROUP)]
-    of_one_key = [StoredPiece(b"k", 1000)] * 9
+    of_one_key = [StoredPiece(b"k", b"k", 1000)] * 9
     assert [(task.begin, task.end) for task in tasks_of(GROUP, of_one_key, 10)] == [(b"", None)]
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_places_between_two_keys(seed: int) -> None:
-    draw = random.Random(seed)  # noqa: S311 - repeatable, no secret
-    for _ in range(50):
-        shared = draw.randbytes(draw.randrange(12))
-        first, last = sorted(shared + draw.randbytes(draw.randrange(12)) for _ in range(2))
-        found = keys_between(first, last, 8)
-        assert len(found) == 7
-        assert found == sorted(found)
-        assert all(first[: len(shared) + 8] <= key <= last.ljust(len(key), b"\0") for key in found)
-    user = [b"\0\x0cuser%08d" % number for number in range(0, 1_000_000, 10)]
-    begins = {bisect_left(user, key) for key in keys_between(user[0], user[-1], 8)}
-    assert len(begins) >= 5, "digits are a small part of all bytes, and still divide the keys"
-    assert max(after - before for before, after in pairwise(sorted({0, len(user), *begins}))) <= len(user) // 4
+def file(first: int, last: int, size: int) -> StoredPiece:
+    return StoredPiece(bytes([first]), bytes([last]), size)
+
+
+def test_ranges_by_ssts_are_uneven_if_one_is_large_or_many_have_the_same_keys() -> None:
+    apart = [file(key, key, 64) for key in range(100)]
+    assert not is_uneven(apart, 640)
+    assert not is_uneven([*apart, file(0, 99, 640)], 640), "a newer SST over all keys is nothing unusual"
+    assert is_uneven([*apart, file(100, 101, 2000)], 640)
+    assert not is_uneven([file(0, 99, 640 * 3)], 640)
+    assert is_uneven([file(0, 99, 640 * 3 + 1)], 640)
+    assert is_uneven([file(key, 99, 64) for key in range(50)], 640)
+    assert not is_uneven([], 640)
+
+
+def test_pieces_of_keys_give_even_ranges() -> None:
+    keys = [bytes([key]) for key in range(100)]
+    tasks = tasks_of(GROUP, pieces_of(keys, 6400), 640)
+    assert [task.begin for task in tasks] == [b"", *(bytes([10 * n]) for n in range(1, 10))]
+    assert pieces_of([b"k"], 5) == [StoredPiece(b"k", b"k", 5)]
 
 
 def part(number: int, file: PartFile, *, resumed: bool = False) -> PartitionResult:

@@ -2,25 +2,28 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby, takewhile
+from itertools import groupby
 
 from pipelines.common.errors import UnavailableError
 from pipelines.pegasus.domain.offline.plan import PartitionResult, UnprovenCopies
 
 _SAMPLES = 5
-_WORD = 8
+_TOO_MUCH = 3
+"""A range is uneven if the SSTs that it needs have more than so many times the bytes of a task."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredPiece:
-    """A piece of an SST of an old partition.
+    """Rows of an old partition: an SST, or a piece of its keys.
 
     Attributes:
-        first: its smallest key.
-        size: its bytes, approximately.
+        first: the smallest key.
+        last: the largest key.
+        size: the bytes.
     """
 
     first: bytes
+    last: bytes
     size: int
 
 
@@ -50,18 +53,6 @@ class SplitTask:
         return self.begin <= key and (self.end is None or key < self.end)
 
 
-def keys_between(first: bytes, last: bytes, count: int) -> list[bytes]:
-    """Returns places between two keys that divide them into `count` pieces, as if all keys between them existed.
-
-    The eight bytes behind what the keys have in common count as a number. Nothing says how many keys a piece has.
-    """
-    shared = bytes(one for one, other in takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False)))
-    low, high = (
-        int.from_bytes(key[len(shared) : len(shared) + _WORD].ljust(_WORD, b"\0"), "big") for key in (first, last)
-    )
-    return [shared + (low + (high - low) * place // count).to_bytes(_WORD, "big") for place in range(1, count)]
-
-
 def tasks_of(group: range, pieces: Iterable[StoredPiece], task_bytes: int) -> list[SplitTask]:
     """Divides the keys of a group, so that the pieces that begin in a range have about `task_bytes` together.
 
@@ -78,6 +69,22 @@ def tasks_of(group: range, pieces: Iterable[StoredPiece], task_bytes: int) -> li
     return [
         SplitTask(group, begin, end, place)
         for place, (begin, end) in enumerate(zip(bounds, [*bounds[1:], None], strict=True))
+    ]
+
+
+def is_uneven(files: Sequence[StoredPiece], task_bytes: int) -> bool:
+    """Returns whether ranges that begin where SSTs begin need too much: an SST is large, or many have the same keys."""
+    return any(
+        sum(file.size for file in files if task.begin <= file.last and (task.end is None or file.first < task.end))
+        > _TOO_MUCH * task_bytes
+        for task in tasks_of(range(1), files, task_bytes)
+    )
+
+
+def pieces_of(keys: Sequence[bytes], size: int) -> list[StoredPiece]:
+    """Returns the pieces of a partition of some bytes that begin with these keys, which have about the same rows."""
+    return [
+        StoredPiece(first, last, size // len(keys)) for first, last in zip(keys, [*keys[1:], keys[-1]], strict=True)
     ]
 
 
