@@ -110,18 +110,6 @@ def test_replicas_on_hdfs(spark: SparkSession, tmp_path: Path, hdfs_cluster: Hdf
     files.delete(hdfs_cluster.path(f"{there}/{APP}.2.pegasus/plog"), True)
     code, result = table.run(*options, out="without-a-log")
     assert (code, [one["code"] for one in result["findings"] if one["severity"] == "error"]) == (3, ["SPLIT_L6"])
-    hdfs_cluster.create_file(f"{there}/{APP}.3.pegasus/.init-info", b'{"init_durable_decree": 999}')
-    code, result = table.run(*options, out="a-learner")
-    said = f"{hdfs_cluster.uri}{there}/{APP}.3.pegasus/data/rdb: "
-    assert (code, said in result["error"]["message"], "999" in result["error"]["message"]) == (3, True, True), result
-    files.delete(hdfs_cluster.path(f"{there}/{APP}.0.pegasus/data/rdb/CURRENT"), False)
-    code, result = table.export(*options, out="broken")
-    said = f"{hdfs_cluster.uri}{there}/{APP}.0.pegasus/data/rdb: no file CURRENT"
-    assert (code, said in result["error"]["message"]) == (2, True), result
-    files.delete(hdfs_cluster.path(f"{there}/{APP}.0.pegasus"), True)
-    code, result = table.export(*options, out="broken")
-    assert (code, f"no data of partition {APP}.0" in result["error"]["message"]) == (2, True), result
-    assert left_over() == before
 
 
 def test_inputs_on_a_file_system_that_does_not_answer(spark: SparkSession, tmp_path: Path) -> None:
