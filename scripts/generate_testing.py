@@ -149,6 +149,7 @@ def render(made: Sequence[Promise], proven: Sequence[Proof]) -> str:
     parts = {
         "PROMISES": promises_table(made, proven),
         "LONG": left_out(),
+        "DEEP": only_deep(),
         "MEASURED": measured(),
         "MUTATION": mutation(),
     }
@@ -190,6 +191,23 @@ def left_out() -> str:
             says = (ast.get_docstring(tree) or "").partition("\n")[0].replace("|", "\\|")
             tests = "all" if long == sum("deep" not in one for one in sizes) else f"{long} of {len(sizes)}"
             lines.append(f"| `{file.relative_to(TESTS)}` | {tests} | {says} |")
+    return "\n".join(lines)
+
+
+def only_deep() -> str:
+    """Returns a table of the tests that only `--deep` runs, by name; of some it runs only a part of the variants."""
+    lines = ["| below `tests/` | tests | what the file proves |", "|---|---|---|"]
+    for file in sorted(TESTS.rglob("test_*.py")):
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        names = []
+        for name, test in _tests(tree):
+            if "deep" in _sizes(tree, test):
+                names.append(f"`{name}`")
+            elif any(ast.unparse(node) == "pytest.mark.deep" for one in test.decorator_list for node in ast.walk(one)):
+                names.append(f"`{name}` (some of its variants)")
+        if names:
+            says = (ast.get_docstring(tree) or "").partition("\n")[0].replace("|", "\\|")
+            lines.append(f"| `{file.relative_to(TESTS)}` | {'<br>'.join(names)} | {says} |")
     return "\n".join(lines)
 
 

@@ -17,6 +17,7 @@ from pipelines.common.split_evidence import SPLIT_EVIDENCE
 from pipelines.lake import findings
 from pipelines.lake.run_summary import FindingRow
 from pipelines.pegasus.domain import report
+from tests.labs.spark.evaluation import INTERPRETED
 from tests.suite import sizes
 from tests.suite.processes import SharedTogether, order
 
@@ -35,9 +36,7 @@ pytest_plugins = ["tests.labs.cluster.fixtures"]
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """One local session with Delta for all tests; small data, so the JVM's optimizing compiler stays off."""
-    # Spark keeps the code of a hundred expressions, fewer than the jobs of all tests have
-    kept = {"spark.sql.codegen.cache.maxEntries": "2000"}
-    session = local_session(tmp_path_factory.mktemp("spark"), memory="2g", extra=kept)
+    session = local_session(tmp_path_factory.mktemp("spark"), memory="2g", extra=INTERPRETED)
     yield session
     session.stop()
 

@@ -183,7 +183,7 @@ def test_a_container_has_a_user_and_cannot_change_walsafe(image: Image) -> None:
     assert asked.communicate()[0].startswith("usage: ./spark-submit.sh JOB [options]")
 
 
-@pytest.mark.long
+@pytest.mark.deep
 @pytest.mark.promise("container-needs-no-rights", "pod-continues-the-night")
 def test_a_night_of_the_cronjob_is_stopped_and_continued(image: Image, pod: Mapping[str, Any], tmp_path: Path) -> None:
     lab = Lab(None, tmp_path / "lab")  # type: ignore[arg-type] - it only lays the cluster out

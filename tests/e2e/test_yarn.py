@@ -73,6 +73,7 @@ def test_result_where_the_user_wants_it(
     assert names == ["night.json"]
 
 
+@pytest.mark.deep
 def test_no_result_is_unavailable(submit: Submitter, yarn: YarnCluster, conf_dir: Path) -> None:
     arguments = f"--master yarn --deploy-mode cluster {SMALL}".replace(sys.executable, "/no/such/python")
     done = submit("probe", "exit", env={"HADOOP_CONF_DIR": str(conf_dir), "SPARK_SUBMIT_ARGS": arguments})

@@ -5,14 +5,27 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
+from pipelines.common.spark import few_rows
 from tests.labs.cleanup.on_disk import NightOver
 from tests.labs.pegasus.bulk_load import Ingestion
+from tests.labs.spark.evaluation import COMPILED, INTERPRETED
 
 
 @pytest.fixture(scope="session")
 def night_over(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> NightOver:
     """Labs on disk whose list waits to be cleaned."""
     return NightOver(spark, tmp_path_factory.mktemp("night"))
+
+
+@pytest.fixture
+def as_many(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Any number of rows goes the way of large listings, with code that Spark generates."""
+    monkeypatch.setattr(few_rows, "FEW", 0)
+    for name, value in COMPILED.items():
+        spark.conf.set(name, value)
+    yield
+    for name, value in INTERPRETED.items():
+        spark.conf.set(name, value)
 
 
 @pytest.fixture(scope="session")

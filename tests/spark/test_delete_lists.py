@@ -133,9 +133,9 @@ def test_long_lists_are_cut_into_parts_in_the_same_places(lab: Lab, monkeypatch:
     assert len(lab.reader.lines(written["a"]).collect()) == 90
 
 
+@pytest.mark.usefixtures("as_many")
 def test_a_list_a_little_too_long_for_one_part_has_two(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(list_parts, "LINES_PER_PART", 20)
-    monkeypatch.setattr(few_rows, "FEW", 0)
     manifest = lab.write(request("a", 30))["a"]
     assert [part.name for part in manifest.parts] == [part_name(0), part_name(1)]
     assert lab.text(manifest) == lines_of(30)

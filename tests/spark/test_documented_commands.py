@@ -49,7 +49,7 @@ def documented() -> dict[str, tuple[str, bool]]:
     found: dict[str, tuple[str, bool]] = {}
     for page, rest, configured in commands():
         if not ABBREVIATED.search(rest) and rest.strip() and not rest.strip().startswith("-"):
-            found.setdefault(" ".join(rest.split()), (page, configured))
+            found.setdefault(shlex.join(shlex.split(rest, comments=True)), (page, configured))
     return found
 
 

@@ -6,20 +6,19 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.common.spark import few_rows
 from pipelines.decide.rule.verdict import ArchivedFile
 from pipelines.reconcile import list_parts
 from tests.labs.small_cluster import D1, Desk, group, small, timestamp, with_files
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("as_many")
 @pytest.mark.promise("decision-is-replayable")
 def test_parts_are_the_same_bytes_however_the_listing_was_cut(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Some folders sort differently by UTF-16 units than by bytes."""
     monkeypatch.setattr(list_parts, "LINES_PER_PART", 60)
-    monkeypatch.setattr(few_rows, "FEW", 0)
     folders = ("", "a/", "\uffee/", "\U0001f600/", "\xe9/", "Z/")
     wals = [
         ArchivedFile(f"oldWALs/{folder}{group(D1)}.{timestamp(0) - number}", 1, timestamp(0))

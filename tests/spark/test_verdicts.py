@@ -27,6 +27,7 @@ from pipelines.hbase.server_names import MAX_LONG, ServerName
 from pipelines.hbase.wal_names import file_kind, parse_wal_name
 from pipelines.snapshot.model import Backup, Membership, WalDirectory
 from tests.labs.deep_seeds import SEED, Say
+from tests.labs.spark.evaluation import COMPILED
 from tests.strategies import ClusterCase, cluster_cases, generated_cases, view_of
 from tests.strategies.clusters import MASTER, NOW, snapshot_of
 from tests.strategies.zookeeper import ZooKeeperCase, view_of_zookeeper, zookeeper_cases
@@ -145,6 +146,8 @@ def either(spark: SparkSession, request: pytest.FixtureRequest) -> SparkSession:
     if request.param == "as it stands":
         return for_few_rows(spark)
     session = spark.newSession()
+    for name, value in COMPILED.items():
+        session.conf.set(name, value)
     # else the optimizer evaluates what is asked of rows of the driver, and compiles nothing
     local = "org.apache.spark.sql.catalyst.optimizer.ConvertToLocalRelation"
     session.conf.set("spark.sql.optimizer.excludedRules", local)

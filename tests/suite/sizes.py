@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import pytest
 from hypothesis import HealthCheck, settings
 
-FEW, MANY = 20, 50
-"""Examples of a property: of the ordinary sizes, and of `--all`."""
+FEW, MORE, MANY = 15, 30, 50
+"""Examples of a property: of the ordinary sizes, of `--all`, and of `--deep`."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ _ALL = (
 SIZES = {
     "fast": Size("not realhbase and not slow and not long and not deep", FEW, _ALL),
     "ordinary": Size("not long and not deep", FEW, _ALL),
-    "all": Size("not deep", MANY),
+    "all": Size("not deep", MORE),
     "deep": Size("deep", MANY),
 }
 
@@ -53,7 +53,7 @@ def examples(many: int) -> int:
     """How many examples a test that needs its own number draws in the size that runs.
 
     Args:
-        many: the number with `--all`.
+        many: the number with `--deep`.
     """
     return max(1, many * settings().max_examples // MANY)
 

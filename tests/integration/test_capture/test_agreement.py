@@ -94,7 +94,7 @@ def test_webhdfs_and_thrift_agree(lab: Lab, hdfs_cluster: HdfsCluster, thrift_ga
     assert other.snapshot.membership == plain.snapshot.membership
 
 
-@pytest.mark.slow("HBase's own shell starts each time that an operator runs the script")
+@pytest.mark.long
 @pytest.mark.promise("sources-agree")
 def test_the_export_script_agrees(lab: Lab, hdfs_cluster: HdfsCluster, tmp_path: Path) -> None:
     outs = (tmp_path / "export" / str(number) for number in range(5))

@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.labs.places import PROJECT
 
 PROBE = Path(__file__).with_name("probe_job.py")
-_SHORT_JOBS = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1"}
+_SHORT_JOBS = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1"}  # else a JVM optimizes code that soon ends
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Submitter:
     ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             self.command(*arguments),
-            env={**clean_environment(), **_SHORT_JOBS, **(env or {})},
+            env={**clean_environment(), **(env or {})},
             cwd=cwd or self.project.parent,
             capture_output=True,
             text=True,
@@ -37,10 +37,9 @@ class Submitter:
 
 
 def clean_environment() -> dict[str, str]:
-    """Returns this process's environment without the variables that would change where Spark runs."""
-    return {
-        name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_", "WALSAFE_"))
-    }
+    """Returns this process's environment for short jobs, without the variables that would change where Spark runs."""
+    foreign = ("SPARK_", "PYSPARK_", "WALSAFE_")
+    return {name: value for name, value in os.environ.items() if not name.startswith(foreign)} | _SHORT_JOBS
 
 
 def link_class_archive(project: Path) -> None:

@@ -7,7 +7,6 @@ import pytest
 
 from pipelines.common.instants import HOUR_MS
 from pipelines.common.job_result import JobResult
-from pipelines.common.spark import few_rows
 from schemas.registry import DECISION_TABLES
 from schemas.runs import RUNS
 from schemas.verdict_changes import VERDICT_CHANGES
@@ -68,12 +67,10 @@ def test_a_gate_that_passes_says_so_for_every_expectation(nights: list[JobResult
     assert all(one["success"] and not one["accepted"] and one["unexpected_count"] == 0 for one in rows)
 
 
-def test_many_files_give_the_rows_and_lists_that_few_give(
-    nights: list[JobResult], desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("as_many")
+def test_many_files_give_the_rows_and_lists_that_few_give(nights: list[JobResult], desk: Desk, tmp_path: Path) -> None:
     """Rows of few files stay in the driver; many are decided where they are and read back from the table."""
     names = ("healthy", "poison", "nothing")
-    monkeypatch.setattr(few_rows, "FEW", 0)
     many = Desk(desk.spark, tmp_path)
     for name in names:
         many.snapshot(CLUSTERS[name](small(name), 0), f"night-0/{name}")
