@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from jobs.cli.context import JobContext
 from jobs.split.run_wiring import database_opener, digest, fingerprint, hadoop_for, partition_tools, place_of
 from jobs.split.split_tasks import SplitInputs, finished_parts
-from pipelines.common.errors import UsageError
 from pipelines.files.hadoop_jvm import hadoop_configuration
 from pipelines.lake.findings import dated
 from pipelines.lake.job_run import JobRun
@@ -52,7 +51,7 @@ def export_table(context: JobContext, request: ExportRequest, run: JobRun) -> Ex
         sources = backup_of(*place_of(context, str(request.backup)), request.app_id, request.count)
     hadoop = hadoop_for(context, sources)
     hadoop_conf = hadoop_configuration(hadoop) if hadoop else ""
-    given = ["export", request.app_id]
+    given = ["export as version 1", request.app_id]
     prints = {source.partition: fingerprint(source, request.rules, given, hadoop) for source in sources}
     output = SplitOutput(request.out, request.cluster, request.app, digest([*prints.values()]))
 
@@ -65,18 +64,8 @@ def export_table(context: JobContext, request: ExportRequest, run: JobRun) -> Ex
     inputs = SplitInputs(groups, sources, prints, request.backup is not None)
     with output.lock():
         parts, published = finished_parts(context, output, inputs, request.rules, export)
-        version = _data_version(request, parts)
         doubts = tuple(input_doubts(request.app, sources, parts, of_replicas=request.replicas is not None))
         if not published and not is_proven(dated(doubts, run.at_ms, {}, run.acknowledged)):
             output.publish(request.app_id, request.app, request.count, parts, parquet=True)
             published = True
-    return ExportResult(request.app, str(output.final) if published else None, version, parts, doubts)
-
-
-def _data_version(request: ExportRequest, parts: list[PartitionResult]) -> int:
-    """Returns the data version that all partitions have; the readers of rows take a single one."""
-    found = {part.data_version: part.partition for part in parts}
-    if len(found) > 1:
-        said = " and ".join(f"{version} (partition {index})" for version, index in found.items())
-        raise UsageError(f"table {request.app}: the partitions have values of data version {said}; rows have only one")
-    return parts[0].data_version or 0
+    return ExportResult(request.app, str(output.final) if published else None, parts, doubts)

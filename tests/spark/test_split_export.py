@@ -13,7 +13,7 @@ from jobs.cli.entry import main
 from tests.labs.lake_rows import lake_rows
 from tests.labs.pegasus import private_logs as made
 from tests.labs.pegasus.private_logs import Entry
-from tests.labs.pegasus.replicas import FLUSHED, keys, stored, write_db, write_log
+from tests.labs.pegasus.replicas import FLUSHED, keys, stored, write_log
 from tests.labs.pegasus.split_tables import APP, OLD, Clock, Table
 from tests.labs.places import DOCS
 
@@ -27,8 +27,8 @@ def as_they_lie(table: Table) -> Rows:
         mine = [*keys(partition, OLD, 60), *keys(partition, OLD, 3, "logged")]
         found |= {(partition, key): table.live[key] for key in mine if key in table.live}
         copies = keys((partition + OLD // 2) % OLD, OLD, 60)[45:48]
-        found |= {(partition, key): stored(b"old") for key in copies}
-        found |= {(partition, b""): b"\0" * 12, (partition, b"\0"): stored(b"no key")}
+        found |= {(partition, key): table.as_version_1(partition, stored(b"old")) for key in copies}
+        found |= {(partition, b""): b"\0" * 12, (partition, b"\0"): table.as_version_1(partition, stored(b"no key"))}
     return found
 
 
@@ -39,6 +39,17 @@ def rows_in(folder: Path) -> Rows:
     return found
 
 
+def verified(table: Table) -> tuple[int, set[tuple[str, str]]]:
+    """Compares the export with the Parquet of a split to 8; returns the exit code, and each code with its severity."""
+    verify = ["split-verify", "--table", "temp", "--before", f"file:{table.output('export')}"]
+    verify += ["--before-partitions", str(OLD), "--before-created-with", "2"]
+    verify += ["--after", f"file:{table.output()}", "--after-partitions", "8"]
+    verify += ["--result", f"{table.root}/verify.json"]
+    code = main(verify, context=JobContext("split-verify", clock=Clock(), spark=table.spark))
+    told = json.loads((table.root / "verify.json").read_text())
+    return code, {(one["code"], one["severity"]) for one in told["findings"]}
+
+
 def test_every_row_as_it_lies_and_read_by_the_others(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -46,7 +57,7 @@ def test_every_row_as_it_lies_and_read_by_the_others(
     before = table.inputs()
     code, result = table.export("--lake", f"file:{tmp_path}/lake")
     text = capsys.readouterr().out.replace(str(tmp_path), "")
-    assert (code, result["findings"], result["data_version"]) == (0, [], 1)
+    assert (code, result["findings"]) == (0, [])
     exported = table.output("export")
     assert rows_in(exported) == as_they_lie(table)
     assert result["rows"] == len(as_they_lie(table))
@@ -59,12 +70,7 @@ def test_every_row_as_it_lies_and_read_by_the_others(
     assert table.export()[1]["resumed"] == OLD, "it is there already"
 
     assert table.run("--format", "parquet", new=8)[0] == 0
-    verify = ["split-verify", "--table", "temp", "--before", f"file:{exported}", "--before-partitions", str(OLD)]
-    verify += ["--before-created-with", "2", "--after", f"file:{table.output()}", "--after-partitions", "8"]
-    verify += ["--result", f"{tmp_path}/verify.json"]
-    assert main(verify, context=JobContext("split-verify", clock=Clock(), spark=spark)) == 0
-    told = json.loads((tmp_path / "verify.json").read_text())
-    assert {(one["code"], one["severity"]) for one in told["findings"]} == {("SPLIT_D6", "warning")}, "malformed keys"
+    assert verified(table) == (0, {("SPLIT_D6", "warning")}), "malformed keys"
     table.live = {key: value for key, value in table.live.items() if key not in table.expired}
     again, split = table.run("--rows", str(exported), "--format", "parquet", "--drop-expired", new=8, out="again")
     assert (again, split["stale"], split["empty"], split["malformed"]) == (0, 12, 4, 4)
@@ -87,12 +93,13 @@ def test_a_log_that_might_lack_rows_refuses_the_export(spark: SparkSession, tmp_
     assert (code, "partitions, numbered from 0" in result["error"]["message"]) == (2, True)
 
 
-def test_values_of_two_versions_are_refused(spark: SparkSession, tmp_path: Path) -> None:
-    table = Table(spark, tmp_path)
-    replica = table.reps / f"{APP}.3.pegasus"
-    for path in sorted(replica.rglob("*"), reverse=True):
-        path.rmdir() if path.is_dir() else path.unlink()
-    write_db(replica / "data" / "rdb", [{keys(3, OLD, 1)[0]: b"\0\0\0\0value"}], version=0)
+def test_values_of_version_0_become_version_1_as_in_a_split(spark: SparkSession, tmp_path: Path) -> None:
+    table = Table(spark, tmp_path, version_0={1, 3})
     code, result = table.export()
-    assert code == 2
-    assert "values of data version 1 (partition 2) and 0 (partition 3)" in result["error"]["message"]
+    assert (code, result["findings"]) == (0, [])
+    exported = rows_in(table.output("export"))
+    assert exported == as_they_lie(table)
+    assert any(value[4:12] == bytes(8) and value[12:] == b"new" for value in exported.values())
+    assert table.run("--format", "parquet", new=8)[0] == 0
+    assert {key: value for (_, key), value in rows_in(table.output()).items()} == table.live
+    assert verified(table) == (0, {("SPLIT_D6", "warning")}), "malformed keys"

@@ -9,6 +9,7 @@ from pipelines.lake.job_run import JobLake, JobRun
 from pipelines.lake.run_summary import FindingRow
 from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions, OldPartition, PartitionResult
 from pipelines.pegasus.domain.offline.ranges import SplitTask
+from pipelines.pegasus.domain.values import as_version_1
 from pipelines.pegasus.use_cases.frame import deliver
 from pipelines.pegasus.use_cases.open_partition import OpenPartition, PartitionTools
 from schemas.split_manifest import SPLIT_MANIFEST
@@ -21,13 +22,11 @@ class ExportResult:
     Attributes:
         app: the name of the table.
         location: the directory of the output; None = there is none, because it might lack rows.
-        data_version: the `pegasus_data_version` of the values.
         doubts: the findings about the export.
     """
 
     app: str
     location: str | None
-    data_version: int
     parts: Sequence[PartitionResult]
     doubts: Sequence[FindingRow] = ()
 
@@ -37,18 +36,21 @@ def export_partition(
 ) -> PartitionResult:
     """Writes every row of a range of one partition: also copies of other partitions, expired, malformed and empty ones.
 
+    Values of data version 0 become version 1, as in a split; those that are too short for a header stay as they are.
+
     Raises:
         UsageError, UnavailableError: the data cannot be opened.
         RefusedError: the log lacks a committed decree, is broken, or cannot be replayed.
     """
     with tools.open_db(source) as database:
-        opened = OpenPartition(source, database, rules, tools)
+        opened, is_new = OpenPartition(source, database, rules, tools), database.data_version > 0
         for rows in opened.batches(task):
-            tools.sink.put(source.partition, rows)
+            new = rows if is_new else [(key, as_version_1(value) or value) for key, value in rows]
+            tools.sink.put(source.partition, new)
         tail = opened.tail
         return PartitionResult(
             source.partition, tools.sink.close(), opened.read, tail.writes, database.flushed, tail.last,
-            left_out=tail.left_out, logs=tuple(opened.logs), data_version=database.data_version,
+            left_out=tail.left_out, logs=tuple(opened.logs),
         )  # fmt: skip
 
 
@@ -61,7 +63,6 @@ def tell_export(run: JobRun, export: ExportResult, lake: JobLake) -> JobResult:
         "app": export.app,
         "location": export.location,
         "partitions": len(export.parts),
-        "data_version": export.data_version,
         "files": len(files),
         "bytes": size,
         "rows": rows,
@@ -72,7 +73,6 @@ def tell_export(run: JobRun, export: ExportResult, lake: JobLake) -> JobResult:
     lines = [
         f"table {export.app}: {human_count(len(export.parts), 'partition')} in {export.location or 'no output'}",
         f"  {rows:,} rows in {human_count(len(files), 'file')}, {human_bytes(size)}",
-        f"  data version {export.data_version} (--data-version of the jobs that read these rows)",
         f"  read {read:,}, {logged:,} writes of private logs",
     ]
     return deliver(run, lake, [(SPLIT_MANIFEST, files)], export.doubts, result, lines)

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,10 +36,12 @@ class Clock:
 
 
 class Table:
-    """A table of four partitions with its rows."""
+    """A table of four partitions with its rows; the values of some may have data version 0."""
 
-    def __init__(self, spark: SparkSession, root: Path, old: int = OLD) -> None:
-        self.spark, self.root, self.old = spark, root, old
+    def __init__(
+        self, spark: SparkSession, root: Path, old: int = OLD, *, version_0: Collection[int] = frozenset()
+    ) -> None:
+        self.spark, self.root, self.old, self.version_0 = spark, root, old, version_0
         self.live: dict[bytes, bytes] = {}
         self.expired: set[bytes] = set()
         self.reps = root / "n1" / "replica" / "reps"
@@ -55,7 +57,11 @@ class Table:
         over |= dict.fromkeys(mine[20:25])
         over |= {mine[30]: stored(b"gone", EXPIRED), b"\0": stored(b"no key")}
         folder = self.reps / f"{APP}.{partition}.pegasus"
-        write_db(folder / "data" / "rdb", [first, over])
+        layers: list[dict[bytes, bytes | None]] = [{**first}, over]
+        version = 0 if partition in self.version_0 else 1
+        if version == 0:
+            layers = [{key: value and value[:4] + value[12:] for key, value in layer.items()} for layer in layers]
+        write_db(folder / "data" / "rdb", layers, version=version)
         added = keys(partition, self.old, 3, "logged")
         log = [
             Entry(FLUSHED, (made.put(mine[0], b"already flushed"),)),
@@ -74,8 +80,12 @@ class Table:
         time = 1_600_000_000_000_000
         rows |= {added[0]: stored(b"a", 0, time), mine[40]: stored(b"b", 5, time)}
         rows[added[1]] = stored(b"prepared", 0, time)
-        self.live |= rows
+        self.live |= {key: self.as_version_1(partition, value) for key, value in rows.items()}
         self.expired |= {mine[30], mine[40]}
+
+    def as_version_1(self, partition: int, value: bytes) -> bytes:
+        """Returns a value of version 1 as it comes out of a partition: version 0 has no time tag."""
+        return value[:4] + bytes(8) + value[12:] if partition in self.version_0 else value
 
     def run(self, *options: str, new: int = 16, out: str = "out") -> tuple[int, dict[str, Any]]:
         arguments = ["split-run", "--app-id", str(APP), "--app", "temp", "--cluster", "onebox", "--from", str(self.old)]

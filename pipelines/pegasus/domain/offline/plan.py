@@ -169,7 +169,6 @@ class PartitionResult:
         logs: the private logs.
         copies: the rows of other partitions that cannot be left out without a doubt.
         owners: the partitions that own rows of this one; the result depends on their data too.
-        data_version: the `pegasus_data_version` of an export; None = not an export.
         resumed: whether the result comes from an earlier attempt.
     """
 
@@ -188,7 +187,6 @@ class PartitionResult:
     logs: tuple[LogFile, ...] = ()
     copies: tuple[UnprovenCopies, ...] = ()
     owners: tuple[int, ...] = ()
-    data_version: int | None = None
     resumed: bool = False
 
     @property

@@ -130,7 +130,7 @@ def _whole(ranges: Sequence[PartitionResult]) -> PartitionResult:
 
 def _state(result: PartitionResult) -> tuple[object, ...]:
     """Returns what all ranges of a partition must have seen alike."""
-    return result.flushed, result.committed, result.logged, result.left_out, result.logs, result.data_version
+    return result.flushed, result.committed, result.logged, result.left_out, result.logs
 
 
 def _copies(ranges: Sequence[PartitionResult]) -> Iterator[UnprovenCopies]:

@@ -71,7 +71,7 @@ _WORDS: dict[tuple[DifferenceReason, str], tuple[str, str, str, str]] = {
         "D3",
         ERROR,
         "in a partition where it never belonged, before the split",
-        "Give --created-with if the table was split before; else a replica was loaded under a wrong index.",
+        "Give --before-created-with if the table was split before; else a replica was loaded under a wrong index.",
     ),
     (DifferenceReason.MALFORMED, AFTER): (
         "D6",
