@@ -13,6 +13,7 @@ from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from pipelines.common.errors import UnavailableError, UsageError, WalsafeError
+from pipelines.files.hadoop_jvm import LOG_IN, lacks_ticket
 
 _BLOCK = 1 << 20
 _NO_FILE = (FileNotFoundError, IsADirectoryError, NotADirectoryError)
@@ -37,7 +38,7 @@ class FileReader(Protocol):
         """Returns the content of a file.
 
         Raises:
-            UsageError: there is no file of this name.
+            UsageError: there is no file of this name, the user may not read it, or has no valid Kerberos ticket.
             UnavailableError: it cannot be read.
         """
         ...
@@ -112,7 +113,7 @@ class HadoopFileReader:
                 key=_by_name,
             )
         except Py4JError as error:
-            raise UnavailableError(f"cannot list {path}: {java_message(error)}") from error
+            raise _failed(f"cannot list {path}", error) from error
 
     def read(self, path: str) -> bytes:
         """See `FileReader.read`."""
@@ -144,7 +145,7 @@ class HadoopFileReader:
             target, file_system = self._at(path)
             return plain_uri(str(file_system.makeQualified(target).toUri().toString()))
         except Py4JError as error:
-            raise UnavailableError(f"cannot reach {path}: {java_message(error)}") from error
+            raise _failed(f"cannot reach {path}", error) from error
 
     def _at(self, path: str) -> tuple[Any, Any]:
         target = self._jvm.org.apache.hadoop.fs.Path(path)
@@ -178,10 +179,18 @@ def java_message(error: Py4JError) -> str:
 
 
 def _unread(path: str, error: Py4JError) -> WalsafeError:
-    cause = java_message(error)
-    if cause.startswith("java.io.FileNotFoundException"):
+    if java_message(error).startswith("java.io.FileNotFoundException"):
         return _no_file(path)
-    return UnavailableError(f"cannot read {path}: {cause}")
+    return _failed(f"cannot read {path}", error)
+
+
+def _failed(what: str, error: Py4JError) -> WalsafeError:
+    cause = java_message(error)
+    if lacks_ticket(cause):
+        return UsageError(f"{what}: no valid Kerberos ticket ({cause}). {LOG_IN}")
+    if "AccessControlException" in cause:
+        return UsageError(f"{what}: {cause}; check the user and its permissions")
+    return UnavailableError(f"{what}: {cause}")
 
 
 def _no_file(path: str) -> UsageError:

@@ -22,6 +22,9 @@ _WRONG_NAME_OR_RIGHTS = (
     "UnknownHostException",
     "UnsupportedFileSystem",
 )
+_NO_TICKET = ("cannot authenticate via", "GSSException", "LoginException", "KerberosAuthException", "KrbException")
+LOG_IN = "Give SPARK_SUBMIT_ARGS='--principal … --keytab …', or run kinit, and check this machine's clock"
+"""What to do without a valid Kerberos ticket."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,11 @@ def java_cause(error: Exception) -> str:
     return next(iter(str(cause.toString()).splitlines()), "")[:400]
 
 
+def lacks_ticket(cause: str) -> bool:
+    """Returns whether a Java exception says that there is no valid Kerberos ticket."""
+    return any(sign in cause for sign in _NO_TICKET)
+
+
 @contextmanager
 def java_errors(what: str) -> Iterator[None]:
     """Turns Java exceptions of a `with` block into walsafe errors.
@@ -98,14 +106,16 @@ def java_errors(what: str) -> Iterator[None]:
         what: the name of the object that was read or written; the message begins with it.
 
     Raises:
-        UsageError: access is denied, the host is unknown, the path is not valid, or Hadoop has no file system for the
-            scheme.
+        UsageError: there is no valid Kerberos ticket, access is denied, the host is unknown, the path is not valid, or
+            Hadoop has no file system for the scheme.
         UnavailableError: any other Java or py4j error.
     """
     try:
         yield
     except Py4JJavaError as error:
         cause = java_cause(error)
+        if lacks_ticket(cause):
+            raise UsageError(f"{what}: no valid Kerberos ticket ({cause}). {LOG_IN}") from error
         if any(name in cause for name in _WRONG_NAME_OR_RIGHTS):
             raise UsageError(f"{what}: {cause}; check the name, the user and its permissions") from error
         raise UnavailableError(f"{what}: {cause}; solve this and try again") from error

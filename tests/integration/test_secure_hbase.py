@@ -1,17 +1,13 @@
 """A night of an HBase 2.6.4 with Kerberos, on an HDFS and a ZooKeeper with Kerberos, as an ordinary principal."""
 
-import json
-import os
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.cli.launch.submit import QUICK_START
 from pipelines.capture.sources.export_parts import ExportDirectory
 from pipelines.capture.sources.exported_znodes import ExportedZnodes
 from pipelines.capture.sources.zookeeper_queues import ZooKeeperQueues
@@ -21,65 +17,21 @@ from pipelines.files.hadoop_jvm import HadoopJvm
 from pipelines.files.saved_text import LocalCopies
 from pipelines.hbase.zookeeper.tree import parse_tree
 from pipelines.snapshot.capture_order import ZOOKEEPER_CAPTURE_ORDER
-from tests.labs.cluster.classpath import HBASE_2, HBASE_CLIENT, resolve
-from tests.labs.cluster.hbase import HBaseCluster, wait_until
-from tests.labs.cluster.hdfs import HdfsCluster, Kerberos
+from tests.labs.cleanup.rights import acl_commands
+from tests.labs.cluster.classpath import HBASE_2, resolve
+from tests.labs.cluster.hbase import wait_until
+from tests.labs.cluster.hdfs import HdfsCluster
 from tests.labs.cluster.oracle import Oracle, wait_shipped
 from tests.labs.cluster.secure import grant_admin, login_file, start_secure_hbase_2
 from tests.labs.export_script import run_export
 from tests.labs.judged_stages import reconciled, verdicts_of
-from tests.labs.places import PROJECT
 from tests.labs.real_captures import Taken, read_back
+from tests.labs.secure_nights import CLEANER, LAKE, LISTS, QUARANTINE, Secure, SecureNight
 
 pytestmark = [pytest.mark.realhbase, pytest.mark.long]
 
 TABLE = "guarded"
 PATIENCE_MS = 300_000
-WITHOUT_TTL = {"hbase.master.logcleaner.ttl": "0", "hbase.backup.enable": "false"}
-
-
-@dataclass(frozen=True)
-class Secure:
-    """The cluster, and what its clients need."""
-
-    hdfs: HdfsCluster
-    hbase: HBaseCluster
-    kerberos: Kerberos
-    work: Path
-
-    def site(self) -> Path:
-        """Returns an hbase-site.xml for clients, which also tells the times to live."""
-        return self.hbase.write_conf(self.work / "hbase-conf", WITHOUT_TTL) / "hbase-site.xml"
-
-    def capture(
-        self, out: Path, *identity: str, state: str = "zookeeper", **environment: str
-    ) -> subprocess.CompletedProcess[str]:
-        """Runs `capture` by spark-submit: files from HDFS, queues from ZooKeeper."""
-        conf = self.hdfs.write_conf(self.work / "hadoop")
-        queues = {"source": "zookeeper", "quorum": self.hbase.zookeeper_quorum, "parent": f"/{self.hbase.name}"}
-        section = {
-            "files": {"source": "hadoop"},
-            "queues": {**queues, "sasl": True, "timeout": "5m"},
-            "state": {"source": state},
-            "hbase": {"site": str(self.site()), "timeout": "5m"},
-            "step_attempts": 1,
-        }
-        config = self.work / "walsafe.yaml"
-        config.write_text(json.dumps({"cluster": "secure", "wal_root": self.hbase.wal_root, "capture": section}))
-        command = [
-            *(str(Path(sys.executable).parent / "spark-submit"), "--master", "local[1]", "--driver-memory", "700m"),
-            *("--jars", ",".join(map(str, resolve(HBASE_CLIENT)))),
-            *("--conf", f"spark.driver.extraJavaOptions=-Djava.security.krb5.conf={self.kerberos.krb5_conf}"),
-            *("--conf", f"spark.driver.defaultJavaOptions={QUICK_START}", "--conf", "spark.sql.extensions="),
-            *("--conf", "spark.ui.enabled=false", *identity, str(PROJECT / "jobs" / "main.py")),
-            *("capture", "--config", str(config), "--out", f"file:{out}"),
-        ]
-        settings = {"HADOOP_CONF_DIR": str(conf), "PYSPARK_PYTHON": sys.executable, **environment}
-        return subprocess.run(command, env=os.environ | settings, capture_output=True, text=True, check=False)
-
-    def keys(self, principal: str) -> tuple[str, ...]:
-        """Returns the options of spark-submit that log a principal in."""
-        return ("--principal", principal, "--keytab", str(self.kerberos.keytab))
 
 
 @pytest.fixture(scope="module")
@@ -95,9 +47,20 @@ def secure(kerberos_hdfs: HdfsCluster, tmp_path_factory: pytest.TempPathFactory)
     cluster.archive_wals(TABLE)
     judge = Oracle(cluster)
     wait_until(lambda: "KEEP" in judge.verdicts(cluster.old_wals()), "a WAL that a peer needs is archived")
+    for directory in (QUARANTINE, LAKE, LISTS):
+        kerberos_hdfs.create_directory(directory, CLEANER, 0o750)
     assert kerberos_hdfs.kerberos is not None
     yield Secure(kerberos_hdfs, cluster, kerberos_hdfs.kerberos, tmp_path_factory.mktemp("secure"))
     cluster.jvm.close()
+
+
+@pytest.fixture(scope="module")
+def night(secure: Secure, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecureNight]:
+    """The ordinary principal, by keytab, with the rights of docs/cleanup-privileges.md."""
+    acl_commands(secure.hdfs, f"/{secure.hbase.name}")
+    work = tmp_path_factory.mktemp("night")
+    with secure.application(work / "driver.log", *secure.keys(secure.kerberos.queue_reader)) as run:
+        yield SecureNight(secure, run, work)
 
 
 def client(spark: SparkSession, secure: Secure, principal: str, keytab: Path) -> SaslZooKeeperClient:
@@ -202,6 +165,69 @@ def test_a_principal_that_may_read_the_files_alone(secure: Secure, tmp_path: Pat
     done = secure.capture(tmp_path / "snapshot", *secure.keys(secure.kerberos.principal))
     assert done.returncode == 2, done.stderr[-3000:]
     assert f"replication/peers may not be read by {secure.kerberos.principal}. HBase lets only" in done.stdout
+    assert not (tmp_path / "snapshot").exists()
+
+
+@pytest.mark.promise("kerberos-clean-up")
+def test_the_clean_up_of_an_ordinary_principal(secure: Secure, night: SecureNight, tmp_path: Path) -> None:
+    night = replace(night, work=tmp_path)
+    known = secure.hbase.old_wals()
+    kept = {file.path for file, one in zip(known, Oracle(secure.hbase).verdicts(known), strict=True) if one != "DELETE"}
+    for done in (night.capture(), night.reconcile()):
+        assert done.exit_code == 0, done.text
+    listed = night.listed()
+    assert kept
+    assert listed
+    assert not listed & kept
+    waits = night.explain(min(kept))
+    assert (waits["verdict"], waits["reason"]) == ("HELD", "PENDING")
+    assert {holder["peer_id"] for holder in waits["holders"]} == {"two"}
+
+    rehearsed = night.clean()
+    assert rehearsed.exit_code == 0, rehearsed.text
+    assert night.resting() == set()
+    done = night.clean("--execute")
+    assert done.exit_code == 0, done.text
+    assert night.resting() == listed
+    assert kept <= {file.path for file in secure.hbase.old_wals()}
+    back = night.restore()
+    assert back.exit_code == 0, back.text
+    assert night.resting() == set()
+    home = {file.path: file for file in secure.hbase.old_wals()}
+    assert [home.get(file.path) for file in known] == known
+
+
+@pytest.mark.promise("kerberos-clean-up")
+def test_a_clean_up_that_lacks_one_of_the_documented_rights(secure: Secure, night: SecureNight, tmp_path: Path) -> None:
+    root = f"/{secure.hbase.name}"
+    night = replace(night, work=tmp_path, run_id="rights")
+    for done in (night.capture(), night.reconcile()):
+        assert done.exit_code == 0, done.text
+    lacking = [
+        (night.without(root, "user:walsafe:--x"), root),
+        (night.without(f"{root}/WALs", "user:walsafe:r-x"), f"{root}/WALs"),
+        (night.without(f"{root}/oldWALs", "user:walsafe:rwx"), f"{root}/oldWALs"),
+        *((night.not_owned(directory), directory) for directory in (LISTS, LAKE, QUARANTINE)),
+    ]
+    for right, directory in lacking:
+        with right:
+            done = night.clean("--execute")
+        assert (done.exit_code, "Permission denied" in done.text, directory in done.text) == (2, True, True), done.text
+        assert night.resting() == set()
+    done = night.clean("--execute")
+    assert done.exit_code == 0, done.text
+    with night.without(f"{root}/oldWALs", "user:walsafe:rwx"):
+        back = night.restore()
+    assert (back.exit_code, "Permission denied" in back.text) == (2, True), back.text
+    assert night.restore().exit_code == 0
+
+
+def test_a_ticket_that_has_expired(secure: Secure, tmp_path: Path) -> None:
+    secure.hdfs.save_ticket(secure.kerberos.queue_reader, tmp_path / "tickets", expired=True)
+    done = secure.capture(tmp_path / "snapshot", KRB5CCNAME=f"FILE:{tmp_path}/tickets")
+    assert done.returncode == 2, done.stderr[-3000:]
+    assert "no Kerberos ticket for the owner of the ticket cache" in done.stdout
+    assert "run kinit" in done.stdout
     assert not (tmp_path / "snapshot").exists()
 
 

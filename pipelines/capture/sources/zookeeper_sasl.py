@@ -9,7 +9,7 @@ from py4j.protocol import Py4JError, Py4JJavaError
 
 from pipelines.capture.sources.zookeeper_java import JAVA_CLASS, JAVA_SOURCE
 from pipelines.common.errors import UnavailableError, UsageError, WalsafeError
-from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_cause
+from pipelines.files.hadoop_jvm import LOG_IN, HadoopJvm, JavaObject, java_cause
 
 _AT_A_TIME = 1_000
 _NO_NODE, _NO_AUTH = -101, -102
@@ -136,10 +136,7 @@ class SaslZooKeeperClient:
         if name.endswith("LoginException"):
             if any(sign in told for sign in _NO_KDC):
                 return UnavailableError(f"{self.where}: no ticket for {self._login} from the KDC ({told}); try again")
-            return UsageError(
-                f"{self.where}: no Kerberos ticket for {self._login} ({told}). Give SPARK_SUBMIT_ARGS='--principal … "
-                "--keytab …', or run kinit, and check this machine's clock"
-            )
+            return UsageError(f"{self.where}: no Kerberos ticket for {self._login} ({told}). {LOG_IN}")
         if name.endswith("SaslException"):
             return UsageError(
                 f"{self.where} did not accept the ticket of {self._login}: its servers need SASL, and the principal "

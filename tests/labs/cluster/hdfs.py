@@ -211,8 +211,14 @@ class HdfsCluster:
         self._cluster.transitionToActive(target)
         self._cluster.waitActive(target)
 
-    def save_ticket(self, principal: str, cache: Path) -> None:
-        """Writes a ticket cache, as `kinit -kt KEYTAB PRINCIPAL` does (Kerberos only)."""
+    def save_ticket(self, principal: str, cache: Path, *, expired: bool = False) -> None:
+        """Writes a ticket cache, as `kinit -kt KEYTAB PRINCIPAL` does (Kerberos only).
+
+        Args:
+            principal: the owner of the ticket.
+            cache: the file.
+            expired: whether the cache says that the ticket ended an hour ago.
+        """
         if self.kerberos is None:
             raise ValueError("this HDFS has no Kerberos")
         java = self.jvm.view
@@ -221,6 +227,9 @@ class HdfsCluster:
         )
         client.init()
         ticket = client.requestTgt(principal, java.java.io.File(str(self.kerberos.keytab)))
+        if expired:
+            ended = java.java.lang.System.currentTimeMillis() - 3_600_000
+            ticket.getEncKdcRepPart().setEndTime(java.org.apache.kerby.kerberos.kerb.type.KerberosTime(ended))
         client.storeTicket(ticket, java.java.io.File(str(cache)))
 
     def safe_mode(self, on: bool) -> None:
@@ -244,6 +253,14 @@ class HdfsCluster:
                 out.write(bytearray(content))
         finally:
             out.close()
+
+    def read_text(self, path: str) -> str:
+        """Returns the text of a file."""
+        stream = self.file_system().open(self.path(path))
+        try:
+            return str(self.jvm.view.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
+        finally:
+            stream.close()
 
     def create_directory(self, path: str, owner: str, mode: int = 0o755) -> None:
         """Creates a directory, and its parents, for another user."""

@@ -54,7 +54,8 @@ def start_secure_hbase_2(work: Path, hdfs: HdfsCluster, name: str) -> HBaseClust
     ]
     jvm = start_hbase_2_jvm(work, options=options)
     try:
-        hdfs.create_directory(f"/{name}", "hbase")
+        hdfs.create_directory(f"/{name}", "hbase", 0o750)
+        hdfs.add_acl(f"/{name}", "user:walsafe:--x")
         hdfs.create_directory("/user/hbase", "hbase")
         configuration = jvm.view.org.apache.hadoop.conf.Configuration()
         for key, value in hdfs.client_properties.items():
