@@ -15,6 +15,8 @@ from pipelines.hbase.server_names import MAX_LONG
 
 logger = logging.getLogger(__name__)
 
+_WANTS_KERBEROS = ("Authentication failure", "Security enabled but user not authenticated")
+"""The library's words for a 401, and those of a name node whose HTTP filter asks for no ticket."""
 _PATH_OF_URI = re.compile(r"[^:/]+://[^/]*(/.*)")
 
 
@@ -139,6 +141,8 @@ def _translated(error: HdfsError, where: str, path: str) -> Exception:
     text = f"{where}, {path}: {_short(error)}"
     if error.exception in {"AccessControlException", "SecurityException"}:
         return UsageError(f"{text}; check user and permissions")
+    if any(sign in text for sign in _WANTS_KERBEROS):
+        return UsageError(f"{text}. This HDFS asks for Kerberos, which webhdfs does not support: use source: hadoop")
     return UnavailableError(f"{text}; try again")
 
 

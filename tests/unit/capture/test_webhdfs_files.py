@@ -111,6 +111,26 @@ def test_no_permission_is_the_users_to_mend(kind: str) -> None:
         listing(lister)
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        (401, "<html>Authentication required</html>"),
+        (
+            403,
+            {
+                "RemoteException": {
+                    "exception": "IOException",
+                    "message": "Security enabled but user not authenticated by filter",
+                }
+            },
+        ),
+    ],
+)
+def test_a_server_with_kerberos_is_not_for_webhdfs(answer: tuple[int, object]) -> None:
+    with serving(lambda _: answer) as lister, pytest.raises(UsageError, match=r"Kerberos.*use source: hadoop"):
+        listing(lister)
+
+
 def test_a_missing_directory_is_told_apart() -> None:
     with serving(lambda _: (404, error("FileNotFoundException"))) as lister, pytest.raises(NoSuchDirectoryError):
         listing(lister)
