@@ -114,12 +114,17 @@ def _notify(invocation: Invocation, outcome: JobResult, context: JobContext) -> 
     from jobs.cli.config.configuration import load_config
     from jobs.cli.monitoring.notify import send
 
-    alerts = alerts_of(invocation.name, outcome.exit_code, outcome.result)
     try:
         section = load_config(config_file, context).notify
     except UsageError:  # the job has reported it
         return None
-    return None if section is None else send(alerts, section, context.clock)
+    if section is None:
+        return None
+    try:
+        return send(alerts_of(invocation.name, outcome.exit_code, outcome.result), section, context.clock)
+    except Exception:  # the work is done; a bug in a message must not fail it
+        logger.exception("nobody was notified")
+        return False
 
 
 def _publish(

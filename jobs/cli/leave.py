@@ -14,7 +14,8 @@ from typing import NoReturn
 def run_and_leave(program: Callable[[], int]) -> NoReturn:
     """Runs a program and ends this process with its exit code.
 
-    All exit handlers run, and output is written. If the program raises, the process ends as Python ends it.
+    Exit handlers that are registered from here on run, and output is written. If the program raises, the process ends
+    as Python ends it.
 
     Args:
         program: imports what it needs itself, so that handlers of its modules run before the process ends.

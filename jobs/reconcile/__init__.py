@@ -58,6 +58,11 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     if len(reasons) < len(args.accept):
         raise UsageError("--accept names the same expectation twice; give one reason")
     config = load_config(args.config, context)
+    if None not in (args.cluster, config.cluster) and args.cluster != config.cluster:
+        raise UsageError(
+            f"--cluster is {args.cluster}, but {args.config} is the configuration of cluster {config.cluster}; name "
+            f"that of {args.cluster} with --config"
+        )
     context.need_spark()
 
     from jobs.reconcile.wiring import OutputPlaces, run_reconcile

@@ -23,6 +23,7 @@ _DAMAGED_FILE = (
     r"is not a Parquet file|can not read class org\.apache\.parquet\.format|ParquetDecodingException|ZstdIOException"
     r"|(Caused by|^): (org\.apache|shaded)\.parquet\."
 )
+NO_TABLE = "there is no such table: check --lake, or let reconcile run there first"
 _KNOWN: tuple[tuple[str, type[UsageError] | type[UnavailableError], str], ...] = (
     (
         r"No space left on device|QuotaExceeded|[Dd]isk quota",
@@ -34,7 +35,7 @@ _KNOWN: tuple[tuple[str, type[UsageError] | type[UnavailableError], str], ...] =
         UsageError,
         "the folder holds other files and no Delta table: give --lake a folder of its own",
     ),
-    (r"PATH_NOT_FOUND", UsageError, "there is no such table: check --lake, or let reconcile run there first"),
+    (r"PATH_NOT_FOUND", UsageError, NO_TABLE),
     (
         r"DELTA_INVALID_PROTOCOL|DELTA_UNSUPPORTED_(FEATURES|PROTOCOL)|InvalidProtocolVersion",
         UsageError,

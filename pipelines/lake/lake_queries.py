@@ -14,6 +14,7 @@ import logging
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -23,10 +24,10 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import TimestampType
 
-from pipelines.common.errors import SparkNeededError, WalsafeError
+from pipelines.common.errors import SparkNeededError, UsageError, WalsafeError
 from pipelines.common.spark.few_rows import for_few_rows
 from pipelines.files.hadoop_jvm import HadoopJvm, java_errors
-from pipelines.lake.lake_errors import lake_errors
+from pipelines.lake.lake_errors import NO_TABLE, lake_errors
 from schemas.table import Table
 from schemas.wal_verdicts import WAL_VERDICTS
 
@@ -132,7 +133,10 @@ class DeltaRs:
 
     def rows(self, query: Query) -> list[Row]:
         """Answers a query; raises whatever deltalake raises."""
-        there = DeltaTable(self.location(query.table), storage_options=self._options)
+        location = self.location(query.table)
+        if self.is_local and not Path(location).exists():
+            raise UsageError(f"Delta table {location}: {NO_TABLE}")
+        there = DeltaTable(location, storage_options=self._options)
         known = {field.name for field in there.schema().fields}
         # not pyarrow's dataset over deltalake's files: processes with it have aborted at exit
         sql = query.sql("there", known, "unnest")
@@ -212,7 +216,7 @@ class LakeQueries:
         if self._delta_rs is not None:
             try:
                 return ask(self._delta_rs)
-            except (KeyboardInterrupt, SystemExit):
+            except (KeyboardInterrupt, SystemExit, UsageError):
                 raise
             except BaseException as error:  # a panic of deltalake is no Exception
                 cause = " ".join(_COLOUR.sub("", str(error)).split())[:300] or type(error).__name__

@@ -76,9 +76,8 @@ def _check_cluster(opened: Sequence[OpenedSnapshot], cluster: str | None) -> Non
     for one in opened:
         if cluster is not None and one.snapshot is not None and one.cluster != cluster:
             raise UsageError(
-                f"{one.uri} is a snapshot of cluster {one.cluster}, not of --cluster {cluster}, which is also the key "
-                f"cluster of the file that $WALSAFE_CONFIG names; name the configuration for {one.cluster} with "
-                "--config"
+                f"{one.uri} is a snapshot of cluster {one.cluster}, not of {cluster}, which --cluster or the file in "
+                f"$WALSAFE_CONFIG names; name the configuration for {one.cluster} with --config"
             )
 
 

@@ -130,8 +130,10 @@ def test_the_configuration_of_the_environment_decides_on_its_cluster_only(
     monkeypatch.setenv("WALSAFE_CONFIG", str(file))
     assert run("--snapshot", own, other) == 2
     said = capsys.readouterr().err
-    assert "snapshots/other is a snapshot of cluster other, not of --cluster prod" in said
+    assert "snapshots/other is a snapshot of cluster other, not of prod" in said
     assert "name the configuration for other with --config" in said
+    assert run("--cluster", "other", "--snapshot", other) == 2
+    assert "is the configuration of cluster prod; name that of other" in capsys.readouterr().err
     assert not (tmp_path / "lists").exists()
     assert run("--snapshot", own) == 0
     assert run("--snapshot", other, "--config", str(file)) == 0

@@ -1,7 +1,7 @@
 """Parses YAML with the safe loader, refuses duplicate keys, and records the line of every value."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 
@@ -20,7 +20,8 @@ _UNEXPECTED_KEY = (
     "expected <block end>, but found '<block mapping start>'",
 )
 _NO_COLON = "could not find expected ':'"
-_NO_KEY = re.compile(r" *(?!- )(?:[^:]|:(?! |$))+")
+_NO_KEY = re.compile(r"(?! *- )(?:[^:]|:(?! |$))+")
+_OPENS_TEXT = re.compile(r".*[|>][-+0-9]* *(#.*)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +103,19 @@ def _invalid(error: yaml.MarkedYAMLError, text: str, name: str) -> str:
     if line is not None and error.problem in _UNEXPECTED_KEY:  # maybe the line above was meant as a key
         rows = text.splitlines()[:line]
         above = next((number for number in reversed(range(line)) if rows[number].strip(" ")[:1] not in ("", "#")), None)
-        if above is not None and _NO_KEY.fullmatch(rows[above]):
+        if above is not None and _NO_KEY.fullmatch(rows[above]) and not _is_text(rows, above):
             line, words = above, _NO_COLON
     where = "" if line is None else f", line {line + 1}"
     hint = "; expected `key: value`" if words == _NO_COLON else ""
     return f"{name}{where}: not valid YAML: {words}{hint}"
+
+
+def _is_text(rows: Sequence[str], row: int) -> bool:
+    """Whether a row belongs to a text block, which a row with `|` or `>` and less indentation opens."""
+    indentation = len(rows[row]) - len(rows[row].lstrip(" "))
+    before = (one for one in reversed(rows[:row]) if one.strip())
+    parent = next((one for one in before if len(one) - len(one.lstrip(" ")) < indentation), "")
+    return _OPENS_TEXT.fullmatch(parent) is not None
 
 
 def _walk(node: Node, path: KeyPath, name: str) -> Iterator[tuple[KeyPath, int]]:

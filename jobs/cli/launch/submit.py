@@ -159,7 +159,7 @@ def submit_command(
         user: the user's own arguments, which take precedence.
         settings: the merged settings.
         job: the job and its arguments.
-        jars: Delta's, for executors; a job in one JVM has them in its class path.
+        jars: Delta's, unless they are in the class path.
         scratch: a folder that is removed when the job has ended.
         small: optimize for a fast start (the JVM's optimizing compiler stays off).
         ship: files of this machine that a driver elsewhere needs.
@@ -167,7 +167,7 @@ def submit_command(
         java_options: those that the environment gives to every JVM.
     """
     own = {
-        "--jars": [] if settings.local else [str(jar) for jar in jars],
+        "--jars": [str(jar) for jar in jars],
         "--py-files": [str(archive)],
         "--files": [str(file) for file in ship],
     }

@@ -4,6 +4,7 @@ import logging
 import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
 from typing import Any
 
 from jobs.cli.config.notify_section import NotifySection
@@ -49,9 +50,10 @@ def send(
     except (requests.RequestException, ValueError) as error:
         logger.warning("nobody was notified: the webhook did not answer (%s)", type(error).__name__)
         return False
-    if not answer.ok:
+    taken = HTTPStatus.OK <= answer.status_code < HTTPStatus.MULTIPLE_CHOICES  # a redirect delivers nothing
+    if not taken:
         logger.warning("nobody was notified: the webhook answered %s", answer.status_code)
-    return answer.ok
+    return taken
 
 
 def slack_message(alerts: Sequence[Alert]) -> dict[str, object]:

@@ -41,7 +41,7 @@ _HARMLESS = """
     report_url retries retry_delay clean--list-sha256 night--part
     notify.webhook notify.form notify.token notify.timeout
     night.max_files night.max_bytes night.tries night.retry_delay night--run-id night--plan
-    WALSAFE STATE KEYTAB PRINCIPAL JAVA_HOME
+    WALSAFE STATE KEYTAB PRINCIPAL JAVA_HOME WALSAFE_WEBHOOK WALSAFE_PUSHGATEWAY
 """
 CANNOT_FREE = frozenset(_HARMLESS.split())
 """What can only delay, hold more or name a place of output. A wrong `digest`, `sasl` or user may read less and is

@@ -81,6 +81,8 @@ findings:
         ("- a\n", "c.yaml, line 1: expected `key: value` lines, found a list"),
         ("a: [\n", "c.yaml, line 2: not valid YAML"),
         ("cluster a\nlake: /x\n", "c.yaml, line 1: not valid YAML: could not find expected ':'; expected `key: value`"),
+        ("servers:\n  - rs1\n   - rs2: x\n", "c.yaml, line 3: not valid YAML"),
+        ("text: |\n  hello\n b: 2\n", "c.yaml, line 3: not valid YAML"),
         ("cluster: a\nlake /x\n\n# c\nlists: /y\n", "c.yaml, line 2: not valid YAML: could not find expected ':'"),
         ("cluster: a\nlake:/x\nlists: /y\n", "c.yaml, line 2: not valid YAML: could not find expected ':'"),
         ("cluster: a\nlake: /x\nlists /y\n", "c.yaml, line 3: not valid YAML: could not find expected ':'"),

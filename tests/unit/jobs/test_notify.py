@@ -125,6 +125,14 @@ def test_what_cannot_be_sent_is_a_warning_without_a_secret(caplog: pytest.LogCap
     assert "secret" not in caplog.text
 
 
+@pytest.mark.parametrize("status", [301, 302, 304, 307])
+def test_a_redirect_delivers_nothing(status: int, caplog: pytest.LogCaptureFixture) -> None:
+    with webhook(status) as (url, _), caplog.at_level(logging.WARNING):
+        section = NotifySection.model_validate({"webhook": url})
+        assert not send(alerts_of("reconcile", 5, RECONCILED), section, SystemClock(), {})
+    assert f"the webhook answered {status}" in caplog.text
+
+
 @pytest.mark.parametrize("text", ["notify: {webhook: ftp://x}", "notify: {webhook: a, token: s3cret}", "notify: {}"])
 def test_a_wrong_section_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match=r"a\.yaml, line 1"):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.cli.launch.child import child_environment, copy_without_noise
+from jobs.cli.launch.child import child_environment, copy_without_noise, for_class_path
 from jobs.cli.launch.launcher import FEW_FILES, lists_few
 from jobs.cli.launch.project_archive import build_archive
 from jobs.cli.launch.submit import (
@@ -57,6 +57,8 @@ def test_plain_command(tmp_path: Path) -> None:
         "spark.sql.warehouse.dir=/scratch/warehouse",
         "--conf",
         f"spark.driver.defaultJavaOptions={long_run(tmp_path)}",
+        "--jars",
+        "/jars/delta.jar",
         "--py-files",
         "a.zip",
         f"{tmp_path}/jobs/main.py",
@@ -67,7 +69,7 @@ def test_plain_command(tmp_path: Path) -> None:
 
 
 def test_the_users_jars_stand_beside_ours(tmp_path: Path) -> None:
-    command = command_for("--master yarn --jars=/hbase.jar,/x.jar --name 'my night' --verbose", tmp_path)
+    command = command_for("--jars=/hbase.jar,/x.jar --name 'my night' --verbose", tmp_path)
     assert command[command.index("--jars") + 1] == "/hbase.jar,/x.jar,/jars/delta.jar"
     assert command.count("--jars") == 1
     assert command[command.index("--name") + 1] == "my night"
@@ -176,25 +178,39 @@ def test_no_place_for_the_result_is_refused_with_the_way_out(site: str | None, t
 def test_what_the_user_has_set_stays_in_the_environment() -> None:
     local, yarn = SubmitSettings("local[2]", False, {}), SubmitSettings("yarn", False, {})
     given = {"LANG": "de_DE.UTF-8", "SPARK_LOCAL_IP": "10.0.0.1", "PYSPARK_PYTHON": "/opt/py"}
-    here = child_environment(given, local, Path("/s"), Path("/j/bin/java"), DELTA)
+    here = child_environment(given, local, Path("/s"), Path("/j/bin/java"), [])
     assert (here["SPARK_LOCAL_IP"], here["PYSPARK_PYTHON"], here["JAVA_HOME"]) == ("10.0.0.1", sys.executable, "/j")
     assert "LC_ALL" not in here
-    there = child_environment(given, yarn, Path("/s"), Path("/j/bin/java"), DELTA)
+    there = child_environment(given, yarn, Path("/s"), Path("/j/bin/java"), [])
     assert there["PYSPARK_PYTHON"] == "/opt/py"
-    assert child_environment({}, yarn, Path("/s"), Path("/j/bin/java"), DELTA)["LC_ALL"] == "C.UTF-8"
+    assert child_environment({}, yarn, Path("/s"), Path("/j/bin/java"), [])["LC_ALL"] == "C.UTF-8"
 
 
-def test_deltas_jars_stand_behind_the_users_class_path_where_all_runs_in_one_jvm() -> None:
-    local, yarn = SubmitSettings("local[2]", False, {}), SubmitSettings("yarn", False, {})
+def test_deltas_jars_stand_behind_the_users_class_path() -> None:
     users = {"SPARK_DIST_CLASSPATH": "/hadoop/*:/etc/hadoop"}
 
-    def class_path(settings: SubmitSettings, given: dict[str, str]) -> str | None:
-        return child_environment(given, settings, Path("/s"), Path("/j/bin/java"), DELTA).get("SPARK_DIST_CLASSPATH")
+    def class_path(jars: list[Path], given: dict[str, str]) -> str | None:
+        local = SubmitSettings("local[2]", False, {})
+        return child_environment(given, local, Path("/s"), Path("/j/bin/java"), jars).get("SPARK_DIST_CLASSPATH")
 
-    assert class_path(local, {}) == "/jars/delta.jar"
-    assert class_path(local, users) == "/hadoop/*:/etc/hadoop:/jars/delta.jar"
-    assert class_path(yarn, users) == "/hadoop/*:/etc/hadoop"
-    assert class_path(yarn, {}) is None
+    assert class_path(DELTA, {}) == "/jars/delta.jar"
+    assert class_path(DELTA, users) == "/hadoop/*:/etc/hadoop:/jars/delta.jar"
+    assert class_path([], users) == "/hadoop/*:/etc/hadoop"
+    assert class_path([], {}) is None
+
+
+def test_deltas_jars_are_shipped_where_a_class_path_of_ours_would_not_arrive(tmp_path: Path) -> None:
+    local, yarn = SubmitSettings("local[2]", False, {}), SubmitSettings("yarn", False, {})
+    home, conf = tmp_path / "spark", tmp_path / "etc"
+    (home / "conf").mkdir(parents=True)
+    conf.mkdir()
+    assert for_class_path(DELTA, {}, local, home) == DELTA
+    assert for_class_path(DELTA, {}, yarn, home) == []
+    (home / "conf" / "spark-env.sh").touch()  # sourced by spark-submit, after our environment
+    assert for_class_path(DELTA, {}, local, home) == []
+    assert for_class_path(DELTA, {"SPARK_CONF_DIR": str(conf)}, local, home) == DELTA
+    (conf / "spark-env.sh").touch()
+    assert for_class_path(DELTA, {"SPARK_CONF_DIR": str(conf)}, local, home) == []
 
 
 def test_the_small_jvm_that_builds_sparks_command_opens_one_jar(tmp_path: Path) -> None:
@@ -205,7 +221,7 @@ def test_the_small_jvm_that_builds_sparks_command_opens_one_jar(tmp_path: Path) 
         (home / "jars" / "spark-launcher_2.13-4.2.0.jar").touch()
 
     def options(home: Path, given: dict[str, str]) -> str | None:
-        return child_environment(given, local, home, Path("/j/bin/java"), DELTA).get("SPARK_LAUNCHER_OPTS")
+        return child_environment(given, local, home, Path("/j/bin/java"), []).get("SPARK_LAUNCHER_OPTS")
 
     assert options(homes[0], {}) == f"-Xbootclasspath/a:{homes[0]}/jars/spark-launcher_2.13-4.2.0.jar"
     assert options(homes[0], {"SPARK_LAUNCHER_OPTS": "-Dx=y"}) == "-Dx=y"
