@@ -93,7 +93,7 @@ def split_offline(context: JobContext, request: OfflineSplitRequest, run: JobRun
         parts, published = finished_parts(context, output, inputs, rules, split)
         doubts = tuple(doubts_of(request.app, sources, parts, of_replicas=request.replicas is not None))
         if not published and not is_proven(dated(doubts, run.at_ms, {}, run.acknowledged)):
-            target = request.target_id or request.app_id
+            target = request.app_id if request.target_id is None else request.target_id
             if not rules.parquet:
                 parts = filled_parts(output, parts, request.counts, rules)
             output.publish(target, request.app, request.counts.new, parts, parquet=rules.parquet)

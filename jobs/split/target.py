@@ -30,6 +30,8 @@ def target_id(args: Namespace, counts: PartitionCounts) -> int:
         found: int = args.target_id
     else:
         found = _described(args, counts)
+    if found < 1:
+        raise UsageError(f"--target-id {found}: the ids of tables begin with 1; `app {args.app} -d` shows the id")
     if found == args.app_id and args.rows is None:
         raise UsageError(
             f"--target-id {found} is the table that is split, which has {counts.old} partitions, not {counts.new}: "

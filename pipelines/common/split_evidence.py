@@ -92,7 +92,9 @@ SPLIT_EVIDENCE: Mapping[str, Mapping[str, EvidenceValue]] = {
         "rejected_ms": EvidenceValue("number", "how long it has been -1, ms", always=False),
     },
     "SPLIT_R3": {},
-    "SPLIT_R4": {},
+    "SPLIT_R4": {
+        "replicas": EvidenceValue("number", "replicas without `.init-info`; from `split-run`", always=False),
+    },
     "SPLIT_R5": {"lasting_ms": EvidenceValue("number", "how long it has been so, ms")},
     "SPLIT_R6": {"nodes": EvidenceValue("list of strings", "the servers on which meta has the partition")},
     "SPLIT_L1": {

@@ -14,6 +14,7 @@ from pipelines.pegasus.domain.state.app_info import AppInfo, parse_app_info
 from pipelines.pegasus.sources.backup_tree import backup_of
 from pipelines.pegasus.sources.replica_tree import find_old_partitions
 from pipelines.pegasus.transforms.log_checksum import crc32c
+from tests.labs.pegasus.replicas import init_info
 from tests.labs.places import DOCS
 
 PAGE = (DOCS / "split-files.md").read_text(encoding="utf-8")
@@ -36,9 +37,11 @@ def test_the_tree_of_replicas(tmp_path: Path) -> None:
     lay_out(REPLICAS.replace("2.1.pegasus", "2.0.pegasus"), tmp_path)
     replica = tmp_path / "n1" / "replica" / "reps" / "2.0.pegasus"
     (replica / ".app-info").write_bytes(app_info().replace(b'"5":{"i32":4}', b'"5":{"i32":1}'))
+    (replica / ".init-info").write_bytes(init_info(7, 5))
     (source,) = find_old_partitions(LocalFileReader(), str(tmp_path), 2, 1)
     assert (source.database, source.logs) == (str(replica / "data" / "rdb"), str(replica / "plog"))
-    assert source.unread is None
+    assert (source.unread, source.lacks_init_info) == (None, False)
+    assert (source.valid_offset, source.durable_decree) == (7, 5)
 
 
 def test_the_tree_of_a_backup(tmp_path: Path) -> None:

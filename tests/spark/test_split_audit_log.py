@@ -260,5 +260,7 @@ def test_bad_input_is_named(desk: Desk, change: dict[str, Any], words: str) -> N
 def test_no_log_no_answer(desk: Desk) -> None:
     (desk.root / "logs" / "2.1.pegasus.gar" / "plog").mkdir(parents=True)
     (desk.root / "logs" / "2.1.pegasus.gar" / "plog" / "log.1.0").write_bytes(b"")
+    (desk.root / "logs" / "2.1.pegasus" / "plog").mkdir(parents=True)
+    (desk.root / "logs" / "2.1.pegasus" / "plog" / "log.1.0.removed").write_bytes(b"")
     code, result = desk.rerun()
     assert (code, "contains no private log" in result["error"]["message"]) == (2, True)

@@ -11,7 +11,7 @@ from pipelines.pegasus.sinks.part_files import PartitionFiles
 from tests.labs.pegasus import bulk_load
 from tests.labs.pegasus import private_logs as made
 from tests.labs.pegasus.private_logs import Entry
-from tests.labs.pegasus.replicas import FLUSHED, write_db, write_log
+from tests.labs.pegasus.replicas import FLUSHED, write_db, write_infos, write_log
 from tests.labs.pegasus.split_tables import APP, TARGET, Table
 
 pytestmark = pytest.mark.long
@@ -56,6 +56,7 @@ class RandomTable(Table):
             entries.append(Entry(FLUSHED + place, (made.remove(key) if remove else made.put(key, data),)))
             rows.pop(key, None) if remove else rows.update({key: self._value(data, 0, time)})
         write_log(folder / "plog", APP, partition, entries)
+        write_infos(folder, APP, self.old)
         # a target has version 1: values of version 0 get a time tag of 0
         self.live |= {key: value if self.version else value[:4] + bytes(8) + value[4:] for key, value in rows.items()}
 

@@ -86,6 +86,10 @@ def test_expired_rows_by_option_and_parquet(spark: SparkSession, tmp_path: Path)
         ({"partition_index": [0], "key": [b"k"], "value": [b"v"], "x": [1]}, "unknown column 'x'"),
         ({"partition_index": [4], "key": [b"k"], "value": [b"v"]}, "a row belongs to partition 4, but the table has 4"),
         (
+            {"partition_index": [-2, 1], "key": [b"k", b"l"], "value": [b"v", b"v"]},
+            "a row belongs to partition -2, but",
+        ),
+        (
             {"partition_index": [1, 1], "key": [b"k", b"k"], "value": [b"v", b"w"]},
             "1 keys of partition 1 occur more",
         ),

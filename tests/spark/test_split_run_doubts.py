@@ -36,7 +36,7 @@ def test_a_wrong_number_of_partitions_loses_no_row(spark: SparkSession, tmp_path
     assert code == 3, result
     found = errors(result)
     lost = sum(key_hash(key) % 8 >= 4 for key in table.live)
-    assert {f"SPLIT_D1:temp/{lost}", "SPLIT_D7:temp/empty"} <= set(found)
+    assert {f"SPLIT_D1:temp/{lost}", "SPLIT_D7:temp/empty/4"} <= set(found)
     assert found[f"SPLIT_D1:temp/{lost}"]["evidence"]["rows"] == lost > 0
     assert found[f"SPLIT_D1:temp/{lost}"]["evidence"]["samples"], "keys to look at"
     fewer = {f"SPLIT_D1:temp/{lost - 1}", *found} - {f"SPLIT_D1:temp/{lost}"}
@@ -78,14 +78,14 @@ def test_every_doubt_about_a_replica_is_an_error(spark: SparkSession, tmp_path: 
     node = f"@{table.reps}"
     assert set(found) == {
         f"SPLIT_L1:{APP}.0{node}/log.1.0",
-        "SPLIT_L2:temp/1",
+        "SPLIT_L2:temp/1/1",
         f"SPLIT_L1:{APP}.2{node}/log.1.0/gpid",
         f"SPLIT_L1:{APP}.3{node}/log.2.{(plog / 'log.1.0').stat().st_size}",
         "SPLIT_D3:temp/1",
         "SPLIT_D5:temp/1",
     }
     assert "is TORN" in found[f"SPLIT_L1:{APP}.0{node}/log.1.0"]["message"]
-    assert found["SPLIT_L2:temp/1"]["evidence"]["left_out"] == [after + 2]
+    assert found["SPLIT_L2:temp/1/1"]["evidence"]["left_out"] == [after + 2]
     assert not table.output().exists()
     code, result = table.run("--created-with", "2", *acknowledging(tmp_path, list(found)[1:]))
     assert (code, table.output().exists()) == (3, False), "one that nobody acknowledged is enough"
@@ -150,6 +150,22 @@ def test_a_replica_whose_server_died_while_it_learned_is_refused(spark: SparkSes
     assert (code, ".init-info: it is not a replica_init_info" in result["error"]["message"]) == (2, True), result
 
 
+def test_a_replica_without_its_small_files_is_found(spark: SparkSession, tmp_path: Path) -> None:
+    table = Table(spark, tmp_path)
+    for partition in (1, 3):
+        (table.reps / f"{APP}.{partition}.pegasus" / ".init-info").unlink()
+    (table.reps / f"{APP}.2.pegasus" / ".app-info").unlink()
+    for code, result in (table.run(), table.export()):
+        assert (code, set(errors(result))) == (3, {"SPLIT_R4:temp/2"}), result
+        (unread,) = [one for one in result["findings"] if one["code"] == "SPLIT_R1"]
+        assert (unread["severity"], f"{APP}.2.pegasus/.app-info: there is no" in unread["message"]) == ("warning", True)
+    assert not table.output().exists()
+    assert not table.output("export").exists()
+    known = acknowledging(tmp_path, ["SPLIT_R4:temp/2"])
+    for code, result in (table.run(*known), table.export(*known)):
+        assert (code, result["resumed"]) == (0, OLD), result
+
+
 def test_a_log_that_states_more_than_there_is_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     table = Table(spark, tmp_path)
     first = table.reps / f"{APP}.3.pegasus" / "plog" / "log.1.0"
@@ -173,6 +189,7 @@ def test_the_target_is_checked(spark: SparkSession, tmp_path: Path) -> None:
     target.write_text(json.dumps(said))
     for options, words in (
         (("--target-id", str(APP)), "is the table that is split"),
+        (("--target-id", "0"), "the ids of tables begin with 1"),
         (("--target", str(target), "--target-id", "9"), f"the table has {TARGET}, but --target-id 9 is given"),
         (("--target", str(target), "--to", "8"), "the table has 16, but --to 8 is given"),
         (("--target", str(target), "--app", "other"), "the table has temp, but --app other is given"),

@@ -40,8 +40,9 @@ def check_rows(directory: str, count: int) -> None:
         if len(column):
             ends = pc.min_max(column).as_py()
             if ends["min"] < 0 or ends["max"] >= count:
+                wrong = ends["min"] if ends["min"] < 0 else ends["max"]
                 raise UsageError(
-                    f"{directory}: a row belongs to partition {ends['max']}, but the table has {count} partitions"
+                    f"{directory}: a row belongs to partition {wrong}, but the table has {count} partitions"
                 )
 
 

@@ -7,7 +7,7 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.common.errors import MalformedError, UsageError
-from pipelines.pegasus.domain.private_log.names import DISCARDED, parse_log_name, parse_replica_name
+from pipelines.pegasus.domain.private_log.names import DISCARDED, is_log_name, parse_replica_name
 from pipelines.pegasus.transforms.journal_rows import parsed_lines
 from pipelines.pegasus.transforms.log_rows import DECODED, TASK, Opener, log_decoder
 
@@ -107,13 +107,5 @@ class PrivateLogs:
                 yield from self._logs(below, f"{node}/{entry.name}" if node else entry.name, depth + 1)
                 continue
             for log in self._files.entries(f"{below}/{_LOGS}") or ():
-                if not log.is_directory and _is_log(log.name):
+                if not log.is_directory and is_log_name(log.name):
                     yield f"{below}/{_LOGS}/{log.name}", node or "local", gpid.app_id, gpid.partition, log.name
-
-
-def _is_log(name: str) -> bool:
-    try:
-        parse_log_name(name)
-    except MalformedError:
-        return False
-    return True

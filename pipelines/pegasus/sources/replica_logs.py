@@ -10,7 +10,7 @@ from pipelines.pegasus.domain.audit_log.log_tally import LogTally
 from pipelines.pegasus.domain.encryption import MAGIC, refuse_encrypted
 from pipelines.pegasus.domain.private_log.blocks import LogEnd
 from pipelines.pegasus.domain.private_log.mutations import Mutation
-from pipelines.pegasus.domain.private_log.names import Gpid, parse_log_name
+from pipelines.pegasus.domain.private_log.names import Gpid, is_log_name, parse_log_name
 from pipelines.pegasus.domain.private_log.reader import PrivateLogReader
 from pipelines.pegasus.transforms.log_checksum import crc32c
 
@@ -43,7 +43,7 @@ class ReplicaLogs:
             UnavailableError: the folder cannot be read.
         """
         try:
-            paths = [path for path in self._folder.iterdir() if path.name.startswith("log.")]
+            paths = [path for path in self._folder.iterdir() if is_log_name(path.name)]
             for path in sorted(paths, key=lambda path: parse_log_name(path.name)):
                 yield from self._log(path)
         except OSError as error:

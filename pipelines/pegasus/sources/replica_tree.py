@@ -52,13 +52,14 @@ def find_old_partitions(files: FileReader, root: str, app_id: int, count: int) -
                 init.durable_decree,
                 unread,
                 created_with=created_with,
+                lacks_init_info=init_info is None,
             )
             found.setdefault(gpid.partition, []).append(source)
     return each_once(found, root, app_id, count)
 
 
 def _init_info(data: bytes | None, where: str) -> InitInfo:
-    """Returns the content of `.init-info`; if the replica has no such file, one that demands nothing."""
+    """Returns the content of `.init-info`; if the replica has no such file, one that demands nothing (a finding)."""
     if data is None:
         return InitInfo()
     try:
@@ -86,14 +87,14 @@ def agreed(
         count: the number of its partitions.
 
     Returns:
-        Why the file cannot be parsed; None = it agrees, or there is no such file. And the number of partitions with
-        which the table was created; None = the file does not state it.
+        Why the file cannot be read; None = it agrees. And the number of partitions with which the table was created;
+        None = the file does not state it.
 
     Raises:
         UsageError: the file has another table or count.
     """
     if data is None:
-        return None, None
+        return f"{where}: there is no such file", None
     try:
         said = parse(data)
     except MalformedError as error:

@@ -21,12 +21,13 @@ from pipelines.pegasus.domain.offline.plan import (
 )
 from pipelines.pegasus.domain.offline.ranges import SplitTask
 from pipelines.pegasus.domain.rows import Placement
-from pipelines.pegasus.domain.values import EPOCH_S, as_version_1
+from pipelines.pegasus.domain.values import EPOCH_S, NEWEST, as_version_1, header_bytes, value_version
 from pipelines.pegasus.transforms.crc64_columns import Hashes
 from pipelines.pegasus.transforms.key_columns import KeyHashes, column_of, key_hashes, partition_indexes
 from pipelines.pegasus.use_cases.open_partition import BATCH, OpenPartition, PartitionTools, PartSink, Row
 
 _SAMPLES = 5
+_LONGEST_HEADER = header_bytes(NEWEST)
 _EMPTY_WRITE = (b"", bytes(12))
 """The record of an empty write in version 1: no client can read it, and compaction keeps it."""
 Batch = tuple[list[Row], Hashes]
@@ -148,6 +149,8 @@ class _Reader:
             self._judge(owner, _chosen(batch, stale & (owners == owner)))
         if self._placement.data_version == 0:
             good &= self._converted(batch, good)
+        if [1 for _, value in batch if len(value) < _LONGEST_HEADER]:  # the cheapest look at each row
+            good &= self._whole(batch, good)
         if self._rules.drop_expired:
             now = self._rules.now_s - EPOCH_S
             expired = np.fromiter((_is_expired(value, now) for _, value in batch), np.bool_, len(batch)) & good
@@ -177,6 +180,13 @@ class _Reader:
         whole = np.fromiter((value is not None for value in found), np.bool_, len(batch))
         self._malformed += int((good & ~whole).sum())
         batch[:] = [(key, value or b"") for (key, _), value in zip(batch, found, strict=True)]
+        return whole
+
+    def _whole(self, batch: list[Row], good: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Returns which values have a whole header; all have version 1, or contain their version."""
+        lengths = (len(value) >= header_bytes(value_version(value)) for _, value in batch)
+        whole = np.fromiter(lengths, np.bool_, len(batch))
+        self._malformed += int((good & ~whole).sum())
         return whole
 
 

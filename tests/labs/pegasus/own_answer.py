@@ -56,6 +56,8 @@ def answer(table: RandomReplicas, ingestion: Ingestion, *, drop_expired: bool = 
         _replay(table, partition, logs, found)
     if bare:
         found.log_errors[f"SPLIT_L6:temp/{bare}"] = []
+    if table.bare:
+        found.log_errors[f"SPLIT_R4:temp/{len(table.bare)}"] = []
     _judge(table, found, drop_expired=drop_expired)
     return found
 
@@ -73,7 +75,7 @@ def _replay(table: RandomReplicas, partition: int, logs: list[own_logs.Log], fou
         found.refused.add("DECREE_NOT_REPLAYABLE")
         return
     if replayed.left_out:
-        found.log_errors[f"SPLIT_L2:temp/{partition}"] = replayed.left_out
+        found.log_errors[f"SPLIT_L2:temp/{partition}/{len(replayed.left_out)}"] = replayed.left_out
     for one in replayed.committed:
         for key, data, expire in own.changes(one):
             if data is None:
@@ -92,7 +94,7 @@ def _judge(table: RandomReplicas, found: Answer, *, drop_expired: bool) -> None:
                 continue
             if owner(key, table.old) == partition:
                 owned += 1
-                if not (drop_expired and own.has_expired(value, NOW_S)):
+                if len(value) >= own.HEADER and not (drop_expired and own.has_expired(value, NOW_S)):
                     found.live[key] = value
                 continue
             others += 1
@@ -105,7 +107,7 @@ def _judge(table: RandomReplicas, found: Answer, *, drop_expired: bool) -> None:
         found.row_errors[f"SPLIT_{rule}:temp/{rows.total()}"] = sorted(rows)
     for words, partitions in (("stale", crowded), ("empty", empty)):
         if partitions:
-            found.row_errors[f"SPLIT_D7:temp/{words}"] = partitions
+            found.row_errors[f"SPLIT_D7:temp/{words}/{len(partitions)}"] = partitions
 
 
 def _doubt(table: RandomReplicas, lie: list[Rows], partition: int, key: bytes, copy: bytes) -> str | None:
@@ -114,8 +116,12 @@ def _doubt(table: RandomReplicas, lie: list[Rows], partition: int, key: bytes, c
     if owner(key, before) != partition % before:
         return "D3"
     theirs = lie[owner(key, table.old)].get(key)
+    if copy == theirs:
+        return None
     if theirs is None:
-        return None if own.has_expired(copy, NOW_S) else "D1"
+        return None if len(copy) >= own.HEADER and own.has_expired(copy, NOW_S) else "D1"
+    if min(len(copy), len(theirs)) < own.HEADER:  # it has no time tag
+        return "D5"
     if own.time_tag(copy) == own.time_tag(theirs):  # one write has one tag; a compaction may give it another TTL
         return None if own.data_of(copy) == own.data_of(theirs) else "D5"
     return "D5" if own.time_tag(copy) > own.time_tag(theirs) else None

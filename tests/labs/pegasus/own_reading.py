@@ -13,6 +13,8 @@ NEED_BASE = {"RPC_RRDB_RRDB_INCR", "RPC_RRDB_RRDB_CHECK_AND_SET", "RPC_RRDB_RRDB
 """Requests whose results depend on rows that the log does not have."""
 _REMOVES = 4
 EPOCH_S = 1_451_606_400
+HEADER = 12
+"""Bytes before the user's data in a value of version 1."""
 
 
 def changes(one: Logged) -> Iterator[Change]:

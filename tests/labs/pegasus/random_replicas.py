@@ -1,6 +1,5 @@
 """Random replicas of a Pegasus table: overwrites, deletes, TTLs, copies that splits left, and logs."""
 
-import json
 from pathlib import Path
 from random import Random
 
@@ -11,7 +10,7 @@ from tests.labs.pegasus import own_reading as own
 from tests.labs.pegasus import private_logs as made
 from tests.labs.pegasus.bulk_load import owner
 from tests.labs.pegasus.random_logs import FAULTS, REFUSED, Request, drawn_logs
-from tests.labs.pegasus.replicas import FLUSHED, NOW_S, app_info, write_db
+from tests.labs.pegasus.replicas import FLUSHED, NOW_S, app_info, init_info, write_db
 from tests.labs.pegasus.split_tables import APP, Table
 
 CLUSTER_ID = 5
@@ -29,7 +28,8 @@ class RandomReplicas(Table):
         kind: "clean"; "doubtful" has also what may lose rows; "refused" has a replica that no split takes.
         committed: the last committed decree of some partitions, as the operator knows it.
         created_with: the number of partitions before all splits, as the operator knows it.
-        stated: the same by the `.app-info` of each partition; None = it has no such file.
+        stated: the same by the `.app-info` of each partition; None = the operator did not copy the file.
+        bare: the partitions whose `.init-info` the operator did not copy.
         valid: by partition, the offset from which mutations count.
         demanded: by partition, the decree up to which `.init-info` demands that data are flushed.
     """
@@ -37,7 +37,9 @@ class RandomReplicas(Table):
     def __init__(self, spark: SparkSession, root: Path, seed: int, old: int, kind: str, *, large: bool = False) -> None:
         self.draw, self.kind, self._large = Random(seed), kind, large  # noqa: S311 - repeatable, no secret
         draw = self.draw
+        self._later = Random(f"later {seed}")  # noqa: S311 - what was added later draws here: seeds keep their tables
         self.committed: dict[int, int] = {}
+        self.bare: list[int] = []
         self.valid, self.demanded = [0] * old, [0] * old
         self._refused = draw.randrange(old) if kind == "refused" else None
         self._pool: list[list[bytes]] = [[] for _ in range(old)]
@@ -89,7 +91,9 @@ class RandomReplicas(Table):
 
     def _value(self, time: int, size: int = 6) -> bytes:
         expire = self.draw.choice((0, 0, NOW_S - own.EPOCH_S, NOW_S - own.EPOCH_S + 1))
-        return own.value_1(self.draw.randbytes(size), expire, time, CLUSTER_ID)
+        value = own.value_1(self.draw.randbytes(size), expire, time, CLUSTER_ID)
+        short = self.kind == "doubtful" and self._later.random() < 0.03
+        return value[: self._later.randrange(own.HEADER)] if short else value
 
     def _copies(self, partition: int) -> Rows:
         """Returns rows of other partitions: older, expired without an owner's row, and with doubts also others."""
@@ -131,12 +135,15 @@ class RandomReplicas(Table):
             (folder / "plog").mkdir()
         for name, data in logs.files.items():
             (folder / "plog" / name).write_bytes(data)
-        if logs.valid is not None or fault == UNFINISHED:
+        learned = logs.valid is not None or fault == UNFINISHED
+        if learned:
             self.valid[partition] = logs.valid or 0
             self.demanded[partition] = FLUSHED + 9 if fault == UNFINISHED else FLUSHED
-            told = {"init_ballot": 3, "init_durable_decree": self.demanded[partition],
-                    "init_offset_in_private_log": self.valid[partition], "init_offset_in_shared_log": 0}  # fmt: skip
-            (folder / ".init-info").write_text(json.dumps(told))
+        if self.kind == "doubtful" and not learned and self._later.random() < 0.1:
+            self.bare.append(partition)
+        else:
+            told = init_info(self.valid[partition], self.demanded[partition])
+            (folder / ".init-info").write_bytes(told)
         if not fault and draw.random() < 0.25:
             self._know_the_decree(folder, partition)
 

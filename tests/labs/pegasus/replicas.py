@@ -88,6 +88,19 @@ def app_info(app: int, name: str, count: int, created_with: int = 4) -> bytes:
     return bytes.fromhex("080000deadbeef00") + json.dumps({"0": {"rec": fields}}, separators=(",", ":")).encode()
 
 
+def init_info(offset: int = 0, durable: int = 0, ballot: int = 3) -> bytes:
+    """Returns the bytes of `.init-info` as `replica_init_info::store` writes it."""
+    told = {"magic": 0, "crc": 0, "init_ballot": ballot, "init_durable_decree": durable,
+            "init_offset_in_shared_log": 0, "init_offset_in_private_log": offset}  # fmt: skip
+    return json.dumps(told).encode()
+
+
+def write_infos(replica: Path, app: int, count: int, created_with: int = -1) -> None:
+    """Writes what a server writes beside the data of a new replica."""
+    (replica / ".app-info").write_bytes(app_info(app, "temp", count, created_with))
+    (replica / ".init-info").write_bytes(init_info())
+
+
 def encrypted(data: bytes) -> bytes:
     """Returns a file as pegasus-kv/encfs writes it: its header of 64 bytes, then bytes that need the key."""
     stream = hashlib.shake_256(b"key").digest(len(data))

@@ -23,6 +23,7 @@ from tests.labs.pegasus.replicas import (
     rows_of,
     stored,
     write_db,
+    write_infos,
     write_log,
 )
 
@@ -72,6 +73,7 @@ class Table:
             Entry(FLUSHED + 4, (made.put(added[1], b"prepared"),), ballot=4),
         ]
         write_log(folder / "plog", APP, partition, log)
+        write_infos(folder, APP, self.old)
         rows = {key: stored(b"old") for key in mine} | {
             key: value for key, value in over.items() if value and key in mine
         }
@@ -120,6 +122,8 @@ class Table:
             (checkpoint / "backup_metadata").write_text(json.dumps(metadata))
         (backup / "meta").mkdir()
         (backup / "meta" / "app_backup_status").write_text("{}")
+        told = {"app_id": APP, "app_name": "temp", "partition_count": self.old, "init_partition_count": -1}
+        (backup / "meta" / "app_metadata").write_text(json.dumps(told))
         return backup
 
     def output(self, out: str = "out") -> Path:

@@ -14,14 +14,19 @@ from jobs.split.run_wiring import fingerprint
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError
 from pipelines.lake.findings import ERROR
 from pipelines.pegasus.domain.audit_log.files import LogFile
-from pipelines.pegasus.domain.offline.doubts import input_doubts
-from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions, OldPartition, PartitionResult
+from pipelines.pegasus.domain.offline.doubts import doubts_of, input_doubts
+from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions, OldPartition, PartitionCounts, PartitionResult
 from pipelines.pegasus.domain.offline.ranges import SplitTask
 from pipelines.pegasus.domain.private_log.names import Gpid
+from pipelines.pegasus.domain.values import EPOCH_S
+from pipelines.pegasus.sinks.part_files import PartitionFiles
 from pipelines.pegasus.sinks.split_output import SplitOutput
+from pipelines.pegasus.sources.replica_db import opened_db
 from pipelines.pegasus.sources.replica_logs import ReplicaLogs
+from pipelines.pegasus.use_cases.offline_partition import split_partitions
 from pipelines.pegasus.use_cases.open_partition import OpenPartition, PartitionTools
 from tests.labs.pegasus.private_logs import Entry, LogWriter
+from tests.labs.pegasus.replicas import write_db
 
 RULES = OfflineSplitOptions(now_s=0)
 PRINTS = {0: "a", 2: "b", 4: "c"}
@@ -139,6 +144,56 @@ def test_a_replica_without_a_log_is_an_error() -> None:
     assert (found.severity, found.code) == (ERROR, "SPLIT_L6")
     assert "2 replicas without a log in plog, such as 0/data/rdb" in found.message
     assert not list(input_doubts("temp", sources, parts, of_replicas=False)), "a cold backup has no logs"
+
+
+def test_a_replica_whose_init_info_was_not_copied_is_an_error() -> None:
+    sources = [OldPartition(index, f"{index}/data/rdb", "plog", lacks_init_info=index > 0) for index in range(3)]
+    parts = [PartitionResult(index, logs=(LogFile("n1", 2, index, "log.1.0", 1, 0),)) for index in range(3)]
+    (found,) = input_doubts("temp", sources, parts, of_replicas=True)
+    assert (found.severity, found.key) == (ERROR, "SPLIT_R4:temp/2")
+    assert "2 replicas without .init-info, such as that of 1/data/rdb" in found.message
+
+
+def test_an_acknowledged_doubt_does_not_cover_a_greater_one() -> None:
+    def keys(left_out: int, empty: int, crowded: int) -> set[str]:
+        parts = [
+            PartitionResult(0, owned=1, left_out=tuple(range(left_out))),
+            *(PartitionResult(1 + index) for index in range(empty)),
+            *(PartitionResult(4 + index, stale=2, owned=1) for index in range(crowded)),
+        ]
+        return {one.key for one in doubts_of("temp", [], parts, of_replicas=False)}
+
+    assert keys(2, 1, 1) == {"SPLIT_L2:temp/0/2", "SPLIT_D7:temp/empty/1", "SPLIT_D7:temp/stale/1"}
+    assert not keys(3, 2, 2) & keys(2, 1, 1)
+
+
+def test_only_names_that_pegasus_reads_are_logs(tmp_path: Path) -> None:
+    log = LogWriter(2, 1)
+    log.add(Entry(FLUSHED + 1))
+    for name in ("log.1.0", "log.1.0.removed", "log.old", "log.2", "log.tmp.3.0"):
+        (tmp_path / name).write_bytes(log.data)
+    logs = ReplicaLogs(str(tmp_path), Gpid(2, 1))
+    assert [one.decree for one in logs] == [FLUSHED + 1]
+    assert [file.log for file in logs.files] == ["log.1.0"]
+
+
+def test_values_without_a_whole_header_are_malformed_and_not_expired(tmp_path: Path) -> None:
+    whole = [b"\0" * 12, b"\x82" + b"\0" * 12, b"\x7f\xff\xff\xff" + b"\0" * 8 + b"data"]
+    short = [b"", b"xyz", b"\0\0\0\1", b"\0" * 11, b"\x82", b"\x82" + b"\0" * 11]
+    for version, added in ((1, []), (0, [b"\0" * 4])):
+        values = [*whole, *(one for one in short if version or one[:1] == b"\x82" or len(one) < 4), *added]
+        rows = {b"\0\1k%d" % number: value for number, value in enumerate(values)}
+        write_db(tmp_path / f"rdb{version}", [rows], version=version)
+        sink = PartitionFiles(tmp_path / f"out{version}", 0, 1 << 20, parquet=True)
+        tools = PartitionTools(lambda source: opened_db(source.database), Mock(), sink)
+        (done,) = split_partitions(
+            SplitTask(range(1)), [OldPartition(0, str(tmp_path / f"rdb{version}"))], PartitionCounts(1, 2),
+            replace(RULES, now_s=EPOCH_S + (1 << 30), drop_expired=True, parquet=True), tools,
+        )  # fmt: skip
+        left_out = len(values) - len(whole) - len(added)
+        assert (done.read, done.malformed, done.expired, done.rows) == (
+            len(values), left_out, 0, len(whole) + len(added),
+        ), version  # fmt: skip
 
 
 def test_two_jobs_never_write_one_output(tmp_path: Path) -> None:

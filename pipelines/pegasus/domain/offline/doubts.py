@@ -59,6 +59,17 @@ def input_doubts(
             "finding.",
             replicas=len(bare),
         )  # fmt: skip
+    unknown = [source for source in sources if source.lacks_init_info]
+    if unknown:
+        yield rule_violation(
+            "R4", ERROR, f"{app}/{len(unknown)}",
+            f"Table {app}: {human_count(len(unknown), 'replica')} without .init-info, such as that of "
+            f"{unknown[0].database}: Pegasus does not open such a replica. The data may be incomplete, or mutations of "
+            "the log may be older than the data.",
+            "Copy each replica with everything in its directory (`cp -r dir/*` leaves out .init-info), or take the "
+            "replica of another server.",
+            replicas=len(unknown),
+        )  # fmt: skip
     unread = [source for source in sources if source.unread is not None]
     if unread:
         yield rule_violation(
@@ -73,7 +84,7 @@ def _unproven_logs(app: str, parts: Sequence[PartitionResult]) -> Iterator[Findi
     for part in parts:
         if part.left_out:
             yield rule_violation(
-                "L2", ERROR, f"{app}/{part.partition}",
+                "L2", ERROR, f"{app}/{part.partition}/{len(part.left_out)}",
                 f"Table {app}, partition {part.partition}: {human_count(len(part.left_out), 'prepared mutation')}, "
                 f"first decree {part.left_out[0]}, are not in the output: a decree before them is missing or has a "
                 f"higher ballot. The output ends with decree {part.committed}.",
@@ -102,14 +113,14 @@ def _wrong_count(app: str, parts: Sequence[PartitionResult]) -> Iterator[Finding
     crowded = sorted(part.partition for part in parts if part.stale > part.owned)
     if crowded:
         yield rule_violation(
-            "D7", ERROR, f"{app}/stale",
+            "D7", ERROR, f"{app}/stale/{len(crowded)}",
             f"Table {app}: by --from, more than half of the rows of {human_count(len(crowded), 'partition')}, such as "
             f"{crowded[0]}, belong to other partitions.",
             _COMPARE, partitions=crowded[:100],
         )  # fmt: skip
     if empty:
         yield rule_violation(
-            "D7", ERROR, f"{app}/empty",
+            "D7", ERROR, f"{app}/empty/{len(empty)}",
             f"Table {app}: {human_count(len(empty), 'partition')}, such as {empty[0]}, have no row.",
             "Compare --from with `app <name> -d`; if these partitions are empty, acknowledge this finding.",
             partitions=empty[:100],

@@ -58,9 +58,9 @@ class OldPartition:
         logs: the directory of its private logs, like `database`; None = it has no logs, as in a cold backup.
         valid_offset: the global offset in the private logs from which mutations count.
         durable_decree: the decree up to which the data must be flushed, by `.init-info`.
-        unread: why the file with the table's partition count cannot be parsed; None = the count agrees, or there is no
-            such file.
+        unread: why the file with the table's partition count cannot be read; None = the count agrees.
         created_with: the number of partitions with which the table was created, by the same file; None = unknown.
+        lacks_init_info: whether this is a replica without `.init-info`, so that nobody knows what it demands.
     """
 
     partition: int
@@ -70,6 +70,7 @@ class OldPartition:
     durable_decree: int = 0
     unread: str | None = None
     created_with: int | None = None
+    lacks_init_info: bool = False
 
     @property
     def is_remote(self) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pipelines.common.errors import MalformedError
 
-_LOG = re.compile(r"log\.(\d{1,19})\.(\d{1,19})")
+_LOG = re.compile(r"log\.([0-9]{1,19})\.([0-9]{1,19})")
 _REPLICA = re.compile(r"(\d{1,10})\.(\d{1,10})\.[a-z]+")
 DISCARDED = (".err", ".gar", ".bak", ".ori", ".tmp")
 """Suffixes of replica directories that a server has put aside."""
@@ -37,15 +37,20 @@ class Gpid:
 
 
 def parse_log_name(name: str) -> LogName:
-    """Parses the name of a log. A suffix is ignored, because Pegasus's own test data has names with one.
+    """Parses the name of a log. A name with a suffix is none, for Pegasus too (`log_file::parse_log_file_name`).
 
     Raises:
         MalformedError: this is not the name of a private log.
     """
-    found = _LOG.fullmatch(".".join(name.split(".")[:3]))
+    found = _LOG.fullmatch(name)
     if found is None:
         raise MalformedError(f"{name!r} is not the name of a private log: log.<index>.<start offset>")
     return LogName(int(found[1]), int(found[2]))
+
+
+def is_log_name(name: str) -> bool:
+    """Returns whether this is the name of a log; Pegasus reads no other file of the directory."""
+    return _LOG.fullmatch(name) is not None
 
 
 def parse_replica_name(name: str) -> Gpid:
