@@ -128,6 +128,7 @@ def test_a_ticket_cache_reads_the_same(secure: Secure, by_keytab: Judged, tmp_pa
     assert one.snapshot.peers == other.snapshot.peers
 
 
+@pytest.mark.deep
 @pytest.mark.promise("kerberos-is-read")
 def test_the_export_script_saves_the_same(
     secure: Secure, spark: SparkSession, realm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -168,6 +169,7 @@ def test_a_principal_that_may_read_the_files_alone(secure: Secure, tmp_path: Pat
     assert not (tmp_path / "snapshot").exists()
 
 
+@pytest.mark.deep
 @pytest.mark.promise("kerberos-clean-up")
 def test_the_clean_up_of_an_ordinary_principal(secure: Secure, night: SecureNight, tmp_path: Path) -> None:
     night = replace(night, work=tmp_path)
@@ -197,6 +199,7 @@ def test_the_clean_up_of_an_ordinary_principal(secure: Secure, night: SecureNigh
     assert [home.get(file.path) for file in known] == known
 
 
+@pytest.mark.deep
 @pytest.mark.promise("kerberos-clean-up")
 def test_a_clean_up_that_lacks_one_of_the_documented_rights(secure: Secure, night: SecureNight, tmp_path: Path) -> None:
     root = f"/{secure.hbase.name}"
@@ -231,6 +234,7 @@ def test_a_ticket_that_has_expired(secure: Secure, tmp_path: Path) -> None:
     assert not (tmp_path / "snapshot").exists()
 
 
+@pytest.mark.deep
 def test_hbases_admin_answers_whoever_has_the_right_admin(secure: Secure, tmp_path: Path) -> None:
     identity = secure.keys(secure.kerberos.queue_reader)
     refused = secure.capture(tmp_path / "refused", *identity, state="hbase")
