@@ -23,6 +23,7 @@ _WRONG_NAME_OR_RIGHTS = (
     "UnsupportedFileSystem",
 )
 _NO_TICKET = ("cannot authenticate via", "GSSException", "LoginException", "KerberosAuthException", "KrbException")
+_NO_KDC = ("timed out", "Connection refused", "Cannot contact", "Network is unreachable")
 LOG_IN = "Give SPARK_SUBMIT_ARGS='--principal … --keytab …', or run kinit, and check this machine's clock"
 """What to do without a valid Kerberos ticket."""
 
@@ -94,8 +95,13 @@ def java_cause(error: Exception) -> str:
 
 
 def lacks_ticket(cause: str) -> bool:
-    """Returns whether a Java exception says that there is no valid Kerberos ticket."""
-    return any(sign in cause for sign in _NO_TICKET)
+    """Returns whether a Java exception says that there is no valid Kerberos ticket, although the KDC answered."""
+    return any(sign in cause for sign in _NO_TICKET) and not lacks_kdc(cause)
+
+
+def lacks_kdc(cause: str) -> bool:
+    """Returns whether a Java exception about a ticket says that the KDC did not answer."""
+    return any(sign in cause for sign in _NO_KDC)
 
 
 @contextmanager

@@ -9,12 +9,11 @@ from py4j.protocol import Py4JError, Py4JJavaError
 
 from pipelines.capture.sources.zookeeper_java import JAVA_CLASS, JAVA_SOURCE
 from pipelines.common.errors import UnavailableError, UsageError, WalsafeError
-from pipelines.files.hadoop_jvm import LOG_IN, HadoopJvm, JavaObject, java_cause
+from pipelines.files.hadoop_jvm import LOG_IN, HadoopJvm, JavaObject, java_cause, lacks_kdc
 
 _AT_A_TIME = 1_000
 _NO_NODE, _NO_AUTH = -101, -102
 """ZooKeeper's own codes (`KeeperException.Code`); 0 = the znode was read."""
-_NO_KDC = ("timed out", "Connection refused", "Cannot contact", "Network is unreachable")
 _NO_RIGHT = ("NoAuthException", "AuthFailedException", "SessionClosedRequireAuthException")
 
 
@@ -134,7 +133,7 @@ class SaslZooKeeperClient:
     def _meaning(self, what: str, cause: str) -> WalsafeError:
         name, _, told = cause.partition(": ")
         if name.endswith("LoginException"):
-            if any(sign in told for sign in _NO_KDC):
+            if lacks_kdc(told):
                 return UnavailableError(f"{self.where}: no ticket for {self._login} from the KDC ({told}); try again")
             return UsageError(f"{self.where}: no Kerberos ticket for {self._login} ({told}). {LOG_IN}")
         if name.endswith("SaslException"):
