@@ -75,7 +75,11 @@ def run_night(night: Night) -> JobResult:
     last = f"The night of {plan.cluster} ({plan.run_id}) ended with exit code {code}{why and f': {why}'}"
     result: dict[str, object] = {"cluster": plan.cluster, "run_id": plan.run_id, "approved": plan.approved}
     result |= {"why": why or None, "jobs": answers.jobs}
-    result["alerts"] = [asdict(alert) for alert in alerts_of(NIGHT, code, result)]
+    try:
+        result["alerts"] = [asdict(alert) for alert in alerts_of(NIGHT, code, result)]
+    except Exception:  # the jobs have ended; a bug in a message must not hide their answers
+        logger.exception("no alert is told")
+        result["alerts"] = []
     return JobResult(code, result, "\n\n".join([*answers.texts, last]))
 
 

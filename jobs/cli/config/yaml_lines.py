@@ -1,7 +1,7 @@
 """Parses YAML with the safe loader, refuses duplicate keys, and records the line of every value."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 
@@ -20,8 +20,7 @@ _UNEXPECTED_KEY = (
     "expected <block end>, but found '<block mapping start>'",
 )
 _NO_COLON = "could not find expected ':'"
-_NO_KEY = re.compile(r"(?! *- )(?:[^:]|:(?! |$))+")
-_OPENS_TEXT = re.compile(r".*[|>][-+0-9]* *(#.*)?")
+_NO_KEY = re.compile(r"(?! *- |---|%)(?:[^:]|:(?! |$))+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,22 +99,19 @@ def _invalid(error: yaml.MarkedYAMLError, text: str, name: str) -> str:
     line = None if mark is None else mark.line
     if error.context in _BEGIN_EARLIER and error.context_mark is not None:
         line = error.context_mark.line
-    if line is not None and error.problem in _UNEXPECTED_KEY:  # maybe the line above was meant as a key
-        rows = text.splitlines()[:line]
-        above = next((number for number in reversed(range(line)) if rows[number].strip(" ")[:1] not in ("", "#")), None)
-        if above is not None and _NO_KEY.fullmatch(rows[above]) and not _is_text(rows, above):
+    rows = text.splitlines()
+    if line is not None and error.problem in _UNEXPECTED_KEY and line < len(rows):
+        above = next((number for number in reversed(range(line)) if rows[number].strip(" ")[:1] not in ("", "#")), line)
+        # maybe the line above was meant as a key
+        if above < line and _NO_KEY.fullmatch(rows[above]) and _indentation(rows[above]) <= _indentation(rows[line]):
             line, words = above, _NO_COLON
     where = "" if line is None else f", line {line + 1}"
     hint = "; expected `key: value`" if words == _NO_COLON else ""
     return f"{name}{where}: not valid YAML: {words}{hint}"
 
 
-def _is_text(rows: Sequence[str], row: int) -> bool:
-    """Whether a row belongs to a text block, which a row with `|` or `>` and less indentation opens."""
-    indentation = len(rows[row]) - len(rows[row].lstrip(" "))
-    before = (one for one in reversed(rows[:row]) if one.strip())
-    parent = next((one for one in before if len(one) - len(one.lstrip(" ")) < indentation), "")
-    return _OPENS_TEXT.fullmatch(parent) is not None
+def _indentation(row: str) -> int:
+    return len(row) - len(row.lstrip(" "))
 
 
 def _walk(node: Node, path: KeyPath, name: str) -> Iterator[tuple[KeyPath, int]]:

@@ -9,7 +9,7 @@ from jobs.cli.command_line import Invocation
 from jobs.cli.launch.client import ClientContext, client_context
 from jobs.cli.launch.submit import SubmitSettings, read_user_arguments
 from jobs.cli.registry import JOBS
-from pipelines.common.errors import SparkNeededError
+from pipelines.common.errors import SparkNeededError, UsageError
 from pipelines.lake.lake_queries import DeltaRs
 
 LOCAL = SubmitSettings("local[*]", False, {})
@@ -87,10 +87,14 @@ def test_deltalake_serves_the_local_disk_and_hdfs(lake: str, served: bool) -> No
     assert (DeltaRs.of(lake, {}) is not None) == served
 
 
-def test_without_a_session_spark_is_needed_for_the_rest(tmp_path: Path) -> None:
+def test_without_a_session_spark_is_needed_for_the_rest() -> None:
     context = ClientContext("explain", LOCAL, {})
     with pytest.raises(SparkNeededError):
         _ = context.spark
-    for lake in (f"{tmp_path}/nothing", "s3a://bucket/lake"):
-        with pytest.raises(SparkNeededError):
-            context.lake(lake).newest_runs(None)
+    with pytest.raises(SparkNeededError):
+        context.lake("s3a://bucket/lake").newest_runs(None)
+
+
+def test_a_folder_that_is_not_there_needs_no_spark(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="nothing/runs: there is no such table: check --lake"):
+        ClientContext("explain", LOCAL, {}).lake(f"{tmp_path}/nothing").newest_runs(None)

@@ -99,6 +99,14 @@ def test_the_result_says_what_a_person_should_know() -> None:
     assert night()[0].result["alerts"] == []
 
 
+def test_a_bug_in_an_alert_hides_no_answer(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setattr("jobs.night.night.alerts_of", lambda *_: {}["a bug"])
+    outcome = night()[0]
+    assert (outcome.exit_code, outcome.result["alerts"]) == (0, [])
+    assert outcome.result["jobs"]
+    assert "no alert is told" in caplog.text
+
+
 @pytest.mark.parametrize("job", ["capture", "clean", "purge --execute", "maintain --execute"])
 @pytest.mark.parametrize("code", [1, 2, 3, 5, 130])
 def test_any_other_failure_ends_the_night(job: str, code: int) -> None:
