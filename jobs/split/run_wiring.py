@@ -170,7 +170,7 @@ def _sources(context: JobContext, request: OfflineSplitRequest) -> list[OldParti
     if request.replicas is not None:
         return find_old_partitions(*place_of(context, request.replicas), request.app_id, request.counts.old)
     if request.rows is not None:
-        check_rows(request.rows, request.counts.old)
+        check_rows(request.rows, request.counts.old, request.data_version)
         return [OldPartition(partition, request.rows) for partition in range(request.counts.old)]
     return backup_of(*place_of(context, str(request.backup)), request.app_id, request.counts.old)
 

@@ -10,6 +10,8 @@ from pyspark.sql import SparkSession
 
 from jobs.cli.context import JobContext
 from jobs.cli.entry import main
+from pipelines.common.errors import UsageError
+from pipelines.pegasus.sources.parquet_rows import check_rows
 from tests.labs.lake_rows import lake_rows
 from tests.labs.pegasus import private_logs as made
 from tests.labs.pegasus.private_logs import Entry
@@ -100,6 +102,10 @@ def test_values_of_version_0_become_version_1_as_in_a_split(spark: SparkSession,
     exported = rows_in(table.output("export"))
     assert exported == as_they_lie(table)
     assert any(value[4:12] == bytes(8) and value[12:] == b"new" for value in exported.values())
+    with pytest.raises(
+        UsageError, match="written these rows with data version 1, also those of a table with version 0"
+    ):
+        check_rows(str(table.output("export")), 4, data_version=0)
     assert table.run("--format", "parquet", new=8)[0] == 0
     assert {key: value for (_, key), value in rows_in(table.output()).items()} == table.live
     assert verified(table) == (0, {("SPLIT_D6", "warning")}), "malformed keys"

@@ -12,11 +12,9 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from pipelines.common.errors import UnavailableError, UsageError
-from pipelines.pegasus.domain.offline.plan import PartitionResult
+from pipelines.pegasus.domain.offline.plan import MANIFEST, PartitionResult
 from pipelines.pegasus.domain.offline.ranges import SplitTask
 
-MANIFEST = "_split_manifest.json"
-"""Readers of Parquet ignore files that begin with an underscore."""
 _PART, _INPUTS = "part.json", "inputs.json"
 _PARTS = TypeAdapter(list[PartitionResult])
 
@@ -132,7 +130,9 @@ class SplitOutput:
                     _write(folder / "bulk_load_metadata", {"files": listed, "file_total_size": total})
             if not parquet:
                 _write(whole / "bulk_load_info", {"app_id": app_id, "app_name": app, "partition_count": count})
-            _write(whole / MANIFEST, {"inputs": self._inputs, "parts": [asdict(part) for part in parts]})
+            _write(
+                whole / MANIFEST, {"inputs": self._inputs, "data_version": 1, "parts": [asdict(part) for part in parts]}
+            )
             whole.rename(self.final)
             shutil.rmtree(self.staging)
         except OSError as error:

@@ -1,5 +1,6 @@
 """Reads the rows of one old partition from Parquet in key order; a temporary RocksDB sorts them in bounded memory."""
 
+import json
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from pipelines.common.errors import UsageError
+from pipelines.pegasus.domain.offline.plan import MANIFEST
 from pipelines.pegasus.sources.replica_db import ReplicaDb, rocksdict_module
 
 COLUMNS = {"partition_index": pa.int32(), "key": pa.binary(), "value": pa.binary()}
@@ -17,13 +19,20 @@ COLUMNS = {"partition_index": pa.int32(), "key": pa.binary(), "value": pa.binary
 _BATCH = 10_000
 
 
-def check_rows(directory: str, count: int) -> None:
+def check_rows(directory: str, count: int, data_version: int = 1) -> None:
     """Checks the columns of a directory of Parquet files, and the partition of every row.
 
     Raises:
-        UsageError: a column is missing, unknown or of another type, a row has no partition or one outside `count`, or a
-            file is damaged.
+        UsageError: a column is missing, unknown or of another type, a row has no partition or one outside `count`, a
+            file is damaged, or the rows are an output of walsafe with another data version.
     """
+    manifest = Path(directory, MANIFEST)
+    written = json.loads(manifest.read_text()).get("data_version", data_version) if manifest.is_file() else data_version
+    if written != data_version:
+        raise UsageError(
+            f"{directory}: walsafe has written these rows with data version {written}, also those of a table with "
+            f"version 0; leave out --data-version {data_version}"
+        )
     rows = _dataset(directory)
     unknown = sorted(set(rows.schema.names) - set(COLUMNS))
     if unknown:

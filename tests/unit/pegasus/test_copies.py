@@ -50,6 +50,15 @@ def test_without_a_time_nothing_is_newer() -> None:
     assert copy_problem(KEY, old, 1, old, placement, NOW) is None
 
 
+@pytest.mark.parametrize("owner", [value(b"b", 6), value(b"a", version=0, expire_ts=2000)])
+def test_a_converted_value_has_no_time(owner: bytes) -> None:
+    converted, new = as_version_1(value(b"a", version=0)), as_version_1(owner) if len(owner) < 12 else owner
+    assert converted is not None
+    assert new is not None
+    assert copy_problem(KEY, converted, 1, new, Placement(8, 4), NOW) is CopyProblem.NEWER
+    assert copy_problem(KEY, converted, 1, converted, Placement(8, 4), NOW) is None
+
+
 def test_values_of_version_0_become_version_1() -> None:
     old = value(b"data", expire_ts=77, version=0)
     new = as_version_1(old)

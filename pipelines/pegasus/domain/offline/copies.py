@@ -42,8 +42,10 @@ def copy_problem(
         theirs = decode_value(owner, placement.data_version)
     except MalformedError:
         return CopyProblem.OWNER_LACKS if owner is None else CopyProblem.NEWER
-    if mine.timetag is None or theirs.timetag is None or mine.timetag.packed > theirs.timetag.packed:
+    # a converted value of version 0 has the tag 0, which is no time
+    times = [0 if value.timetag is None else value.timetag.packed for value in (mine, theirs)]
+    if 0 in times or times[0] > times[1]:
         return CopyProblem.NEWER
-    if mine.timetag == theirs.timetag and mine.data != theirs.data:  # of one write, only the TTL can have changed
+    if times[0] == times[1] and mine.data != theirs.data:  # of one write, only the TTL can have changed
         return CopyProblem.NEWER
     return None

@@ -9,6 +9,8 @@ from pipelines.pegasus.domain.audit_log.files import LogFile
 from pipelines.pegasus.domain.offline.copies import CopyProblem
 from pipelines.pegasus.domain.partitions import is_power_of_two
 
+MANIFEST = "_split_manifest.json"
+"""Stands beside the output of split-run and split-export. Readers of Parquet ignore files that begin with `_`."""
 _MOST = 1 << 20
 
 
