@@ -242,10 +242,11 @@ def test_a_newer_refused_run_is_said(lake: LakeReader) -> None:
 
 
 def test_what_deltalake_cannot_read_is_asked_of_spark(
-    spark: SparkSession, lake_uri: str, caplog: pytest.LogCaptureFixture
+    spark: SparkSession, lake_uri: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    elsewhere = DeltaRs(f"{lake_uri}/nothing", {})
-    lake = LakeReader(LakeQueries(lake_uri, elsewhere, SparkTables(spark, lake_uri)))
+    (tmp_path / "runs").mkdir()
+    no_delta_table = DeltaRs(str(tmp_path), {})
+    lake = LakeReader(LakeQueries(lake_uri, no_delta_table, SparkTables(spark, lake_uri)))
     with caplog.at_level("INFO"):
         assert {run.cluster for run in lake.newest_runs(None)} == {"prod-a", "prod-b"}
     assert [record.message.partition(" (")[0] for record in caplog.records if "deltalake" in record.message] == [
