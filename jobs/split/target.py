@@ -28,13 +28,15 @@ def target_id(args: Namespace, counts: PartitionCounts) -> int:
                 f"with the output of `app {args.app} -d -j`; for other uses give --format parquet"
             )
         found: int = args.target_id
+        named = f"--target-id {found}"
     else:
         found = _described(args, counts)
+        named = f"--target {args.target}: app_id {found}"
     if found < 1:
-        raise UsageError(f"--target-id {found}: the ids of tables begin with 1; `app {args.app} -d` shows the id")
+        raise UsageError(f"{named}: the ids of tables begin with 1; `app {args.app} -d` shows the id")
     if found == args.app_id and args.rows is None:
         raise UsageError(
-            f"--target-id {found} is the table that is split, which has {counts.old} partitions, not {counts.new}: "
+            f"{named} is the table that is split, which has {counts.old} partitions, not {counts.new}: "
             f"create a table with {counts.new} partitions and give its id. If another cluster has a table with the "
             "same id, split to Parquet first (--format parquet), and give the result with --rows"
         )
