@@ -123,12 +123,18 @@ def lake_uri(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> s
     return uri
 
 
+@pytest.fixture
+def deltalake(lake_uri: str) -> LakeReader:
+    """A reader by deltalake alone."""
+    return LakeReader(LakeQueries(lake_uri, DeltaRs.of(f"file:{lake_uri}", {}), None))
+
+
 @pytest.fixture(params=["deltalake", "spark"])
-def lake(request: pytest.FixtureRequest, spark: SparkSession, lake_uri: str) -> LakeReader:
+def lake(request: pytest.FixtureRequest, deltalake: LakeReader, spark: SparkSession, lake_uri: str) -> LakeReader:
     """A reader by one engine alone: the other does not help out."""
     if request.param == "spark":
         return LakeReader(LakeQueries(lake_uri, None, SparkTables(spark, lake_uri)))
-    return LakeReader(LakeQueries(lake_uri, DeltaRs.of(f"file:{lake_uri}", {}), None))
+    return deltalake
 
 
 def ask(
@@ -144,9 +150,8 @@ HELD_PATH = f"oldWALs/{wal(G1, STUCK + 1)}"
 
 
 @pytest.mark.promise("explain-answers", "every-file-is-explained")
-@pytest.mark.parametrize("path", [HELD_PATH, f"hdfs://ns1/hbase/{HELD_PATH}", wal(G1, STUCK + 1)])
-def test_a_held_file_names_holder_since_when_and_the_way_out(lake: LakeReader, path: str) -> None:
-    result, text = ask(lake, path, cluster="prod-a")
+def test_a_held_file_names_holder_since_when_and_the_way_out(lake: LakeReader) -> None:
+    result, text = ask(lake, HELD_PATH, cluster="prod-a")
     (file,) = result["files"]
     (holder,) = file["holders"]
     assert (file["path"], file["verdict"], file["reason"], file["run_id"]) == (HELD_PATH, "HELD", "PENDING", "night-9")
@@ -158,6 +163,11 @@ def test_a_held_file_names_holder_since_when_and_the_way_out(lake: LakeReader, p
     assert "Held by peer 2 (DISABLED), queue of h1,16020,1795000000001, since 2026-11-20 02:00 UTC (2 nights)" in text
     assert "3 d 0 h behind" in text
     assert "What frees it: enable_peer '2'" in text
+
+
+@pytest.mark.parametrize("name", [f"hdfs://ns1/hbase/{HELD_PATH}", wal(G1, STUCK + 1)])
+def test_a_file_by_its_uri_or_its_name_alone(deltalake: LakeReader, name: str) -> None:
+    assert ask(deltalake, name, cluster="prod-a") == ask(deltalake, HELD_PATH, cluster="prod-a")
 
 
 def test_several_paths_and_clusters_in_one_answer(lake: LakeReader) -> None:
@@ -188,10 +198,10 @@ def test_several_paths_and_clusters_in_one_answer(lake: LakeReader) -> None:
     ],
 )
 def test_unknown_and_ambiguous_questions_say_what_there_is(
-    lake: LakeReader, request_: ExplainRequest, words: str
+    deltalake: LakeReader, request_: ExplainRequest, words: str
 ) -> None:
     with pytest.raises(UsageError, match=re.compile(words, re.DOTALL)):
-        explain(request_, lake, At(LAST))
+        explain(request_, deltalake, At(LAST))
 
 
 @pytest.mark.promise("explain-answers")
@@ -208,13 +218,17 @@ def test_a_peer_with_queues_next_wals_and_trend(lake: LakeReader) -> None:
 
 
 @pytest.mark.promise("explain-answers", "server-by-any-part")
-@pytest.mark.parametrize("part", ["H1,16020", H1, "1,16020"])
-def test_a_server_by_a_part_of_its_name(lake: LakeReader, part: str) -> None:
-    result, text = ask(lake, cluster="prod-a", server=part)
+def test_a_server_by_a_part_of_its_name(lake: LakeReader) -> None:
+    result, text = ask(lake, cluster="prod-a", server="H1,16020")
     assert result["server"]["server"] == H1
     assert {row["reason"]: row["files"] for row in result["server"]["files"]} == {"PENDING": 2, "REPLICATED": 3}
     assert [row["peer_id"] for row in result["server"]["holders"]] == ["2"]
     assert f"server {H1}" in text
+
+
+@pytest.mark.parametrize("name", [H1, "1,16020"])
+def test_a_server_by_its_name_and_by_another_part_of_it(deltalake: LakeReader, name: str) -> None:
+    assert ask(deltalake, cluster="prod-a", server=name) == ask(deltalake, cluster="prod-a", server="H1,16020")
 
 
 @pytest.mark.promise("explain-state", "explain-since")
