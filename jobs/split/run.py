@@ -64,8 +64,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         "all partitions state the same, otherwise any number",
     )  # fmt: skip
     parser.add_argument(
-        "--data-version", type=int, choices=(0, 1), default=1,
-        help="pegasus_data_version of --rows; default: 1, which split-export writes for every table",
+        "--data-version", type=int, choices=(0, 1),
+        help="pegasus_data_version of --rows that another program wrote; the rows of split-export and split-run say it",
     )  # fmt: skip
     add_reading_options(parser)
     add_run_options(parser)

@@ -54,7 +54,7 @@ class OfflineSplitRequest:
         app_id: the id of the table.
         app: the name of the table that is to be loaded.
         target_id: the id of the table that is to be loaded; None = the output is Parquet.
-        data_version: the `pegasus_data_version` of the values in `rows`.
+        data_version: the `pegasus_data_version` of the values in `rows`; None = what their manifest says.
     """
 
     replicas: str | None
@@ -67,7 +67,7 @@ class OfflineSplitRequest:
     rules: OfflineSplitOptions
     out: str
     target_id: int | None = None
-    data_version: int = 1
+    data_version: int | None = None
 
 
 def split_offline(context: JobContext, request: OfflineSplitRequest, run: JobRun) -> SplitResult:
@@ -76,16 +76,18 @@ def split_offline(context: JobContext, request: OfflineSplitRequest, run: JobRun
     Raises:
         UsageError, RefusedError, UnavailableError: the error of the first partition that cannot be split.
     """
+    # a database states its own version
+    version = 1 if request.rows is None else check_rows(request.rows, request.counts.old, request.data_version)
     sources = _sources(context, request)
     rules = _rules(request, sources)
     hadoop = hadoop_for(context, sources)
     hadoop_conf = hadoop_configuration(hadoop) if hadoop else ""
-    given = [repr(request.counts), request.app_id, request.data_version]
+    given = [repr(request.counts), request.app_id, version]
     prints = {source.partition: fingerprint(source, rules, given, hadoop) for source in sources}
     output = SplitOutput(request.out, request.cluster, request.app, digest([*prints.values(), request.target_id]))
 
     def split(task: SplitTask, files: PartitionFiles) -> list[PartitionResult]:
-        tools = partition_tools(request.app_id, _opener(request, task, hadoop_conf), hadoop_conf, files)
+        tools = partition_tools(request.app_id, _opener(request, task, hadoop_conf, version), hadoop_conf, files)
         return split_partitions(task, sources, request.counts, rules, tools)
 
     inputs = SplitInputs(request.counts.groups(), sources, prints, request.backup is not None)
@@ -170,7 +172,6 @@ def _sources(context: JobContext, request: OfflineSplitRequest) -> list[OldParti
     if request.replicas is not None:
         return find_old_partitions(*place_of(context, request.replicas), request.app_id, request.counts.old)
     if request.rows is not None:
-        check_rows(request.rows, request.counts.old, request.data_version)
         return [OldPartition(partition, request.rows) for partition in range(request.counts.old)]
     return backup_of(*place_of(context, str(request.backup)), request.app_id, request.counts.old)
 
@@ -191,10 +192,10 @@ def _rules(request: OfflineSplitRequest, sources: Sequence[OldPartition]) -> Off
     return replace(request.rules, created_with=stated)
 
 
-def _opener(request: OfflineSplitRequest, task: SplitTask, hadoop_conf: str) -> OpenSource:
+def _opener(request: OfflineSplitRequest, task: SplitTask, hadoop_conf: str, version: int) -> OpenSource:
     if request.rows is None:
         return database_opener(task, hadoop_conf, of_backup=request.backup is not None)
-    return lambda source: opened_rows(source.database, source.partition, request.data_version)
+    return lambda source: opened_rows(source.database, source.partition, version)
 
 
 def _local_files(folder: str) -> list[tuple[str, int, int]]:

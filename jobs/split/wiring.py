@@ -16,6 +16,7 @@ from pipelines.pegasus.domain.state.model import ClusterState
 from pipelines.pegasus.sources.private_logs import PrivateLogs
 from pipelines.pegasus.sources.row_files import CHECKED, ParquetRows, parquet_errors
 from pipelines.pegasus.sources.state_files import StateFiles
+from pipelines.pegasus.sources.written_rows import check_written_rows_at
 from pipelines.pegasus.use_cases.audit_log import LogInputs
 from pipelines.pegasus.use_cases.split_stale import StaleRequest, split_stale
 from pipelines.pegasus.use_cases.split_verify import VerifyRequest, split_verify
@@ -36,7 +37,9 @@ def read_rows(context: JobContext, uri: str) -> DataFrame:
 
     Raises:
         UsageError: there are no rows, or they cannot be read.
+        RefusedError: the files are not those of their manifest.
     """
+    check_written_rows_at(context.spark, uri)
     with parquet_errors(uri, "docs/split-plan.md"):
         return context.spark.read.options(recursiveFileLookup="true", **CHECKED).parquet(uri)
 

@@ -230,6 +230,10 @@ class Condition(Enum):
         "The data or a log of a replica cannot be read to its end.",
         "Take the replica of another server.",
     )
+    ROWS_INCOMPLETE = ConditionText(
+        "A folder of rows that walsafe wrote lacks a file of its manifest, or has a file of another size or name.",
+        "Copy the folder again, with all its files, to an empty place.",
+    )
 
     # of walsafe itself
     SELF_CHECK_FAILED = ConditionText(

@@ -10,8 +10,10 @@ from pyspark.sql import SparkSession
 
 from jobs.cli.context import JobContext
 from jobs.cli.entry import main
-from pipelines.common.errors import UsageError
+from pipelines.common.errors import RefusedError, UsageError
+from pipelines.files.file_reader import file_reader_for
 from pipelines.pegasus.sources.parquet_rows import check_rows
+from pipelines.pegasus.sources.written_rows import data_version_of, hadoop_sizes
 from tests.labs.lake_rows import lake_rows
 from tests.labs.pegasus import private_logs as made
 from tests.labs.pegasus.private_logs import Entry
@@ -77,6 +79,42 @@ def test_every_row_as_it_lies_and_read_by_the_others(
     again, split = table.run("--rows", str(exported), "--format", "parquet", "--drop-expired", new=8, out="again")
     assert (again, split["stale"], split["empty"], split["malformed"]) == (0, 12, 4, 4)
     assert {key: value for (_, key), value in rows_in(table.output("again")).items()} == table.live
+
+
+def test_no_job_reads_rows_of_which_a_file_is_missing_or_cut(spark: SparkSession, tmp_path: Path) -> None:
+    table = Table(spark, tmp_path)
+    assert table.export()[0] == 0
+    folder, count = table.output("export"), str(OLD)
+    sizes = {str(path.relative_to(folder)): path.stat().st_size for path in folder.rglob("*") if path.is_file()}
+    assert hadoop_sizes(spark, f"file://{folder}") == sizes, "as on HDFS"
+    assert hadoop_sizes(spark, f"file://{folder}-none") == {}
+    given = f"file://{folder}"
+    readers = (
+        ("split-stale", "--table", "t", "--rows", given, "--partitions", count, "--created-with", "2",
+         "--validate-env", "true"),
+        ("split-verify", "--table", "t", "--before", given, "--before-partitions", count, "--before-created-with", "2",
+         "--after", given, "--after-partitions", count),
+        ("split-plan", "--rows", given, "--partitions", count),
+    )  # fmt: skip
+    file = next(iter(sorted(folder.rglob("*.parquet"))))
+    whole = file.read_bytes()
+
+    def refused(said: str) -> None:
+        code, result = table.run("--rows", str(folder))
+        assert (code, result["error"]["condition"]) == (3, "ROWS_INCOMPLETE"), result
+        for job, *options in readers:
+            arguments = [job, *options, "--result", f"{tmp_path}/read.json"]
+            assert main(arguments, context=JobContext(job, clock=Clock(), spark=spark)) == 3, job
+            message = json.loads((tmp_path / "read.json").read_text())["error"]["message"]
+            assert f"{file} {said}" in message, job
+            assert "Copy the folder again" in message
+
+    file.unlink()
+    refused("is missing")
+    file.write_bytes(whole[:-1])
+    refused(f"has {len(whole) - 1} bytes")
+    with pytest.raises(RefusedError, match=r"has .* bytes"):
+        data_version_of(given, hadoop_sizes(spark, given), file_reader_for(spark, given).read)
 
 
 def test_a_log_that_might_lack_rows_refuses_the_export(spark: SparkSession, tmp_path: Path) -> None:

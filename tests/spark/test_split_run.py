@@ -109,7 +109,7 @@ def test_bad_parquet_is_named(tmp_path: Path, rows: dict[str, Any] | None, words
     else:
         (folder / "part.parquet").write_bytes(b"no parquet")
     with pytest.raises(UsageError) as error:  # noqa: PT012 - either of the two may say it
-        check_rows(str(folder), 4)
+        check_rows(str(folder), 4, 1)
         with opened_rows(str(folder), 1) as found:
             list(found.batches(100))
     assert words in str(error.value)
@@ -125,7 +125,7 @@ def test_parquet_that_split_run_wrote_is_never_read_wrong(tmp_path: Path) -> Non
 
     def read() -> dict[bytes, bytes] | str:
         try:
-            check_rows(str(path.parent), OLD)
+            check_rows(str(path.parent), OLD, 1)
             with opened_rows(str(path.parent), 1) as found:
                 return dict(chain.from_iterable(found.batches(7)))
         except UsageError as error:

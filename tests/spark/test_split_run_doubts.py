@@ -32,7 +32,10 @@ def test_a_wrong_number_of_partitions_loses_no_row(spark: SparkSession, tmp_path
     schema = pa.schema([("partition_index", pa.int32()), ("key", pa.binary()), ("value", pa.binary())])
     pq.write_table(pa.Table.from_pylist(rows, schema=schema), tmp_path / "rows" / "0.parquet")
     table.old = 8
-    code, result = table.run("--rows", str(tmp_path / "rows"), new=16)
+    given = ("--rows", str(tmp_path / "rows"), "--data-version", "1")
+    code, result = table.run(*given[:2], new=16)
+    assert (code, "give --data-version" in result["error"]["message"]) == (2, True), "another program wrote them"
+    code, result = table.run(*given, new=16)
     assert code == 3, result
     found = errors(result)
     lost = sum(key_hash(key) % 8 >= 4 for key in table.live)
@@ -40,10 +43,10 @@ def test_a_wrong_number_of_partitions_loses_no_row(spark: SparkSession, tmp_path
     assert found[f"SPLIT_D1:temp/{lost}"]["evidence"]["rows"] == lost > 0
     assert found[f"SPLIT_D1:temp/{lost}"]["evidence"]["samples"], "keys to look at"
     fewer = {f"SPLIT_D1:temp/{lost - 1}", *found} - {f"SPLIT_D1:temp/{lost}"}
-    assert table.run("--rows", str(tmp_path / "rows"), *acknowledging(tmp_path, fewer), new=16)[0] == 3
+    assert table.run(*given, *acknowledging(tmp_path, fewer), new=16)[0] == 3
     assert not table.output().exists(), "nothing is emitted"
     assert (result["location"], result["rows"]) == (None, 0)
-    code, result = table.run("--rows", str(tmp_path / "rows"), *acknowledging(tmp_path, found), new=16)
+    code, result = table.run(*given, *acknowledging(tmp_path, found), new=16)
     assert (code, result["resumed"]) == (0, 8), "a person overruled each by name, and no partition is split again"
     assert len(reopened(table, 16)) == len(table.live) - lost
 

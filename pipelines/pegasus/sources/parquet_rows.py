@@ -1,6 +1,5 @@
 """Reads the rows of one old partition from Parquet in key order; a temporary RocksDB sorts them in bounded memory."""
 
-import json
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,26 +12,46 @@ import pyarrow.dataset as ds
 from pipelines.common.errors import UsageError
 from pipelines.pegasus.domain.offline.plan import MANIFEST
 from pipelines.pegasus.sources.replica_db import ReplicaDb, rocksdict_module
+from pipelines.pegasus.sources.written_rows import check_written_rows
 
 COLUMNS = {"partition_index": pa.int32(), "key": pa.binary(), "value": pa.binary()}
 """The columns that split-run itself writes; a wider integer type and large_binary are accepted."""
 _BATCH = 10_000
 
 
-def check_rows(directory: str, count: int, data_version: int = 1) -> None:
-    """Checks the columns of a directory of Parquet files, and the partition of every row.
+def check_rows(directory: str, count: int, data_version: int | None = None) -> int:
+    """Checks the files and columns of a directory of Parquet files, and the partition of every row.
+
+    Args:
+        directory: the Parquet files.
+        count: the number of partitions of the table.
+        data_version: the `pegasus_data_version` of the values, if the user gives it.
+
+    Returns:
+        The `pegasus_data_version` of the values.
 
     Raises:
         UsageError: a column is missing, unknown or of another type, a row has no partition or one outside `count`, a
-            file is damaged, or the rows are an output of walsafe with another data version.
+            file is damaged, or the data version is unknown or another than the manifest's.
+        RefusedError: the files are not those of their manifest.
     """
-    manifest = Path(directory, MANIFEST)
-    written = json.loads(manifest.read_text()).get("data_version", data_version) if manifest.is_file() else data_version
-    if written != data_version:
+    written = check_written_rows(directory)
+    if written is not None and data_version not in {None, written}:
         raise UsageError(
             f"{directory}: walsafe has written these rows with data version {written}, also those of a table with "
             f"version 0; leave out --data-version {data_version}"
         )
+    version = written if data_version is None else data_version
+    _check_columns(directory, count)
+    if version is None:
+        raise UsageError(
+            f"{directory}: no {MANIFEST} says which data version these rows have: give --data-version, the "
+            "pegasus_data_version of the table (1 unless the table is very old; a wrong one damages every value)"
+        )
+    return version
+
+
+def _check_columns(directory: str, count: int) -> None:
     rows = _dataset(directory)
     unknown = sorted(set(rows.schema.names) - set(COLUMNS))
     if unknown:

@@ -13,6 +13,7 @@ from pyspark.sql.types import BinaryType, DataType, IntegerType, StructType
 from pipelines.common.errors import UsageError
 from pipelines.pegasus.domain.rows import RowKind, Tallies
 from pipelines.pegasus.sources.local_rows import Chosen, LocalHeads, local_paths
+from pipelines.pegasus.sources.written_rows import check_written_rows_at
 from pipelines.pegasus.transforms.examined_rows import ExamineSettings, in_buckets
 from pipelines.pegasus.transforms.row_frames import Heads, detail_rows, row_heads, row_sums
 
@@ -38,10 +39,12 @@ class ParquetRows:
 
         Raises:
             UsageError: there are no rows, or the columns are not `COLUMNS`.
+            RefusedError: the files are not those of their manifest.
         """
         self._spark = spark
         self._paths: dict[str, list[str]] | None = {} if uris else None
         for uri in uris:
+            check_written_rows_at(spark, uri)
             rows = self.rows(uri)
             with parquet_errors(uri):
                 paths = local_paths(rows.inputFiles())

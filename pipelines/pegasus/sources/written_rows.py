@@ -1,0 +1,133 @@
+"""Compares folders of rows with the manifest that split-run and split-export write, before anyone reads the rows.
+
+A copy of such a folder may lack files, have cut ones, or still have those of an earlier copy; no reader of Parquet
+notices.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from py4j.protocol import Py4JJavaError
+from pydantic import TypeAdapter
+from pyspark.sql import SparkSession
+
+from pipelines.common.conditions import Condition
+from pipelines.common.errors import RefusedError, SnapshotError
+from pipelines.common.forms import read_value
+from pipelines.files.file_reader import LocalFileReader, file_reader_for, is_local
+from pipelines.files.hadoop_jvm import HadoopJvm, java_cause, java_errors
+from pipelines.files.hadoop_listing import HadoopListing
+from pipelines.pegasus.domain.offline.plan import MANIFEST
+from pipelines.pegasus.domain.state.shell import ForeignForm
+
+_AGAIN = "Copy the folder again, with all its files, to an empty place"
+
+
+class _File(ForeignForm):
+    partition: int
+    file: str
+    bytes: int
+
+
+class _Part(ForeignForm):
+    files: list[_File]
+
+
+class _Manifest(ForeignForm):
+    data_version: int | None = None
+    parts: list[_Part]
+
+
+_FORM = TypeAdapter(_Manifest)
+
+
+def check_written_rows(directory: str) -> int | None:
+    """Checks a local folder; see `data_version_of`."""
+    paths = [path for path in Path(directory).rglob("*") if path.is_file()]
+    sizes = {str(path.relative_to(directory)): path.stat().st_size for path in paths}
+    return data_version_of(directory, sizes, LocalFileReader().read)
+
+
+def check_written_rows_at(spark: SparkSession, uri: str) -> int | None:
+    """Checks a folder on any file system that Spark knows; see `data_version_of`.
+
+    Raises:
+        UnavailableError: the file system does not answer.
+    """
+    files = file_reader_for(spark, uri)
+    if is_local(spark, uri):
+        return check_written_rows(files.qualified(uri).removeprefix("file://"))
+    return data_version_of(uri, hadoop_sizes(spark, uri), files.read)
+
+
+def data_version_of(directory: str, sizes: Mapping[str, int], read: Callable[[str], bytes]) -> int | None:
+    """Compares every manifest in and below a folder with the files beside it, by their names and sizes.
+
+    Args:
+        directory: the folder.
+        sizes: the bytes of every file in and below it, by its path in the folder.
+        read: returns the content of a file.
+
+    Returns:
+        The `pegasus_data_version` of the values; None = a file of rows belongs to no manifest, or there is none.
+
+    Raises:
+        RefusedError: a file is missing, has another size, or is of an earlier copy, or a manifest cannot be read.
+    """
+    told, versions = set[str](), set[int | None]()
+    for place in sorted(path for path in sizes if path.rpartition("/")[2] == MANIFEST):
+        base = place.removesuffix(MANIFEST)
+        where = f"{directory.rstrip('/')}/{place}"
+        try:
+            manifest = read_value(_FORM, read(where), where)
+        except SnapshotError as error:
+            raise RefusedError(Condition.ROWS_INCOMPLETE, f"{error}. {_AGAIN}") from None
+        wanted = {f"{base}{one.partition}/{one.file}": one.bytes for part in manifest.parts for one in part.files}
+        there = {path: size for path, size in sizes.items() if path.startswith(base) and _is_row_file(path)}
+        wrong = sorted(path for path in wanted.keys() | there.keys() if wanted.get(path) != there.get(path))
+        if wrong:
+            raise RefusedError(Condition.ROWS_INCOMPLETE, _told(directory, wrong, wanted, there))
+        told |= wanted.keys()
+        versions.add(manifest.data_version)
+    is_foreign = any(_is_row_file(path) and path not in told for path in sizes)
+    return versions.pop() if len(versions) == 1 and not is_foreign else None
+
+
+def _is_row_file(path: str) -> bool:
+    return path.endswith((".parquet", ".sst"))
+
+
+def _told(directory: str, wrong: list[str], wanted: Mapping[str, int], there: Mapping[str, int]) -> str:
+    first = wrong[0]
+    if first not in there:
+        words = f"is missing, {MANIFEST} has it"
+    elif first not in wanted:
+        words = f"is not in {MANIFEST}: it may be of an earlier copy"
+    else:
+        words = f"has {there[first]} bytes, {MANIFEST} says {wanted[first]}"
+    more = f" ({len(wrong)} files differ in all)" if len(wrong) > 1 else ""
+    return f"{directory.rstrip('/')}/{first} {words}{more}. {_AGAIN}"
+
+
+def hadoop_sizes(spark: SparkSession, uri: str) -> dict[str, int]:
+    """Returns the bytes of every file in and below a folder by its path in it; nothing if there is no such folder.
+
+    Raises:
+        UsageError, UnavailableError: see `java_errors`.
+    """
+    hadoop = HadoopJvm.of(spark)
+    sizes: dict[str, int] = {}
+    with java_errors(uri):
+        listing = HadoopListing(hadoop, hadoop.path(uri).getFileSystem(hadoop.conf))
+        folders = [""]
+        while folders:
+            folder = folders.pop()
+            try:
+                found = [one for page in listing.pages(f"{uri.rstrip('/')}/{folder}") for one in page]
+            except Py4JJavaError as error:
+                if folder or "FileNotFoundException" not in java_cause(error):
+                    raise
+                return {}  # its reader says that there is nothing; a pattern of names is no folder either
+            sizes |= {f"{folder}{one.name}": one.length for one in found if one.is_file}
+            folders += [f"{folder}{one.name}/" for one in found if one.is_directory]
+    return sizes

@@ -1,0 +1,78 @@
+"""Rows that walsafe wrote are read only if every file of their manifest is there, whole, and nothing else is."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pipelines.common.conditions import Condition
+from pipelines.common.errors import RefusedError, UsageError
+from pipelines.pegasus.domain.offline.plan import MANIFEST, PartitionResult
+from pipelines.pegasus.sinks.part_files import PartitionFiles
+from pipelines.pegasus.sinks.split_output import SplitOutput
+from pipelines.pegasus.sources.parquet_rows import check_rows
+from pipelines.pegasus.sources.written_rows import check_written_rows
+from tests.labs.pegasus.replicas import keys, stored
+
+COUNT = 2
+
+
+@pytest.fixture
+def exported(tmp_path: Path) -> Path:
+    output = SplitOutput(str(tmp_path), "onebox", "temp", "inputs")
+    output.begin()
+    parts = []
+    for partition in range(COUNT):
+        files = PartitionFiles(output.part(str(partition)), partition, 1 << 20, parquet=True)
+        files.put(partition, [(key, stored(b"v")) for key in sorted(keys(partition, COUNT, 9))])
+        parts.append(PartitionResult(partition, files.close()))
+    output.publish(2, "temp", COUNT, parts, parquet=True)
+    return output.final
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+WRONG: list[tuple[str, Callable[[Path], object], str]] = [
+    ("1/1-0.parquet", Path.unlink, rf"/1/1-0.parquet is missing, {MANIFEST} has it\. Copy the folder again"),
+    ("0", shutil.rmtree, "/0/0-0.parquet is missing"),
+    ("0/0-0.parquet", cut, r"/0/0-0.parquet has \d+ bytes, .* says \d+\. Copy the folder again"),
+    ("0/9-0.parquet", Path.touch, "/0/9-0.parquet is not in .* of an earlier copy"),
+    (MANIFEST, cut, f"/{MANIFEST}: .*Copy the folder again"),
+]
+
+
+@pytest.mark.parametrize(("name", "change", "said"), WRONG, ids=[name for name, _, _ in WRONG])
+@pytest.mark.parametrize("above", [False, True])
+def test_a_folder_with_other_files_than_its_manifest_is_refused(
+    exported: Path, name: str, change: Callable[[Path], object], said: str, above: bool
+) -> None:
+    given = str(exported.parent if above else exported)
+    assert check_written_rows(given) == check_rows(given, COUNT) == 1
+    change(exported / name)
+    with pytest.raises(RefusedError, match=said) as refused:
+        check_rows(given, COUNT)
+    assert refused.value.condition is Condition.ROWS_INCOMPLETE
+
+
+def test_all_files_that_differ_are_counted(exported: Path) -> None:
+    for path in exported.rglob("*.parquet"):
+        cut(path)
+    with pytest.raises(RefusedError, match=r"/0/0-0.parquet has .* \(2 files differ in all\)"):
+        check_written_rows(str(exported))
+
+
+@pytest.mark.parametrize("known", [0, 1])
+def test_rows_of_another_program_need_their_data_version(exported: Path, known: int) -> None:
+    (exported / MANIFEST).unlink()
+    with pytest.raises(UsageError, match=f"no {MANIFEST} says which data version .* give --data-version"):
+        check_rows(str(exported), COUNT)
+    assert check_rows(str(exported), COUNT, known) == known
+
+
+def test_rows_of_another_program_beside_those_of_walsafe_need_it_too(exported: Path) -> None:
+    shutil.copytree(exported / "1", exported.parent / "other" / "1")
+    with pytest.raises(UsageError, match="give --data-version"):
+        check_rows(str(exported.parent), COUNT)
