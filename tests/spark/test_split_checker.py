@@ -25,7 +25,7 @@ CASES = ("gpid", "order", "ballot", "stale", "empty")
 SEEDS, LARGE = (2, 3, 4, 9, 10, 18, 20, 24, 25, 49), (3, 10)
 """Tables that together have everything, and tables that are divided among tasks."""
 EVERYTHING = {
-    "SPLIT_D1", "SPLIT_D3", "SPLIT_D5", "SPLIT_D7 stale", "SPLIT_D7 empty",
+    "SPLIT_D1", "SPLIT_D3", "SPLIT_D5", "SPLIT_D6", "SPLIT_D7 stale", "SPLIT_D7 empty",
     "SPLIT_L1", "SPLIT_L1 gpid", "SPLIT_L1 order", "SPLIT_L2", "SPLIT_L2 ballot", "SPLIT_L6", "SPLIT_R4",
     "DECREE_MISSING", "DECREE_NOT_REPLAYABLE", "REPLICA_DAMAGED",
     "ranges", "empty partitions", "a known decree", "a learner",

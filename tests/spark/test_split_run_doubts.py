@@ -96,6 +96,23 @@ def test_every_doubt_about_a_replica_is_an_error(spark: SparkSession, tmp_path: 
     assert table.output().exists()
 
 
+@pytest.mark.promise("split-offline")
+def test_rows_that_pegasus_does_not_write_are_left_out_only_if_a_person_says_so(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    table = Table(spark, tmp_path, malformed=True)
+    add_rows(table.reps / f"{APP}.2.pegasus" / "data" / "rdb", {keys(2, OLD, 1, "short")[0]: b"short"})
+    code, result = table.run()
+    found = errors(result)
+    assert (code, set(found)) == (3, {f"SPLIT_D6:temp/{OLD + 1}"}), result
+    assert found[f"SPLIT_D6:temp/{OLD + 1}"]["evidence"] == {"partitions": [0, 1, 2, 3], "rows": OLD + 1}
+    assert not table.output().exists()
+    assert table.run(*acknowledging(tmp_path, [f"SPLIT_D6:temp/{OLD}"]))[0] == 3, "one more row is another finding"
+    code, result = table.run(*acknowledging(tmp_path, found))
+    assert (code, result["malformed"], result["resumed"]) == (0, OLD + 1, OLD), result
+    assert reopened(table, 16) == table.live
+
+
 @pytest.mark.long
 @pytest.mark.promise("split-offline")
 def test_the_operators_decree_is_for_one_partition(spark: SparkSession, tmp_path: Path) -> None:

@@ -87,13 +87,16 @@ def _replay(table: RandomReplicas, partition: int, logs: list[own_logs.Log], fou
 def _judge(table: RandomReplicas, found: Answer, *, drop_expired: bool) -> None:
     doubts: dict[str, Counter[int]] = {}
     empty, crowded = [], []
+    malformed = Counter[int]()
     for partition, lie in enumerate(found.lie):
         owned = others = 0
         for key, value in lie.items():
             if not own.is_well_formed(key):
+                malformed[partition] += key != b""
                 continue
             if owner(key, table.old) == partition:
                 owned += 1
+                malformed[partition] += len(value) < own.HEADER
                 if len(value) >= own.HEADER and not (drop_expired and own.has_expired(value, NOW_S)):
                     found.live[key] = value
                 continue
@@ -105,6 +108,8 @@ def _judge(table: RandomReplicas, found: Answer, *, drop_expired: bool) -> None:
         crowded += [partition] * (others > owned)
     for rule, rows in doubts.items():
         found.row_errors[f"SPLIT_{rule}:temp/{rows.total()}"] = sorted(rows)
+    if malformed.total():
+        found.row_errors[f"SPLIT_D6:temp/{malformed.total()}"] = sorted(+malformed)
     for words, partitions in (("stale", crowded), ("empty", empty)):
         if partitions:
             found.row_errors[f"SPLIT_D7:temp/{words}/{len(partitions)}"] = partitions

@@ -68,7 +68,8 @@ class RandomReplicas(Table):
         folder = self.reps / f"{APP}.{partition}.pegasus"
         is_empty = self.kind == "doubtful" and draw.random() < 0.15
         living = mine[: draw.choice((2, 8, _LIVING))]
-        layers: list[dict[bytes, bytes | None]] = [{b"": bytes(12)}, {b"\0": b"a malformed key"}]
+        layers: list[dict[bytes, bytes | None]] = [{b"": bytes(12)}]
+        layers += [{b"\0": b"a malformed key"}] * (self.kind == "doubtful")
         if not is_empty:
             for layer in range(3):
                 chosen = draw.sample(living, len(living) * 2 // 3)

@@ -28,6 +28,7 @@ from tests.labs.pegasus.replicas import (
 )
 
 APP, OLD, TARGET = 2, 4, 7
+MALFORMED = b"\0"
 
 
 @dataclass
@@ -37,11 +38,21 @@ class Clock:
 
 
 class Table:
-    """A table of four partitions with its rows; the values of some may have data version 0."""
+    """A table of four partitions with its rows.
+
+    The values of some may have data version 0; each partition may have a key that Pegasus does not write.
+    """
 
     def __init__(
-        self, spark: SparkSession, root: Path, old: int = OLD, *, version_0: Collection[int] = frozenset()
+        self,
+        spark: SparkSession,
+        root: Path,
+        old: int = OLD,
+        *,
+        version_0: Collection[int] = frozenset(),
+        malformed: bool = False,
     ) -> None:
+        self.malformed = {MALFORMED: stored(b"no key")} if malformed else {}
         self.spark, self.root, self.old, self.version_0 = spark, root, old, version_0
         self.live: dict[bytes, bytes] = {}
         self.expired: set[bytes] = set()
@@ -56,7 +67,7 @@ class Table:
         first = {key: stored(b"old") for key in (*mine, *copies)} | {b"": b"\0" * 12}
         over: dict[bytes, bytes | None] = {key: stored(b"new") for key in mine[10:20]}
         over |= dict.fromkeys(mine[20:25])
-        over |= {mine[30]: stored(b"gone", EXPIRED), b"\0": stored(b"no key")}
+        over |= {mine[30]: stored(b"gone", EXPIRED), **self.malformed}
         folder = self.reps / f"{APP}.{partition}.pegasus"
         layers: list[dict[bytes, bytes | None]] = [{**first}, over]
         version = 0 if partition in self.version_0 else 1

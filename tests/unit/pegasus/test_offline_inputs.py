@@ -155,16 +155,19 @@ def test_a_replica_whose_init_info_was_not_copied_is_an_error() -> None:
 
 
 def test_an_acknowledged_doubt_does_not_cover_a_greater_one() -> None:
-    def keys(left_out: int, empty: int, crowded: int) -> set[str]:
+    def keys(left_out: int, empty: int, crowded: int, malformed: int) -> set[str]:
         parts = [
-            PartitionResult(0, owned=1, left_out=tuple(range(left_out))),
+            PartitionResult(0, owned=1, left_out=tuple(range(left_out)), malformed=malformed),
             *(PartitionResult(1 + index) for index in range(empty)),
             *(PartitionResult(4 + index, stale=2, owned=1) for index in range(crowded)),
         ]
-        return {one.key for one in doubts_of("temp", [], parts, of_replicas=False)}
+        found = list(doubts_of("temp", [], parts, of_replicas=False))
+        assert {one.severity for one in found} == {ERROR}
+        return {one.key for one in found}
 
-    assert keys(2, 1, 1) == {"SPLIT_L2:temp/0/2", "SPLIT_D7:temp/empty/1", "SPLIT_D7:temp/stale/1"}
-    assert not keys(3, 2, 2) & keys(2, 1, 1)
+    found = keys(2, 1, 1, 5)
+    assert found == {"SPLIT_L2:temp/0/2", "SPLIT_D7:temp/empty/1", "SPLIT_D7:temp/stale/1", "SPLIT_D6:temp/5"}
+    assert not keys(3, 2, 2, 6) & found
 
 
 def test_only_names_that_pegasus_reads_are_logs(tmp_path: Path) -> None:

@@ -25,14 +25,7 @@ def doubts_of(
     yield from input_doubts(app, sources, parts, of_replicas=of_replicas)
     yield from _unproven_copies(app, parts)
     yield from _wrong_count(app, parts)
-    malformed = sum(part.malformed for part in parts)
-    if malformed:
-        yield rule_violation(
-            "D6", WARNING, app,
-            f"Table {app}: {human_count(malformed, 'row')} with a key or value that Pegasus does not write: they are "
-            "not in the output.",
-            "Look at them before the old data are removed.", rows=malformed,
-        )  # fmt: skip
+    yield from _malformed(app, parts)
 
 
 def input_doubts(
@@ -105,6 +98,19 @@ def _unproven_copies(app: str, parts: Sequence[PartitionResult]) -> Iterator[Fin
                 f"{samples[0]}.",
                 _COMPARE, rows=rows, partitions=sorted({index for index, _ in found})[:100], samples=samples[:20],
             )  # fmt: skip
+
+
+def _malformed(app: str, parts: Sequence[PartitionResult]) -> Iterator[FindingRow]:
+    rows = sum(part.malformed for part in parts)
+    if rows:
+        yield rule_violation(
+            "D6", ERROR, f"{app}/{rows}",
+            f"Table {app}: {human_count(rows, 'row')} with a key or value that Pegasus does not write, which the "
+            "output would not have.",
+            "Look at them: split-export keeps them, and split-verify lists those of an export in split_diff. If they "
+            "may be left out, acknowledge this finding. If they come from --rows, check --data-version.",
+            rows=rows, partitions=sorted(part.partition for part in parts if part.malformed)[:100],
+        )  # fmt: skip
 
 
 def _wrong_count(app: str, parts: Sequence[PartitionResult]) -> Iterator[FindingRow]:
