@@ -63,9 +63,9 @@ def export_table(context: JobContext, request: ExportRequest, run: JobRun) -> Ex
     groups = [range(index, index + 1) for index in range(request.count)]
     inputs = SplitInputs(groups, sources, prints, request.backup is not None)
     with output.lock():
-        parts, published = finished_parts(context, output, inputs, request.rules, export)
-        doubts = tuple(input_doubts(request.app, sources, parts, of_replicas=request.replicas is not None))
-        if not published and not is_proven(dated(doubts, run.at_ms, {}, run.acknowledged)):
-            output.publish(request.app_id, request.app, request.count, parts, parquet=True)
-            published = True
-    return ExportResult(request.app, str(output.final) if published else None, parts, doubts)
+        staged = finished_parts(context, output, inputs, request.rules, export)
+        doubts = tuple(input_doubts(request.app, sources, staged.results, of_replicas=request.replicas is not None))
+        is_output = staged.published or not is_proven(dated(doubts, run.at_ms, {}, run.acknowledged))
+        if is_output and not staged.published:
+            output.publish(request.app_id, request.app, request.count, staged, parquet=True)
+    return ExportResult(request.app, str(output.final) if is_output else None, staged.results, doubts)

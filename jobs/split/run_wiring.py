@@ -92,15 +92,16 @@ def split_offline(context: JobContext, request: OfflineSplitRequest, run: JobRun
 
     inputs = SplitInputs(request.counts.groups(), sources, prints, request.backup is not None)
     with output.lock():
-        parts, published = finished_parts(context, output, inputs, rules, split)
-        doubts = tuple(doubts_of(request.app, sources, parts, of_replicas=request.replicas is not None))
-        if not published and not is_proven(dated(doubts, run.at_ms, {}, run.acknowledged)):
+        staged = finished_parts(context, output, inputs, rules, split)
+        doubts = tuple(doubts_of(request.app, sources, staged.results, of_replicas=request.replicas is not None))
+        is_output = staged.published or not is_proven(dated(doubts, run.at_ms, {}, run.acknowledged))
+        if is_output and not staged.published:
             target = request.app_id if request.target_id is None else request.target_id
             if not rules.parquet:
-                parts = filled_parts(output, parts, request.counts, rules)
-            output.publish(target, request.app, request.counts.new, parts, parquet=rules.parquet)
-            published = True
-    return SplitResult(request.app, str(output.final) if published else None, request.counts, parts, doubts)
+                staged = filled_parts(output, staged, request.counts, rules)
+            output.publish(target, request.app, request.counts.new, staged, parquet=rules.parquet)
+    location = str(output.final) if is_output else None
+    return SplitResult(request.app, location, request.counts, staged.results, doubts)
 
 
 def digest(told: object) -> str:

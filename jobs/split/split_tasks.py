@@ -12,7 +12,7 @@ from pipelines.common.errors import UnavailableError, WalsafeError
 from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions, OldPartition, PartitionCounts, PartitionResult
 from pipelines.pegasus.domain.offline.ranges import SplitTask, joined, tasks_of
 from pipelines.pegasus.sinks.part_files import PartitionFiles
-from pipelines.pegasus.sinks.split_output import SplitOutput
+from pipelines.pegasus.sinks.split_output import SplitOutput, StagedPart, StagedParts
 from pipelines.pegasus.sources.backup_files import check_backup_files
 from pipelines.pegasus.sources.replica_db import opened_db
 from pipelines.pegasus.use_cases.offline_partition import with_empty_writes
@@ -44,7 +44,7 @@ def finished_parts(
     inputs: SplitInputs,
     rules: OfflineSplitOptions,
     work: Callable[[SplitTask, PartitionFiles], list[PartitionResult]],
-) -> tuple[list[PartitionResult], bool]:
+) -> StagedParts:
     """Does every task that no earlier run has finished: a Spark task for each range of keys of each group.
 
     Args:
@@ -55,22 +55,22 @@ def finished_parts(
         work: the executor's function; it reads the range of a task and writes its files.
 
     Returns:
-        The results of all partitions, and whether an earlier run has published them.
+        The results of all partitions.
 
     Raises:
         UsageError, RefusedError, UnavailableError: the error of the first task that fails.
     """
     published = output.begin()
     if published is not None:
-        return published, True
+        return published
 
-    def attempt(task: SplitTask) -> list[PartitionResult]:
+    def attempt(task: SplitTask) -> StagedPart:
         kept = output.kept(task, inputs.prints)
         if kept is not None:
             return kept
-        done = work(task, _files(output, task.name, task.group[0], rules))
-        output.keep(task, done, inputs.prints)
-        return done
+        folder = output.part(task.name)
+        done = work(task, _files(folder, task.name, task.group[0], rules))
+        return output.keep(folder, task, done, inputs.prints)
 
     def divided(group: range) -> list[SplitTask]:
         pieces = []
@@ -84,20 +84,30 @@ def finished_parts(
     large = [group for group in inputs.groups if _bytes(inputs.sources, group) > rules.task_bytes]
     ranges = dict(zip(large, _done(context, output, large, divided), strict=True))
     tasks = [task for group in inputs.groups for task in ranges.get(group, [SplitTask(group)])]
-    answers = _done(context, output, tasks, attempt)
-    return list(joined(chain.from_iterable(answers))), False
+    output.tidy(tasks, inputs.prints)
+    done = _done(context, output, tasks, attempt)
+    folders = {task.name: part.folder for task, part in zip(tasks, done, strict=True)}
+    return StagedParts(list(joined(chain.from_iterable(part.results for part in done))), folders)
 
 
 def filled_parts(
-    output: SplitOutput, parts: Sequence[PartitionResult], counts: PartitionCounts, rules: OfflineSplitOptions
-) -> list[PartitionResult]:
+    output: SplitOutput, staged: StagedParts, counts: PartitionCounts, rules: OfflineSplitOptions
+) -> StagedParts:
     """Returns the results with a file for each new partition without rows; see `with_empty_writes`.
 
     Raises:
         UnavailableError: a file cannot be written.
     """
+    folders = dict(staged.folders)
+
+    def files(first: int) -> PartitionFiles:
+        name = f"{first}-empty"
+        folder = output.part(name)
+        folders[name] = folder.name
+        return _files(folder, name, first, rules)
+
     with _disk_named(output):
-        return with_empty_writes(parts, counts, lambda first: _files(output, f"{first}-empty", first, rules))
+        return StagedParts(with_empty_writes(staged.results, counts, files), folders)
 
 
 def _bytes(sources: Sequence[OldPartition], group: range) -> int:
@@ -106,8 +116,8 @@ def _bytes(sources: Sequence[OldPartition], group: range) -> int:
     return sum(path.stat().st_size for one in mine if not one.is_remote for path in Path(one.database).glob("*.sst"))
 
 
-def _files(output: SplitOutput, name: str, first: int, rules: OfflineSplitOptions) -> PartitionFiles:
-    return PartitionFiles(output.part(name), first, rules.file_bytes, parquet=rules.parquet, name=name)
+def _files(folder: Path, name: str, first: int, rules: OfflineSplitOptions) -> PartitionFiles:
+    return PartitionFiles(folder, first, rules.file_bytes, parquet=rules.parquet, name=name)
 
 
 def _done(

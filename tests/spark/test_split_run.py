@@ -1,5 +1,6 @@
 """split-run on replicas made with RocksDB: every row is where its hash wants it, and nothing else happens."""
 
+import errno
 import hashlib
 import json
 import re
@@ -16,11 +17,15 @@ from pyspark.sql import SparkSession
 
 from jobs.cli.context import JobContext
 from jobs.cli.entry import main
+from jobs.split.split_tasks import SplitInputs, finished_parts
 from pipelines.common.errors import UnavailableError, UsageError
 from pipelines.pegasus.domain.keys import key_hash
 from pipelines.pegasus.domain.offline.merge import merged_rows
+from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions, OldPartition, PartitionResult
+from pipelines.pegasus.domain.offline.ranges import SplitTask
 from pipelines.pegasus.domain.private_log.names import Gpid
 from pipelines.pegasus.sinks.part_files import PartitionFiles, SstWriter
+from pipelines.pegasus.sinks.split_output import SplitOutput
 from pipelines.pegasus.sources.parquet_rows import check_rows, opened_rows
 from pipelines.pegasus.sources.replica_logs import ReplicaLogs
 from tests.labs.lake_rows import lake_rows
@@ -148,12 +153,24 @@ def test_a_disk_that_refuses_is_unavailable(spark: SparkSession, tmp_path: Path)
     table = Table(spark, tmp_path)
     staged = table.output().with_name(".temp.staging")
     staged.mkdir(parents=True)
-    (staged / "part-2").write_bytes(b"in the way")
+    (staged / "whole").write_bytes(b"in the way")
     code, result = table.run()
-    assert (code, f"{staged}/part-2: " in result["error"]["message"]) == (4, True), result
-    (staged / "part-2").unlink()
+    assert (code, f"{staged}/whole: " in result["error"]["message"]) == (4, True), result
+    (staged / "whole").unlink()
     code, result = table.run()
-    assert (code, result["resumed"]) == (0, 3)
+    assert (code, result["resumed"]) == (0, OLD)
+    context, output = JobContext("split-run", spark=spark), SplitOutput(str(tmp_path), "onebox", "full", "inputs")
+
+    def work(task: SplitTask, _: PartitionFiles) -> list[PartitionResult]:
+        if task.group[0] == 1:
+            raise OSError(errno.ENOSPC, "No space left on device", "/full/1-0.sst")
+        return [PartitionResult(task.group[0])]
+
+    sources = [OldPartition(partition, str(tmp_path)) for partition in range(2)]
+    inputs = SplitInputs([range(1), range(1, 2)], sources, {0: "a", 1: "b"})
+    with pytest.raises(UnavailableError, match=r"^/full/1-0.sst: No space left on device; start again"):
+        finished_parts(context, output, inputs, OfflineSplitOptions(0), work)
+    assert output.kept(SplitTask(range(1)), inputs.prints) is not None, "the other task goes on"
 
 
 def test_a_table_whose_count_is_no_power_of_two(spark: SparkSession, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from pipelines.pegasus.domain.offline.ranges import SplitTask
 from pipelines.pegasus.domain.private_log.names import Gpid
 from pipelines.pegasus.domain.values import EPOCH_S
 from pipelines.pegasus.sinks.part_files import PartitionFiles
-from pipelines.pegasus.sinks.split_output import SplitOutput
+from pipelines.pegasus.sinks.split_output import SplitOutput, StagedPart
 from pipelines.pegasus.sources.replica_db import opened_db
 from pipelines.pegasus.sources.replica_logs import ReplicaLogs
 from pipelines.pegasus.use_cases.offline_partition import split_partitions
@@ -48,10 +48,11 @@ def test_a_part_is_taken_over_only_for_the_same_inputs(
     output = SplitOutput(str(tmp_path), "onebox", "temp", "inputs")
     assert output.begin() is None
     task = SplitTask(range(0, 4, 2), b"a", b"q", 3)
-    output.part(task.name)
+    folder = output.part(task.name)
     parts = [PartitionResult(0, owners=(4,)), PartitionResult(2)]
-    output.keep(task, parts, PRINTS)
-    assert output.kept(task, prints) == ([replace(part, resumed=True) for part in parts] if taken_over else None)
+    output.keep(folder, task, parts, PRINTS)
+    again = StagedPart(folder.name, [replace(part, resumed=True) for part in parts])
+    assert output.kept(task, prints) == (again if taken_over else None)
     for other in (replace(task, begin=b""), replace(task, end=None), replace(task, number=4)):
         assert output.kept(other, prints) is None
 

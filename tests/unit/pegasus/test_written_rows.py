@@ -10,7 +10,7 @@ from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UsageError
 from pipelines.pegasus.domain.offline.plan import MANIFEST, PartitionResult
 from pipelines.pegasus.sinks.part_files import PartitionFiles
-from pipelines.pegasus.sinks.split_output import SplitOutput
+from pipelines.pegasus.sinks.split_output import SplitOutput, StagedParts
 from pipelines.pegasus.sources.parquet_rows import check_rows
 from pipelines.pegasus.sources.written_rows import check_written_rows
 from tests.labs.pegasus.replicas import keys, stored
@@ -22,12 +22,14 @@ COUNT = 2
 def exported(tmp_path: Path) -> Path:
     output = SplitOutput(str(tmp_path), "onebox", "temp", "inputs")
     output.begin()
-    parts = []
+    parts, folders = [], {}
     for partition in range(COUNT):
-        files = PartitionFiles(output.part(str(partition)), partition, 1 << 20, parquet=True)
+        folder = output.part(str(partition))
+        folders[str(partition)] = folder.name
+        files = PartitionFiles(folder, partition, 1 << 20, parquet=True)
         files.put(partition, [(key, stored(b"v")) for key in sorted(keys(partition, COUNT, 9))])
         parts.append(PartitionResult(partition, files.close()))
-    output.publish(2, "temp", COUNT, parts, parquet=True)
+    output.publish(2, "temp", COUNT, StagedParts(parts, folders), parquet=True)
     return output.final
 
 
