@@ -9,7 +9,7 @@ from pipelines.files.hadoop_jvm import hadoop_configuration
 from pipelines.lake.findings import dated
 from pipelines.lake.job_run import JobRun
 from pipelines.pegasus.domain.offline.doubts import input_doubts
-from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions, PartitionResult
+from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions, PartitionResult, backup_began
 from pipelines.pegasus.domain.offline.ranges import SplitTask
 from pipelines.pegasus.domain.report import is_proven
 from pipelines.pegasus.sinks.part_files import PartitionFiles
@@ -68,4 +68,5 @@ def export_table(context: JobContext, request: ExportRequest, run: JobRun) -> Ex
         is_output = staged.published or not is_proven(dated(doubts, run.at_ms, {}, run.acknowledged))
         if is_output and not staged.published:
             output.publish(request.app_id, request.app, request.count, staged, parquet=True)
-    return ExportResult(request.app, str(output.final) if is_output else None, staged.results, doubts)
+    began = None if request.backup is None else backup_began(sources)
+    return ExportResult(request.app, str(output.final) if is_output else None, staged.results, doubts, began)

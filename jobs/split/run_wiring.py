@@ -24,6 +24,7 @@ from pipelines.pegasus.domain.offline.plan import (
     OldPartition,
     PartitionCounts,
     PartitionResult,
+    backup_began,
     created_with,
 )
 from pipelines.pegasus.domain.offline.ranges import SplitTask
@@ -101,7 +102,8 @@ def split_offline(context: JobContext, request: OfflineSplitRequest, run: JobRun
                 staged = filled_parts(output, staged, request.counts, rules)
             output.publish(target, request.app, request.counts.new, staged, parquet=rules.parquet)
     location = str(output.final) if is_output else None
-    return SplitResult(request.app, location, request.counts, staged.results, doubts)
+    began = None if request.backup is None else backup_began(sources)
+    return SplitResult(request.app, location, request.counts, staged.results, doubts, began)
 
 
 def digest(told: object) -> str:

@@ -1,5 +1,6 @@
 """What split-run writes can be loaded: Pegasus's checks pass, its RocksDB ingests it, and every row is there once."""
 
+import json
 import random
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from tests.labs.pegasus import private_logs as made
 from tests.labs.pegasus.private_logs import Entry
 from tests.labs.pegasus.replicas import FLUSHED, write_db, write_infos, write_log
 from tests.labs.pegasus.split_tables import APP, TARGET, Table
+from tests.labs.places import DOCS
 
 pytestmark = pytest.mark.long
 
@@ -76,6 +78,21 @@ def test_pegasus_refuses_files_that_overlap(
     with pytest.raises(Py4JJavaError, match="Files have overlapping ranges"):
         ingestion.rows(alternately)
     assert ingestion.rows(alternately[:1]) == dict(rows[::2]), "each of them alone is taken"
+
+
+@pytest.mark.parametrize(
+    ("info", "asked"), [(None, 2), ({"app_id": TARGET, "app_name": "temp", "partition_count": 2}, 4)]
+)
+def test_the_page_has_the_answers_of_the_meta_server(
+    tmp_path: Path, info: dict[str, object] | None, asked: int
+) -> None:
+    if info is not None:
+        (tmp_path / "bulk_load_info").write_text(json.dumps(info))
+    with pytest.raises(bulk_load.RefusedError) as refused:
+        bulk_load.start(tmp_path, "temp", TARGET, asked)
+    code, hint = str(refused.value).split(", ")
+    rows = (DOCS / "split-offline.md").read_text(encoding="utf-8").splitlines()
+    assert [row for row in rows if row.startswith(f"| 5 | `{code}`, `{hint}` |")]
 
 
 @pytest.mark.promise("split-offline")

@@ -199,7 +199,7 @@ def test_a_run_that_was_stopped_goes_on(spark: SparkSession, tmp_path: Path) -> 
     assert reopened(table, 16) == table.live
 
 
-def test_a_cold_backup(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_cold_backup(spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = Table(spark, tmp_path)
     backup = table.backup()
     options = ("--backup", str(backup.parent))
@@ -217,8 +217,11 @@ def test_a_cold_backup(spark: SparkSession, tmp_path: Path) -> None:
     code, result = table.run(*options)
     assert (code, result["logged"]) == (0, 0)
     assert set(reopened(table, 16).values()) == {stored(b"old"), stored(b"new"), stored(b"gone", EXPIRED)}
+    began = "\n  the cold backup began at 2023-11-14T22:13:20.000Z: it may lack later writes\n"
+    assert (began in capsys.readouterr().out, result["backup_ms"]) == (True, 1_700_000_000_000)
     code, exported = table.export(*options)
     assert (code, exported["rows"]) == (0, result["read"]), "every row of the backup, and no log"
+    assert (began in capsys.readouterr().out, exported["backup_ms"]) == (True, 1_700_000_000_000)
     code, result = table.run(*options, "--committed-decree", "1=99", out="other")
     assert (code, "is in no private log" in result["error"]["message"]) == (3, True)
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipelines.common.human import human_bytes, human_count
+from pipelines.common.instants import format_instant
 from pipelines.common.job_result import JobResult
 from pipelines.lake.job_run import JobLake, JobRun
 from pipelines.lake.run_summary import FindingRow
@@ -23,12 +24,14 @@ class ExportResult:
         app: the name of the table.
         location: the directory of the output; None = there is none, because it might lack rows.
         doubts: the findings about the export.
+        backup_ms: when the cold backup that was read began; None = it is unknown, or there is none.
     """
 
     app: str
     location: str | None
     parts: Sequence[PartitionResult]
     doubts: Sequence[FindingRow] = ()
+    backup_ms: int | None = None
 
 
 def export_partition(
@@ -62,6 +65,7 @@ def tell_export(run: JobRun, export: ExportResult, lake: JobLake) -> JobResult:
     result = {
         "app": export.app,
         "location": export.location,
+        "backup_ms": export.backup_ms,
         "partitions": len(export.parts),
         "files": len(files),
         "bytes": size,
@@ -75,4 +79,6 @@ def tell_export(run: JobRun, export: ExportResult, lake: JobLake) -> JobResult:
         f"  {rows:,} rows in {human_count(len(files), 'file')}, {human_bytes(size)}",
         f"  read {read:,}, {logged:,} writes of private logs",
     ]
+    if export.backup_ms is not None:
+        lines.append(f"  the cold backup began at {format_instant(export.backup_ms)}: it may lack later writes")
     return deliver(run, lake, [(SPLIT_MANIFEST, files)], export.doubts, result, lines)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from pipelines.common.human import human_bytes, human_count
+from pipelines.common.instants import format_instant
 from pipelines.common.job_result import JobResult
 from pipelines.lake.job_run import JobLake, JobRun
 from pipelines.lake.run_summary import FindingRow
@@ -20,6 +21,7 @@ class SplitResult:
         app: the name of the table.
         location: the directory of the output; None = there is none, because it might lack rows.
         doubts: the warnings about the split.
+        backup_ms: when the cold backup that was read began; None = it is unknown, or there is none.
     """
 
     app: str
@@ -27,6 +29,7 @@ class SplitResult:
     counts: PartitionCounts
     parts: Sequence[PartitionResult]
     doubts: Sequence[FindingRow] = ()
+    backup_ms: int | None = None
 
 
 def tell_split(run: JobRun, split: SplitResult, lake: JobLake) -> JobResult:
@@ -40,6 +43,7 @@ def tell_split(run: JobRun, split: SplitResult, lake: JobLake) -> JobResult:
     result = {
         "app": split.app,
         "location": split.location,
+        "backup_ms": split.backup_ms,
         "old_count": split.counts.old,
         "new_count": split.counts.new,
         "files": len(files),
@@ -55,4 +59,6 @@ def tell_split(run: JobRun, split: SplitResult, lake: JobLake) -> JobResult:
         f"  {rows:,} rows in {human_count(len(files), 'file')}, {human_bytes(size)}",
         f"  read {sums['read']:,}, {sums['logged']:,} writes of private logs; left out: {left_out}",
     ]
+    if split.backup_ms is not None:
+        lines.append(f"  the cold backup began at {format_instant(split.backup_ms)}: it may lack later writes")
     return deliver(run, lake, [(SPLIT_MANIFEST, files)], split.doubts, result, lines)

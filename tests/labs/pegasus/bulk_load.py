@@ -22,11 +22,16 @@ class RefusedError(Exception):
 
 
 def start(folder: Path, app: str, app_id: int, partition_count: int) -> None:
-    """What the meta server checks: `bulk_load_service::check_bulk_load_request_params`."""
+    """What the meta server checks: `bulk_load_service::check_bulk_load_request_params`.
+
+    It opens `bulk_load_info` without a look at it (`create_file` with `ignore_metadata`), so only the read fails.
+    """
+    if not (folder / "bulk_load_info").is_file():
+        raise RefusedError("ERR_OBJECT_NOT_FOUND, read bulk_load_info failed")
     info = json.loads((folder / "bulk_load_info").read_text())
     assert info["app_name"] == app
     if info["app_id"] != app_id or info["partition_count"] != partition_count:
-        raise RefusedError("ERR_INCONSISTENT_STATE")
+        raise RefusedError("ERR_INCONSISTENT_STATE, app_id or partition_count is inconsistent")
 
 
 def download(folder: Path) -> list[Path]:

@@ -64,10 +64,12 @@ class Log:
 
 @dataclass
 class Replayed:
-    """What a server that becomes primary commits of its log.
+    """What a server that becomes primary commits of its log for certain.
 
     Attributes:
-        left_out: the decrees of mutations that it has prepared and cannot commit.
+        left_out: the decrees of mutations behind a missing decree or a higher ballot. The server prepares them again,
+            with an empty mutation for each that is missing. No client was told about them, for a mutation is committed
+            after all before it (`prepare_list::commit`), and all replicas have logged those; or the log lost a part.
         missing: whether a committed mutation is not there: the server ends at a CHECK.
     """
 
@@ -146,7 +148,7 @@ def doubts(logs: Sequence[Log], gpid: Gpid) -> Iterator[tuple[str, str]]:
 def replayed(
     mutations: Iterable[Logged], gpid: Gpid, flushed: int, valid_offset: int, known: int | None = None
 ) -> Replayed:
-    """`replica::replay_mutation` puts mutations into the prepare list, `replica::replay_prepare_list` commits it.
+    """`replica::replay_mutation` fills the prepare list, `replica::replay_prepare_list` prepares it again.
 
     Args:
         mutations: of all logs, in order.

@@ -1,4 +1,4 @@
-"""Which mutations of a private log count: all that a new primary would commit, and nothing else."""
+"""Which mutations of a private log count: all that are prepared, up to a gap or a lower ballot."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -14,8 +14,16 @@ from jobs.split.run_wiring import fingerprint
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError
 from pipelines.lake.findings import ERROR
 from pipelines.pegasus.domain.audit_log.files import LogFile
+from pipelines.pegasus.domain.offline.copies import CopyProblem
 from pipelines.pegasus.domain.offline.doubts import doubts_of, input_doubts
-from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions, OldPartition, PartitionCounts, PartitionResult
+from pipelines.pegasus.domain.offline.plan import (
+    OfflineSplitOptions,
+    OldPartition,
+    PartitionCounts,
+    PartitionResult,
+    UnprovenCopies,
+    backup_began,
+)
 from pipelines.pegasus.domain.offline.ranges import SplitTask
 from pipelines.pegasus.domain.private_log.names import Gpid
 from pipelines.pegasus.domain.values import EPOCH_S
@@ -171,6 +179,15 @@ def test_an_acknowledged_doubt_does_not_cover_a_greater_one() -> None:
     assert not keys(3, 2, 2, 6) & found
 
 
+def test_what_an_online_split_leaves_until_a_compaction_has_a_way_out() -> None:
+    copies = tuple(UnprovenCopies(problem, 1, ("k",)) for problem in CopyProblem)
+    parts = [PartitionResult(0, owned=1, stale=3, copies=copies)]
+    remedies = {one.code: one.remedy for one in doubts_of("temp", [], parts, of_replicas=False)}
+    compact = {code for code, remedy in remedies.items() if "pegasus_manual_compact.sh" in remedy}
+    assert compact == {"SPLIT_D1", "SPLIT_D7"}
+    assert set(remedies) - compact == {"SPLIT_D3", "SPLIT_D5"}
+
+
 def test_only_names_that_pegasus_reads_are_logs(tmp_path: Path) -> None:
     log = LogWriter(2, 1)
     log.add(Entry(FLUSHED + 1))
@@ -213,6 +230,24 @@ def test_two_jobs_never_write_one_output(tmp_path: Path) -> None:
         without_log({1: FLUSHED + 2})
     with second.lock():
         pass
+
+
+@pytest.mark.parametrize(
+    ("root", "began"),
+    [
+        ("/backup/daily/1700000000000", 1_700_000_000_000),
+        ("hdfs://ns1/pegasus/backup/1700000000000", 1_700_000_000_000),
+        ("1700000000000", 1_700_000_000_000),
+        (".", None),
+        ("/backup/daily", None),
+        ("/backup/17", None),
+    ],
+)
+def test_the_id_of_a_backup_says_when_it_began(root: str, began: int | None) -> None:
+    sources = [OldPartition(index, f"{root}/temp_2/{index}/chkpt_10.0.0.1_34801") for index in range(2)]
+    assert backup_began(sources) == began
+    assert backup_began([*sources, OldPartition(2, "/other/1700000000001/temp_2/2/chkpt")]) is None
+    assert backup_began([OldPartition(0, "data/rdb")]) is None
 
 
 def test_directories_of_other_file_systems_are_refused_with_the_way_out() -> None:

@@ -16,6 +16,10 @@ _COPIES = {
     CopyProblem.NEWER: ("D5", "may be newer than the rows of their own partition"),
 }
 _COMPARE = "Compare --from and --created-with with `app <name> -d`, and look at the rows with split-verify."
+_COMPACT = (
+    f"{_COMPARE} After an online split such rows are ordinary until a compaction: verify the split, let "
+    "pegasus_manual_compact.sh compact the table, and take the data again (docs/split-run.md, What is refused)."
+)
 
 
 def doubts_of(
@@ -96,7 +100,8 @@ def _unproven_copies(app: str, parts: Sequence[PartitionResult]) -> Iterator[Fin
                 rule, ERROR, f"{app}/{rows}",  # who acknowledges two rows does not mean two thousand
                 f"Table {app}: {human_count(rows, 'row')} that {words}, so leaving them out may lose data. The first: "
                 f"{samples[0]}.",
-                _COMPARE, rows=rows, partitions=sorted({index for index, _ in found})[:100], samples=samples[:20],
+                _COMPACT if problem is CopyProblem.OWNER_LACKS else _COMPARE,
+                rows=rows, partitions=sorted({index for index, _ in found})[:100], samples=samples[:20],
             )  # fmt: skip
 
 
@@ -122,7 +127,7 @@ def _wrong_count(app: str, parts: Sequence[PartitionResult]) -> Iterator[Finding
             "D7", ERROR, f"{app}/stale/{len(crowded)}",
             f"Table {app}: by --from, more than half of the rows of {human_count(len(crowded), 'partition')}, such as "
             f"{crowded[0]}, belong to other partitions.",
-            _COMPARE, partitions=crowded[:100],
+            _COMPACT, partitions=crowded[:100],
         )  # fmt: skip
     if empty:
         yield rule_violation(

@@ -1,5 +1,6 @@
 """Values of an offline split: its input, its options, and its result for each old partition."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import gcd
@@ -88,6 +89,18 @@ def created_with(sources: Iterable[OldPartition]) -> int | None:
     """
     found = {source.created_with or 0 for source in sources}
     return max(found) if len(found) == 1 and max(found) > 0 else None
+
+
+def backup_began(checkpoints: Iterable[OldPartition]) -> int | None:
+    """Returns when a cold backup began, in ms since the epoch; None = unknown.
+
+    That is its id (`policy_context::prepare_current_backup_on_new_unlocked`), the name of the directory above the
+    table's. A backup has every write that was acknowledged before.
+    """
+    found = {path[-4] for source in checkpoints if len(path := source.database.split("/")) > 3}
+    if len(found) != 1 or not re.fullmatch(r"[1-9]\d{12}", name := found.pop()):
+        return None
+    return int(name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,12 +31,16 @@ class LogTail:
 def log_tail(
     mutations: Iterable[Mutation], flushed: int, committed: int | None, version: int, cluster_id: int, where: str
 ) -> LogTail:
-    """Returns the part of a log after the flushed data that the replica would commit.
+    """Returns the part of a log after the flushed data that the replica would surely commit.
 
     A mutation states the last committed decree at the time it was prepared, so a log cannot state that its own last
-    mutations were committed. A new primary commits what it has prepared (`replica::replay_prepare_list`). So every
-    prepared mutation counts, up to the first missing decree or the first lower ballot. If a decree has several
+    mutations were committed. A new primary prepares again all that its log has (`replica::replay_prepare_list`). So
+    every prepared mutation counts, up to the first missing decree or the first lower ballot. If a decree has several
     mutations, the first one with the highest ballot counts (`replica::replay_mutation`).
+
+    A new primary does not stop there: it prepares an empty mutation for a missing decree, and the later ones again. But
+    Pegasus commits in order, and only what each replica of the group has logged. So either no client was told about the
+    later ones, or the log has lost a part. Which of the two the log does not show, so they are left out and reported.
 
     Args:
         mutations: the mutations of all logs, in order.
