@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from jobs.cli.context import JobContext
+from jobs.cli.entry import main
 from tests.labs.cluster.hdfs import HdfsCluster
 from tests.labs.pegasus.replicas import app_info
 from tests.labs.pegasus.split_tables import APP, OLD, Table, reopened
@@ -110,6 +112,32 @@ def test_replicas_on_hdfs(spark: SparkSession, tmp_path: Path, hdfs_cluster: Hdf
     files.delete(hdfs_cluster.path(f"{there}/{APP}.2.pegasus/plog"), True)
     code, result = table.run(*options, out="without-a-log")
     assert (code, [one["code"] for one in result["findings"] if one["severity"] == "error"]) == (3, ["SPLIT_L6"])
+
+
+@pytest.mark.promise("split-loss-is-found")
+def test_an_export_on_hdfs_is_compared_with_its_manifest(
+    spark: SparkSession, tmp_path: Path, hdfs_cluster: HdfsCluster
+) -> None:
+    table = Table(spark, tmp_path)
+    assert table.export()[0] == 0
+    there, files = "/pegasus/export/temp", hdfs_cluster.file_system()
+    files.copyFromLocalFile(hdfs_cluster.path(f"file://{table.output('export')}"), hdfs_cluster.path(there))
+
+    def stale() -> tuple[int, str]:
+        options = ["split-stale", "--table", "temp", "--rows", f"{hdfs_cluster.uri}{there}", "--partitions", str(OLD)]
+        options += ["--created-with", "2", "--validate-env", "true", "--result", f"{tmp_path}/stale.json"]
+        code = main(options, context=JobContext("split-stale", spark=spark))
+        return code, str(json.loads((tmp_path / "stale.json").read_text()).get("error"))
+
+    assert stale()[0] == 0
+    (name,) = (path.name for path in (table.output("export") / "2").iterdir())
+    data = (table.output("export") / "2" / name).read_bytes()
+    hdfs_cluster.create_file(f"{there}/2/{name}", data[:-1])
+    code, said = stale()
+    assert (code, f"{hdfs_cluster.uri}{there}/2/{name} has {len(data) - 1} bytes" in said) == (3, True), said
+    files.delete(hdfs_cluster.path(f"{there}/2"), True)
+    code, said = stale()
+    assert (code, f"{there}/2/{name} is missing" in said, "ROWS_INCOMPLETE" in said) == (3, True, True), said
 
 
 def test_inputs_on_a_file_system_that_does_not_answer(spark: SparkSession, tmp_path: Path) -> None:
