@@ -104,23 +104,26 @@ class DeltaRs:
     Args:
         lake: a local path, or a URI of HDFS.
         options: Hadoop settings that go before those of HADOOP_CONF_DIR.
+        one_answer: read each table in the version in which it was first opened, for all queries of one answer.
     """
 
-    def __init__(self, lake: str, options: Mapping[str, str]) -> None:
+    def __init__(self, lake: str, options: Mapping[str, str], *, one_answer: bool = False) -> None:
         self._lake = lake
         self._options = dict(options)
+        self._opened: dict[str, DeltaTable] | None = {} if one_answer else None
 
     @classmethod
-    def of(cls, lake_uri: str, options: Mapping[str, str]) -> "DeltaRs | None":
+    def of(cls, lake_uri: str, options: Mapping[str, str], *, one_answer: bool = False) -> "DeltaRs | None":
         """Returns a reader for the full URI of a lake; None if deltalake does not serve its file system.
 
         Args:
             lake_uri: the lake, with its scheme.
             options: Hadoop settings by name.
+            one_answer: read each table in the version in which it was first opened.
         """
         if lake_uri.startswith("file:/"):
-            return cls("/" + lake_uri.removeprefix("file:").lstrip("/"), {})
-        return cls(lake_uri, options) if _PLAIN_HDFS.fullmatch(lake_uri) else None
+            return cls("/" + lake_uri.removeprefix("file:").lstrip("/"), {}, one_answer=one_answer)
+        return cls(lake_uri, options, one_answer=one_answer) if _PLAIN_HDFS.fullmatch(lake_uri) else None
 
     @property
     def is_local(self) -> bool:
@@ -136,7 +139,7 @@ class DeltaRs:
         location = self.location(query.table)
         if self.is_local and not Path(location).exists():
             raise UsageError(f"Delta table {location}: {NO_TABLE}")
-        there = DeltaTable(location, storage_options=self._options)
+        there = self._table(location)
         known = {field.name for field in there.schema().fields}
         # not pyarrow's dataset over deltalake's files: processes with it have aborted at exit
         sql = query.sql("there", known, "unnest")
@@ -147,6 +150,12 @@ class DeltaRs:
     def location(self, table: Table) -> str:
         """Returns the folder of a table."""
         return f"{self._lake}/{table.name}"
+
+    def _table(self, location: str) -> DeltaTable:
+        there = (self._opened or {}).get(location) or DeltaTable(location, storage_options=self._options)
+        if self._opened is not None:
+            self._opened[location] = there
+        return there
 
 
 class SparkTables:

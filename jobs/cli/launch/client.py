@@ -55,7 +55,7 @@ class ClientContext(JobContext):
         from pipelines.lake.reader import LakeReader
 
         lake = uri.rstrip("/")
-        return LakeReader(LakeQueries(lake, DeltaRs.of(self.qualified(lake), self._hadoop), None))
+        return LakeReader(LakeQueries(lake, DeltaRs.of(self.qualified(lake), self._hadoop, one_answer=True), None))
 
     def qualified(self, lake: str) -> str:
         """Returns the lake with its scheme, as Hadoop would name it; an empty text if only Hadoop can tell."""

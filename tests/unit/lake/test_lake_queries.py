@@ -55,6 +55,17 @@ def test_rows_of_runs_and_each_of_an_array(lake: LakeQueries) -> None:
     assert lake.rows(each) == [{"path": "x", "n": -1}, {"path": "x", "n": 5}]
 
 
+@pytest.mark.parametrize(("one_answer", "seen"), [(True, 2), (False, 4)])
+def test_one_answer_is_of_one_version_of_a_table(
+    lake: LakeQueries, tmp_path: Path, one_answer: bool, seen: int
+) -> None:
+    asked = LakeQueries(lake.lake_uri, DeltaRs.of(f"file:{tmp_path}", {}, one_answer=one_answer), None)
+    ids = Query(RUNS, "t.run_id", "true")
+    assert len(asked.rows(ids)) == 2
+    write_deltalake(tmp_path / "runs", pa.table({"run_id": ["three", "four"]}), mode="append", schema_mode="merge")
+    assert len(asked.rows(ids)) == seen
+
+
 def test_a_missing_table_is_a_question_for_spark(lake: LakeQueries, tmp_path: Path) -> None:
     (tmp_path / "runs" / "_delta_log" / f"{0:020}.json").write_text("{")
     assert not LakeQueries("", DeltaRs(f"{tmp_path}/nothing", {}), None).has(RUNS)
