@@ -18,7 +18,7 @@ from tests.labs.spark.same_night import just_now_ms
 from tests.labs.spark.submitter import Submitter
 from tests.models.large import Shape, fleet
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.deep
 
 LOCK = "5d84b0ae7e72909b5aae7ed87df878bf06b28d9ac3005765c3529d0a66dbae6f io.openlineage:openlineage-spark_2.13:1.53.0\n"
 

@@ -134,7 +134,7 @@ def test_json_alone_on_standard_output_and_the_exit_code_of_the_job(submit: Subm
     assert "incubator" not in done.stderr
 
 
-@pytest.mark.long
+@pytest.mark.deep
 def test_the_first_of_a_kind_keeps_javas_classes_and_the_next_job_starts_from_them(
     submit: Submitter, tmp_path: Path
 ) -> None:
@@ -242,7 +242,7 @@ def test_cluster_mode_without_a_place_for_the_result_is_refused(submit: Submitte
     assert "give --result" in done.stderr
 
 
-@pytest.mark.long
+@pytest.mark.deep
 @pytest.mark.promise("pyspark-opens-the-lake")
 def test_pyspark_as_the_page_starts_it_opens_a_lake(tmp_path: Path) -> None:
     write_deltalake(tmp_path / "wal_verdicts", pa.table({"path": ["oldWALs/a.1", "oldWALs/b.2"]}))

@@ -53,7 +53,7 @@ def raw_bytes(parts: list[dict[str, Any]]) -> int:
 
 @pytest.mark.long
 @pytest.mark.promise("split-offline")
-@pytest.mark.parametrize(("old", "new"), [(4, 16), (3, 8)])
+@pytest.mark.parametrize(("old", "new"), [(4, 16), pytest.param(3, 8, marks=pytest.mark.deep)])
 def test_ranges_give_the_same_rows_and_pegasus_takes_them(
     spark: SparkSession, tmp_path: Path, ingestion: bulk_load.Ingestion, old: int, new: int
 ) -> None:

@@ -1,4 +1,4 @@
-"""Which tests of the suite run in one process, when `./tests/run` starts two."""
+"""Which tests of the suite run in one process, when `./tests/run` starts several."""
 
 from xdist.scheduler import LoadScopeScheduling
 
