@@ -111,13 +111,22 @@ class LakeMaintenance:
         change = f"ALTER TABLE {self._name(table)} SET TBLPROPERTIES ('{_GRACE}' = 'interval {hours} hours')"
         self._retrying(table, lambda: self._spark.sql(change))
 
-    def removable(self, table: Table) -> FileTotals:
+    def removable(self, table: Table, named: int) -> FileTotals:
         """Returns the size of what VACUUM would remove now; writes nothing.
+
+        If the folder has no more files than the log names, this is nothing: VACUUM, which takes seconds for a table of
+        a few files, is not asked.
+
+        Args:
+            table: the table.
+            named: how many files the log names, from `partitions`.
 
         Raises:
             UsageError: the table keeps unreferenced files for less than `MIN_GRACE_MS`.
         """
         self._check_grace(table)
+        if self._stored(table) <= named:
+            return FileTotals()
         with self._errors(table), _settings(self._spark):
             rows = self._spark.sql(f"VACUUM {self._name(table)} DRY RUN").collect()
         with java_errors(self._location(table)):
@@ -154,6 +163,16 @@ class LakeMaintenance:
                 if status.isFile() and status.getPath().getName() in wanted:
                     total += FileTotals(1, int(status.getLen()))
         return total
+
+    def _stored(self, table: Table) -> int:
+        """Returns the number of files in the folder of the table, without its log."""
+        location = self._location(table)
+        with java_errors(location):
+            all_files, log = (
+                path.getFileSystem(self._hadoop.conf).getContentSummary(path).getFileCount()
+                for path in map(self._hadoop.path, (location, f"{location}/_delta_log"))
+            )
+        return int(all_files) - int(log)
 
     def _location(self, table: Table) -> str:
         return f"{self._lake}/{table.name}"

@@ -150,7 +150,7 @@ class _Work:
         story["now"] = _counted(partitions)
         gone = self._drop(table, partitions, story)
         self._compact(table, to_compact(partitions, self._policy.compact_from, self._now, gone), story)
-        self._vacuum(table, story)
+        self._vacuum(table, _total(partitions).files, story)
 
     def _drop(self, table: Table, partitions: Sequence[NightPartition], story: Json) -> tuple[NightPartition, ...]:
         if self.needed is None:
@@ -179,7 +179,7 @@ class _Work:
             _LOG.info("%s: %s of %s compacted", table.name, human_count(small.files, "file"), human_bytes(small.bytes))
         self._later += small
 
-    def _vacuum(self, table: Table, story: Json) -> None:
+    def _vacuum(self, table: Table, named: int, story: Json) -> None:
         wanted = self._policy.grace_ms
         if wanted is not None and self._keeper.grace_ms(table) != wanted:
             story["new_grace_ms"] = wanted
@@ -187,7 +187,7 @@ class _Work:
                 self._keeper.set_grace(table, wanted)
         if not self._execute and "new_grace_ms" in story:
             return  # without writing, VACUUM cannot report what it would remove under a grace that is not set yet
-        removable = self._keeper.removable(table)
+        removable = self._keeper.removable(table, named)
         if removable.files and self._execute:
             self._keeper.vacuum(table)
             _LOG.info("%s: %s freed", table.name, human_bytes(removable.bytes))
