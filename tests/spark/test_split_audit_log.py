@@ -58,7 +58,7 @@ def test_a_good_split_has_no_finding_and_its_oldest_log_may_go(desk: Desk, capsy
     code, result = desk.run(Logs.good(), "--lake", f"file:{desk.lake}")
     assert (code, result["findings"]) == (0, []), result["findings"]
     assert (result["logs"], result["endings"], result["undecoded"]) == (10, {"WHOLE": 10}, 0)
-    # the parents' second log holds decree 10, which is not durable; the children's copies may go
+    # the parents' second log holds decree 10, which is not durable; the children's copies of the log can be deleted
     assert result["deletable"] == [f"2.{index}@{node}/replica/reps/log.1.0" for node in NODES for index in (1, 5)]
     assert result["verdicts"] == {"DELETABLE NOT_NEEDED": 4, "HELD NEWEST_LOG": 4, "HELD NOT_DURABLE": 2}
     (example,) = re.findall(r"^```text\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)

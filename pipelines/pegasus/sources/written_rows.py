@@ -7,7 +7,6 @@ notices.
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from py4j.protocol import Py4JJavaError
 from pydantic import TypeAdapter
 from pyspark.sql import SparkSession
 
@@ -15,8 +14,7 @@ from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, SnapshotError
 from pipelines.common.forms import read_value
 from pipelines.files.file_reader import LocalFileReader, file_reader_for, is_local
-from pipelines.files.hadoop_jvm import HadoopJvm, java_cause, java_errors
-from pipelines.files.hadoop_listing import HadoopListing
+from pipelines.files.hadoop_jvm import HadoopJvm, java_errors
 from pipelines.pegasus.domain.offline.plan import MANIFEST
 from pipelines.pegasus.domain.state.shell import ForeignForm
 
@@ -118,16 +116,13 @@ def hadoop_sizes(spark: SparkSession, uri: str) -> dict[str, int]:
     hadoop = HadoopJvm.of(spark)
     sizes: dict[str, int] = {}
     with java_errors(uri):
-        listing = HadoopListing(hadoop, hadoop.path(uri).getFileSystem(hadoop.conf))
-        folders = [""]
-        while folders:
-            folder = folders.pop()
-            try:
-                found = [one for page in listing.pages(f"{uri.rstrip('/')}/{folder}") for one in page]
-            except Py4JJavaError as error:
-                if folder or "FileNotFoundException" not in java_cause(error):
-                    raise
-                return {}  # its reader says that there is nothing; a pattern of names is no folder either
-            sizes |= {f"{folder}{one.name}": one.length for one in found if one.is_file}
-            folders += [f"{folder}{one.name}/" for one in found if one.is_directory]
+        folder = hadoop.path(uri)
+        file_system = folder.getFileSystem(hadoop.conf)
+        if not file_system.exists(folder):
+            return {}  # its reader says that there is nothing; a pattern of names is no folder either
+        prefix = f"{file_system.makeQualified(folder).toString()}/"
+        files = file_system.listFiles(folder, True)
+        while files.hasNext():
+            status = files.next()
+            sizes[str(status.getPath().toString()).removeprefix(prefix)] = int(status.getLen())
     return sizes

@@ -50,7 +50,8 @@ class _Primaries:
     def block(self) -> list[Entry]:
         """The mutations of one block."""
         draw, found = self.draw, list[Entry]()
-        if draw.random() < 0.3:  # `replica::init_prepare` of what is not committed, with the new ballot
+        # a new primary prepares again, with its own ballot, what is not committed (`replica::init_prepare`)
+        if draw.random() < 0.3:
             self.ballot += draw.choice((1, 2))
             if draw.random() < self.odd:
                 self.decree = draw.randint(self.committed, self.decree)

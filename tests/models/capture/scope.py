@@ -49,7 +49,7 @@ class Scope:
         adds: how many AddPeer procedures may run.
         removes: how many RemovePeer procedures may run.
         toggles: how often a peer may be disabled or enabled.
-        transits: how often a peer may go to STANDBY and back.
+        transits: how often a peer may change to STANDBY and back.
         failovers: how often another master may take over.
         loading: whether the master is still loading at the beginning.
         leftovers: whether `WALs/<server>-splitting` may stay after the split.

@@ -130,7 +130,7 @@ def outcomes(texts: Iterable[str], freed: Callable[[str], set[str]]) -> list[set
 WHOLE = {f"oldWALs/{wal(server, 1)}" for server in (H1, H2)} | {
     file.path for file in MADE.files if file.path.endswith(".meta")
 }
-"""What may go."""
+"""The files that can be deleted."""
 
 
 def test_what_the_whole_export_frees(tmp_path: Path) -> None:

@@ -130,7 +130,7 @@ def test_nothing_deletable_is_still_to_be_shipped_in_the_model_itself(plan: Clus
 
 
 def lost(plan: ClusterPlan, weakened: Callable[[ClusterView], ClusterView] = lambda view: view) -> list[str]:
-    """Needed WALs that are DELETABLE; what is shipped before the capture ends may go."""
+    """Needed WALs that are DELETABLE; a file that is shipped before the capture ends is not needed."""
     capture = capture_at(plan, NIGHT)
     verdicts = decisions(capture, weakened(view_of(capture)))
     needed = {f"oldWALs/{wal.name}" for wal in needed_wals(plan, capture.snapshot.steps[-1].finished_at)}

@@ -32,7 +32,7 @@ from tests.strategies import view_of
 from tests.strategies.generated import case_of
 
 HISTORY = 776
-"""A row moves behind the scanner; what is REPLICATED may go all the same."""
+"""A row moves behind the scanner; files that are REPLICATED can be deleted nevertheless."""
 RANGE = 200
 """Smaller than the starter's own, so that a test takes seconds."""
 
