@@ -16,7 +16,7 @@ from pipelines.queues.migration.plan import MigrationPeers, migration_rows, offs
 from pipelines.queues.migration.rows import Family, MigrationAction
 from pipelines.queues.migration.verify import verify
 
-MIGRATION_TITLE = "Were it an HBase 2 before the upgrade to HBase 3: its queues on their way to hbase:replication"
+MIGRATION_TITLE = "If this were an HBase 2 before its upgrade: the plan to move its queues to hbase:replication"
 
 
 def migration_lines(made: ZooKeeperCapture) -> list[str]:
@@ -42,9 +42,7 @@ def migration_lines(made: ZooKeeperCapture) -> list[str]:
     sids = {(row.peer_id, row.qualifier or ""): int(row.value or 0) for row in before.written(Family.SEQUENCE_ID)}
     after = AfterMigration(before.states, table, sids, listed=frozenset(lengths), flags=(SAFE_FLAGS, SAFE_FLAGS))
     codes = ", ".join(sorted({one.code for one in found})) or "none"
-    plan = (
-        f"plan: {go}; {len(written)} offsets would be written, {dropped} queues and the like dropped; findings: {codes}"
-    )
+    plan = f"plan: {go}; {len(written)} offsets would be written, {dropped} entries dropped; findings: {codes}"
     return [plan, *_differences(before, after)]
 
 

@@ -63,7 +63,7 @@ def demo_text(
         _block("Who holds most, and what would free it", _holder_lines(last)),
         _block(f"Findings on night {len(nights)}, worst first", _finding_lines(last.findings)),
         *(_block(title, lines) for title, lines in tastes),
-        _block("Where it lies", text_table("{:<}  {:<}", [(place.what, place.where) for place in places])),
+        _block("Where everything is", text_table("{:<}  {:<}", [(place.what, place.where) for place in places])),
         _block("Try next", [line for command in commands for line in (f"# {command.purpose}", str(command))]),
     ]
     return "\n\n".join(blocks) + "\n"
