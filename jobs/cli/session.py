@@ -126,7 +126,7 @@ def local_session(
 
 def _tell_delta(session: SparkSession) -> None:
     """Sets the Parquet version for Delta, which reads it by a name that is not a Spark setting."""
-    version = session.sparkContext.getConf().get(f"spark.hadoop.{_PARQUET_VERSION}")
+    version = session.conf.get(f"spark.hadoop.{_PARQUET_VERSION}", None)
     if version is not None:
         session.conf.set(_PARQUET_VERSION, version)
 

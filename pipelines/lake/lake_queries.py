@@ -241,9 +241,10 @@ class LakeQueries:
 def delta_rs_of(spark: SparkSession, lake: str) -> DeltaRs | None:
     """Returns what reads a lake for the user of this session; None if only Spark can."""
     hadoop = HadoopJvm.of(spark)
-    settings = dict(spark.sparkContext.getConf().getAll())
-    options = {name.removeprefix(_HADOOP): value for name, value in settings.items() if name.startswith(_HADOOP)}
-    if _PRINCIPAL in settings or _is_for_another_user(hadoop):
+    context: Any = spark.sparkContext
+    settings = context._jsc.sc().conf()  # noqa: SLF001 - PySpark's getConf() takes hundreds of calls of the JVM
+    options = {pair.productElement(0): pair.productElement(1) for pair in settings.getAllWithPrefix(_HADOOP)}
+    if settings.contains(_PRINCIPAL) or _is_for_another_user(hadoop):
         return None
     try:
         return DeltaRs.of(hadoop.qualified(lake), options)

@@ -1,7 +1,7 @@
 """What changed between two nights of a cluster, for `explain --since` and for the state of a cluster."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
@@ -19,13 +19,14 @@ from pipelines.lake.night_changes import (
     summed_changes,
 )
 from pipelines.lake.reader import LakeReader
+from pipelines.lake.run_rows import literal
 from pipelines.lake.run_summary import DONE, FindingRow, PinnedRow, RunKey, VerdictTotal
 from pipelines.reconcile.compared_nights import only_in
 from pipelines.reconcile.explain.runs import AnsweringRun, Json
+from schemas.findings import FINDINGS
+from schemas.pinned_bytes import PINNED_BYTES
+from schemas.queue_offsets import QUEUE_OFFSETS
 from schemas.verdict_totals import VERDICT_TOTALS
-
-_Queue = tuple[str, str, str]
-"""(peer, owner, source)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,13 @@ class Nights:
         }
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class _Queue:
+    peer_id: str
+    owner: str
+    source: str
+
+
 def nights_since(since: Since, run: AnsweringRun, lake: LakeReader) -> Nights:
     """Returns the run that answers, and the DONE run with which it is compared.
 
@@ -141,7 +149,7 @@ def small_changes(nights: Nights, lake: LakeReader) -> Json:
     return {
         "files": sum(row.files for row in became) - sum(row.files for row in was),
         "bytes": sum(row.bytes for row in became) - sum(row.bytes for row in was),
-        **_findings_and_queues(nights, lake, lambda _row: True, lambda _queue: True),
+        **_findings_and_queues(nights, lake, "true", "true"),
         "new_peers": sorted(peers - peers_before),
         "gone_peers": sorted(peers_before - peers),
         "cleanup": _steps(nights, lake),
@@ -150,7 +158,9 @@ def small_changes(nights: Nights, lake: LakeReader) -> Json:
 
 def changes_of_peer(peer_id: str, nights: Nights, lake: LakeReader) -> Json:
     """Returns what changed for a peer: its state, files that it holds now or no longer, its queues and findings."""
-    was, became = (_held(peer_id, lake.pinned([key]).get(key.cluster, ())) for key in nights.keys)
+    of_peer = f"peer_id = {literal(peer_id)}"
+    held = lake.by_run(PINNED_BYTES, nights.keys, PinnedRow, f"level = 'peer' AND {of_peer}")
+    was, became = (next(iter(held.get(key, ())), None) for key in nights.keys)
     return {
         **nights.json(),
         "peer_id": peer_id,
@@ -159,13 +169,14 @@ def changes_of_peer(peer_id: str, nights: Nights, lake: LakeReader) -> Json:
         "files": (became.files if became else 0) - (was.files if was else 0),
         "bytes": (became.bytes if became else 0) - (was.bytes if was else 0),
         "verdicts": _documents(held_changes(lake, *nights.keys, peer_id)),
-        **_findings_and_queues(nights, lake, lambda row: row.peer_id == peer_id, lambda queue: queue[0] == peer_id),
+        **_findings_and_queues(nights, lake, of_peer, of_peer),
     }
 
 
 def changes_of_server(server: str, nights: Nights, lake: LakeReader) -> Json:
     """Returns what changed for the WALs of a server: verdicts, queues of it or with its WALs, findings."""
     changes = server_changes(lake, *nights.keys, server)
+    named = literal(server)
     signs = [((one.was is None) - (one.became is None), one) for one in changes]
     return {
         **nights.json(),
@@ -173,7 +184,7 @@ def changes_of_server(server: str, nights: Nights, lake: LakeReader) -> Json:
         "files": sum(sign * one.files for sign, one in signs),
         "bytes": sum(sign * one.bytes for sign, one in signs),
         "verdicts": _documents(changes),
-        **_findings_and_queues(nights, lake, lambda row: row.server == server, lambda queue: server in queue[1:]),
+        **_findings_and_queues(nights, lake, f"server = {named}", f"{named} IN (owner, source)"),
     }
 
 
@@ -212,10 +223,6 @@ def _documents(changes: Iterable[FileChange]) -> list[Json]:
     return [asdict(one) for one in changes]
 
 
-def _held(peer_id: str, rows: Iterable[PinnedRow]) -> PinnedRow | None:
-    return next((row for row in rows if row.level == "peer" and row.peer_id == peer_id), None)
-
-
 def _peers(run: RunRecord, lake: LakeReader) -> frozenset[str]:
     """Returns the peers of a run; an older walsafe left only those that have a queue."""
     if run.peer_ids is not None:
@@ -223,18 +230,17 @@ def _peers(run: RunRecord, lake: LakeReader) -> frozenset[str]:
     return frozenset(row.peer_id for row in lake.queues([run.key]).get(run.cluster, ()) if row.peer_exists)
 
 
-def _findings_and_queues(
-    nights: Nights, lake: LakeReader, about: Callable[[FindingRow], bool], of: Callable[[_Queue], bool]
-) -> Json:
-    was, became = ([row for row in lake.findings([key]).get(key.cluster, ()) if about(row)] for key in nights.keys)
-    queues = [
-        {(row.peer_id, row.owner, row.source) for row in lake.queues([key]).get(key.cluster, ())} for key in nights.keys
-    ]
+def _findings_and_queues(nights: Nights, lake: LakeReader, about: str, of: str) -> Json:
+    """Returns findings and queues of one night only, of those that meet an SQL condition each."""
+    findings = lake.by_run(FINDINGS, nights.keys, FindingRow, about)
+    was, became = (findings.get(key, []) for key in nights.keys)
+    queues = lake.by_run(QUEUE_OFFSETS, nights.keys, _Queue, of)
+    had, has = (set(queues.get(key, ())) for key in nights.keys)
     return {
         "new_findings": [_finding(row) for row in by_urgency(only_in(became, was))],
         "gone_findings": [_finding(row) for row in by_urgency(only_in(was, became))],
-        "new_queues": [_queue(queue) for queue in sorted(queues[1] - queues[0]) if of(queue)],
-        "gone_queues": [_queue(queue) for queue in sorted(queues[0] - queues[1]) if of(queue)],
+        "new_queues": [asdict(queue) for queue in sorted(has - had)],
+        "gone_queues": [asdict(queue) for queue in sorted(had - has)],
     }
 
 
@@ -247,11 +253,6 @@ def _finding(row: FindingRow) -> Json:
         "remedy": row.remedy,
         "bytes": row.bytes,
     }
-
-
-def _queue(queue: _Queue) -> Json:
-    peer_id, owner, source = queue
-    return {"peer_id": peer_id, "owner": owner, "source": source}
 
 
 def _steps(nights: Nights, lake: LakeReader) -> list[Json]:
