@@ -104,13 +104,14 @@ class DeltaRs:
     Args:
         lake: a local path, or a URI of HDFS.
         options: Hadoop settings that go before those of HADOOP_CONF_DIR.
-        one_answer: read each table in the version in which it was first opened, for all queries of one answer.
+        one_answer: read each table in the version in which it was first opened, and answer each query once.
     """
 
     def __init__(self, lake: str, options: Mapping[str, str], *, one_answer: bool = False) -> None:
         self._lake = lake
         self._options = dict(options)
         self._opened: dict[str, DeltaTable] | None = {} if one_answer else None
+        self._answers: dict[tuple[str, str], list[Row]] = {}
 
     @classmethod
     def of(cls, lake_uri: str, options: Mapping[str, str], *, one_answer: bool = False) -> "DeltaRs | None":
@@ -119,7 +120,7 @@ class DeltaRs:
         Args:
             lake_uri: the lake, with its scheme.
             options: Hadoop settings by name.
-            one_answer: read each table in the version in which it was first opened.
+            one_answer: see `DeltaRs`.
         """
         if lake_uri.startswith("file:/"):
             return cls("/" + lake_uri.removeprefix("file:").lstrip("/"), {}, one_answer=one_answer)
@@ -143,9 +144,14 @@ class DeltaRs:
         known = {field.name for field in there.schema().fields}
         # not pyarrow's dataset over deltalake's files: processes with it have aborted at exit
         sql = query.sql("there", known, "unnest")
+        if (location, sql) in self._answers:
+            return self._answers[location, sql]
         answer = pa.RecordBatchReader.from_stream(QueryBuilder().register("there", there).execute(sql)).read_all()
         columns = [_numbers(column) for column in answer.columns]
-        return [dict(zip(answer.column_names, values, strict=True)) for values in zip(*columns, strict=True)]
+        rows: list[Row] = [dict(zip(answer.column_names, values, strict=True)) for values in zip(*columns, strict=True)]
+        if self._opened is not None:
+            self._answers[location, sql] = rows
+        return rows
 
     def location(self, table: Table) -> str:
         """Returns the folder of a table."""
