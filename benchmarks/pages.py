@@ -60,7 +60,8 @@ def page(folder: Path = RESULTS) -> str:
 
 def where(run: Run) -> str:
     """Describes the machine, the time and the command of a run."""
-    return f"{run.cores} cores, load {run.load:.1f}, {run.began}:\n\n```bash\n{run.command}\n```"
+    speed = "" if run.loop_seconds is None else f", Python adds ten million numbers in {run.loop_seconds:.2f} s"
+    return f"{run.cores} cores, load {run.load:.1f}{speed}, {run.began}:\n\n```bash\n{run.command}\n```"
 
 
 def sizes(run: Run) -> str:

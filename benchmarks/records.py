@@ -26,6 +26,8 @@ class Run:
         command: the command with which it can be repeated, without the directories of the machine on which it ran.
         load: the machine's 1-minute load average before the run began, as a hint how other programs affected the times.
         points: the measurements, in order.
+        loop_seconds: what `python_loop` took before the run began; a virtual machine can take twice as long as an hour
+            before. None = not measured.
     """
 
     began: str
@@ -33,12 +35,22 @@ class Run:
     cores: int
     load: float
     points: Sequence[Mapping[str, Any]] = field(default=())
+    loop_seconds: float | None = None
 
 
 def begin(script: str, arguments: Sequence[str]) -> Run:
     """Returns a run that begins now."""
     began = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    return Run(began, command_line(script, arguments), os.cpu_count() or 1, round(os.getloadavg()[0], 1))
+    load = round(os.getloadavg()[0], 1)
+    return Run(began, command_line(script, arguments), os.cpu_count() or 1, load, loop_seconds=round(python_loop(), 2))
+
+
+def python_loop() -> float:
+    """Returns the seconds that Python needs to add ten million numbers, as a measure of the machine's speed now."""
+    began, total = time.perf_counter(), 0
+    for number in range(10_000_000):
+        total += number
+    return time.perf_counter() - began
 
 
 def command_line(script: str, arguments: Sequence[str]) -> str:
@@ -58,7 +70,14 @@ def command_line(script: str, arguments: Sequence[str]) -> str:
 def add(run: Run, benchmark: str, point: Mapping[str, Any], folder: Path = RESULTS) -> None:
     """Appends one point at once, so that a run that is stopped keeps its points."""
     folder.mkdir(parents=True, exist_ok=True)
-    line = {"run": run.began, "command": run.command, "cores": run.cores, "load": run.load, "point": dict(point)}
+    line = {
+        "run": run.began,
+        "command": run.command,
+        "cores": run.cores,
+        "load": run.load,
+        "loop_seconds": run.loop_seconds,
+        "point": dict(point),
+    }
     with (folder / f"{benchmark}.jsonl").open("a", encoding="utf-8") as out:
         out.write(json.dumps(line) + "\n")
 
@@ -69,7 +88,9 @@ def recorded(benchmark: str, folder: Path = RESULTS) -> list[Run]:
     lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.exists() else []
     runs: dict[str, Run] = {}
     for line in lines:
-        known = runs.get(line["run"]) or Run(line["run"], line["command"], line["cores"], line["load"])
+        known = runs.get(line["run"]) or Run(
+            line["run"], line["command"], line["cores"], line["load"], loop_seconds=line.get("loop_seconds")
+        )
         runs[line["run"]] = replace(known, points=(*known.points, line["point"]))
     return list(runs.values())
 

@@ -229,8 +229,10 @@ def test_lines_are_json(tmp_path: Path) -> None:
         "command": RUN.command,
         "cores": 2,
         "load": 0.1,
+        "loop_seconds": None,
         "point": {"seconds": 1.0},
     }
+    assert recorded("floor", tmp_path) == [replace(RUN, points=({"seconds": 1.0},))]
 
 
 def test_the_clean_up_is_compared_with_a_client_that_only_renames() -> None:
