@@ -71,7 +71,8 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     # Python makes the next files while Spark decides about the last ones. Each call of Spark gives the interpreter to
     # the other thread, which keeps it for 5 ms unless told otherwise: the first night would take 2 s more.
     sys.setswitchinterval(0.0005)
-    with ThreadPoolExecutor(1, thread_name_prefix="demo") as beside:
+    beside = ThreadPoolExecutor(1, thread_name_prefix="demo")
+    try:
         starts = [first_night + number * DAY_MS for number in range(NIGHTS)]
         made = [beside.submit(_capture, plan, at, places.snapshot(number)) for number, at in enumerate(starts, 1)]
         for number, at in enumerate(starts, 1):
@@ -83,9 +84,11 @@ def run(args: Namespace, context: JobContext) -> JobResult:
             if number == 1:  # not before: the first night is to be on the screen soon
                 tastes = beside.submit(lambda: _without_spark(plan, made[-1].result(), places))
                 audit = beside.submit(_audit, places, JobContext("demo", _At(now), context.spark))
-    page = _page(nights[-1], places, context)
-    commands = demo_commands(places, nights, _held_example(nights[-1], places, context))
-    shown = [(AUDIT_TITLE, audit.result()), *tastes.result()]
+        page = _page(nights[-1], places, context)
+        commands = demo_commands(places, nights, _held_example(nights[-1], places, context))
+        shown = [(AUDIT_TITLE, audit.result()), *tastes.result()]
+    finally:
+        beside.shutdown(cancel_futures=True)  # after an error, what has not begun is not wanted
     text = demo_text(nights, time.monotonic() - started, places.shown(nights[-1], page), commands, shown)
     return JobResult(EXIT_DONE, _result(nights, places, page), text)
 

@@ -140,6 +140,11 @@ def test_a_later_log_keeps_its_offsets() -> None:
     assert rewritten(bytes(writer.data), 4096) == bytes(writer.data)
 
 
+def made_put() -> MutationUpdate:
+    code, data = made.put(encode_key(b"user", b"name"), b"v1")
+    return MutationUpdate(code, 1, data)
+
+
 def small_log() -> bytes:
     key = encode_key(b"user", b"name")
     writer = LogWriter(2, 1)
@@ -164,6 +169,29 @@ def test_a_small_log_cut_at_every_byte() -> None:
         else:
             assert reader.ending is (LogEnd.TORN if ends else LogEnd.NO_HEADER), size
     assert len(ends) == 3, "behind the header and the two blocks before the last"
+
+
+@pytest.mark.parametrize("puts", [1, 2])
+def test_a_mutation_is_read_as_it_is_written_or_not_at_all(puts: int) -> None:
+    put = made_put()
+    whole = writing.encode_mutation(Mutation(Gpid(2, 1), 3, 4, 5, 3, 1_700_000_000_000_000, (put,) * puts))
+    for size in range(len(whole)):
+        with pytest.raises(MalformedError):
+            parse_mutation(whole[:size], 0)
+    read_again = 0
+    for place in range(len(whole)):
+        data = bytearray(whole)
+        data[place] ^= 0x01
+        try:
+            found, end = parse_mutation(bytes(data), 0)
+        except MalformedError:
+            continue
+        if place < 8:  # the layout before Pegasus 1.x begins with another number than 0, and has no time
+            assert found.timestamp_us is None
+            continue
+        read_again += 1
+        assert writing.encode_mutation(found) == bytes(data[:end]), place
+    assert read_again > len(put.data)
 
 
 @pytest.mark.parametrize("mask", [0x01, 0x80, 0xFF])

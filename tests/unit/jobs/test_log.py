@@ -3,6 +3,7 @@
 import io
 import json
 import logging
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,18 @@ def test_a_record_is_an_object_with_the_run_id_as_soon_as_it_is_known(capsys: py
     assert (before["message"], before["run_id"]) == ("before", None)
     assert (after["level"], after["logger"], after["run_id"]) == ("WARNING", "jobs.night.night", "n1")
     assert after["message"] == 'a "quoted"\nmessage of prod-a'
+
+
+def test_a_run_beside_the_main_one_names_only_its_own_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    log.set_up("info", log.JSON)
+    logged_run.log_of_run("night")
+    for beside in ("audit", None):
+        with ThreadPoolExecutor(1, thread_name_prefix=f"beside-{beside}") as pool:
+            if beside is not None:
+                pool.submit(logged_run.log_of_run, beside).result()
+            pool.submit(LOGGER.info, "in a thread").result()
+    LOGGER.info("in the main thread")
+    assert [line["run_id"] for line in lines(capsys)] == ["audit", "night", "night"]
 
 
 def test_a_traceback_is_a_part_of_its_line(capsys: pytest.CaptureFixture[str]) -> None:
