@@ -1,9 +1,9 @@
 """The same generated cluster before its upgrade to HBase 3: its queues in ZooKeeper, as HBase 2 lists them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from jobs.demo.cluster.model import NEVER, ClusterPlan, GeneratedCapture, PeerPlan, ServerLife, Wal
+from jobs.demo.cluster.model import NEVER, ClusterPlan, GeneratedCapture, ServerLife, Wal
 from jobs.demo.cluster.snapshots import queues_in_zookeeper
 from jobs.demo.cluster.wals import shipped_until, wals_of
 from pipelines.decide.rule.verdict import ArchivedFile
@@ -65,16 +65,15 @@ _Queue = tuple[str, str, tuple[tuple[str, bytes], ...]]
 def _queues(plan: ClusterPlan, life: ServerLife, at: int) -> Iterator[_Queue]:
     """The queue of each peer for one server, below whoever claimed it last; every owner's name is kept in its id."""
     owners = [life.server, *(claim.owner for claim in life.claims if claim.at <= at)]
+    begun = [wal for stream in life.streams if stream.tracked for wal in wals_of(plan, life, stream, at)]
     for peer in plan.peers:
-        wals = _pending(plan, life, peer, at)
+        wals = _pending(begun, shipped_until(plan, peer, life.server, at), at)
         if wals or at < life.recovered:
             yield str(owners[-1]), "-".join([peer.peer.peer_id, *map(str, owners[:-1])]), wals
 
 
-def _pending(plan: ClusterPlan, life: ServerLife, peer: PeerPlan, at: int) -> tuple[tuple[str, bytes], ...]:
-    progress = shipped_until(plan, peer, life.server, at)
-    streams = (wals_of(plan, life, stream, at) for stream in life.streams if stream.tracked)
-    return tuple((wal.name, _position(wal, progress, at)) for wals in streams for wal in wals if wal.closed > progress)
+def _pending(begun: Iterable[Wal], progress: int, at: int) -> tuple[tuple[str, bytes], ...]:
+    return tuple((wal.name, _position(wal, progress, at)) for wal in begun if wal.closed > progress)
 
 
 def _position(wal: Wal, progress: int, at: int) -> bytes:

@@ -71,8 +71,7 @@ class ObservedServers:
 
         The capture reads directories, online servers and crash procedures before it reads queues. So the queues of a
         server that is DEAD here were claimed before the queues were read; a queue that the server still owns will not
-        be
-        claimed.
+        be claimed.
         """
         if self.crashing is not None and server in self.crashing:
             return OwnerState.CRASHING

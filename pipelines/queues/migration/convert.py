@@ -15,13 +15,11 @@ def first_offsets(wals: Mapping[str, int]) -> dict[str, tuple[GroupOffset, ...]]
 
     Returns:
         By group, sorted. A group has several offsets if WALs share the smallest timestamp: HBase writes the one that
-        its
-        hash map returns first.
+        its hash map returns first.
 
     Raises:
         MalformedError: where HBase throws: on an invalid WAL name or, in a group of several WALs, on a timestamp of
-            more
-            than 64 bits. The procedure then retries forever.
+            more than 64 bits. The procedure then retries forever.
     """
     groups: dict[str, list[GroupOffset]] = {}
     for wal, position in wals.items():

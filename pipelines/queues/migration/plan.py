@@ -34,8 +34,7 @@ class MigrationPeers:
         migrated: peers whose queues are written.
         legacy: peers of asynchronous region replicas, which HBase 3 removes at the end.
         enabled: those of `migrated` that are enabled; HBase disables them from the beginning of the migration until
-            every
-            region server runs HBase 3.
+            every region server runs HBase 3.
     """
 
     migrated: frozenset[str]

@@ -122,8 +122,7 @@ class SyncUpPlan:
         """Queues of serial peers with something to read; the tool dies on them.
 
         `SerialReplicationChecker` reads hbase:meta with the server's connection, and that of the tool's `DummyServer`
-        is
-        null: the reader ends with a NullPointerException, and `DummyServer.abort` then ends the process.
+        is null: the reader ends with a NullPointerException, and `DummyServer.abort` then ends the process.
         """
         claimed = (SyncUpAction.SHIP, SyncUpAction.WAITS)
         return tuple(one for one in self.queues if one.peer and one.peer.serial and one.edits and one.action in claimed)
