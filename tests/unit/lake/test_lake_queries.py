@@ -61,9 +61,11 @@ def test_one_answer_is_of_one_version_of_a_table(
 ) -> None:
     asked = LakeQueries(lake.lake_uri, DeltaRs.of(f"file:{tmp_path}", {}, one_answer=one_answer), None)
     ids = Query(RUNS, "t.run_id", "true")
-    assert len(asked.rows(ids)) == 2
+    first = asked.rows(ids)
+    assert len(first) == 2
     write_deltalake(tmp_path / "runs", pa.table({"run_id": ["three", "four"]}), mode="append", schema_mode="merge")
-    assert len(asked.rows(ids)) == seen
+    assert len(asked.rows(Query(RUNS, "t.run_id AS other", "true"))) == seen
+    assert (asked.rows(ids) is first) == one_answer
 
 
 def test_a_missing_table_is_a_question_for_spark(lake: LakeQueries, tmp_path: Path) -> None:
