@@ -86,7 +86,7 @@ def page(cases: Iterable[Case]) -> str:
         f"{', '.join(f'{name} {_number(value)}' for name, value in case.said)} |"
         for case in found
     ]
-    days = " and ".join(sorted({case.day for case in found}))
+    days = ", ".join(sorted({case.day for case in found}))
     return "\n".join(
         [HEAD, f"{days}: {counts}.", "", "| test | outcome | s | seeds and counts |", "|---|---|---:|---|", *rows, ""]
     )

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from pipelines.common.errors import MalformedError
 from pipelines.pegasus.domain.audit_log.log_tally import LogTally
 from pipelines.pegasus.domain.keys import key_hash
-from pipelines.pegasus.domain.private_log.mutations import MutationSpan, MutationUpdate
+from pipelines.pegasus.domain.private_log.mutations import PUT, MutationSpan, MutationUpdate
 from pipelines.pegasus.domain.private_log.requests import Replay, decode_request
 from pipelines.pegasus.transforms.crc64_columns import Bytes, Hashes, Offsets
 from pipelines.pegasus.transforms.key_columns import BinaryColumn, binary_column, key_hashes_at
 from pipelines.pegasus.transforms.log_checksum import crc32c
 
-_PUT, _BINARY = "RPC_RRDB_RRDB_PUT", 1
+_BINARY = 1
 _EMPTY = "RPC_REPLICATION_WRITE_EMPTY"
 _LEAST_PUT = 3 + 7 + 7 + 7 + 2
 """Bytes of a put with an empty key and value: argument, key, value, expiry, two stops."""
@@ -61,7 +61,7 @@ class MutationColumns:
         self._requests.append(len(requests))
         for code, kind, first, last in requests:
             self._codes.append(code)
-            if code == _PUT and kind == _BINARY:
+            if code == PUT and kind == _BINARY:
                 self._puts.append(body[first:last])
                 self._put_by.append(number)
             elif code != _EMPTY:
@@ -96,7 +96,7 @@ class MutationColumns:
         """Returns the signed hashes of each mutation in order, each once."""
         by = np.array(self._put_by, np.int64)
         hashes, plain = _put_hashes(binary_column(pa.array(self._puts, pa.binary())))
-        odd = [(self._put_by[at], MutationUpdate(_PUT, _BINARY, self._puts[at])) for at in np.flatnonzero(~plain)]
+        odd = [(self._put_by[at], MutationUpdate(PUT, _BINARY, self._puts[at])) for at in np.flatnonzero(~plain)]
         numbers, more = [], []
         for number, update in chain(self._others, odd):
             request = decode_request(update)

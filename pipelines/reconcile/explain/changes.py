@@ -230,11 +230,11 @@ def _peers(run: RunRecord, lake: LakeReader) -> frozenset[str]:
     return frozenset(row.peer_id for row in lake.queues([run.key]).get(run.cluster, ()) if row.peer_exists)
 
 
-def _findings_and_queues(nights: Nights, lake: LakeReader, about: str, of: str) -> Json:
-    """Returns findings and queues of one night only, of those that meet an SQL condition each."""
-    findings = lake.by_run(FINDINGS, nights.keys, FindingRow, about)
+def _findings_and_queues(nights: Nights, lake: LakeReader, finding_is: str, queue_is: str) -> Json:
+    """Returns the findings and queues that only one of the nights has and that meet their SQL condition."""
+    findings = lake.by_run(FINDINGS, nights.keys, FindingRow, finding_is)
     was, became = (findings.get(key, []) for key in nights.keys)
-    queues = lake.by_run(QUEUE_OFFSETS, nights.keys, _Queue, of)
+    queues = lake.by_run(QUEUE_OFFSETS, nights.keys, _Queue, queue_is)
     had, has = (set(queues.get(key, ())) for key in nights.keys)
     return {
         "new_findings": [_finding(row) for row in by_urgency(only_in(became, was))],

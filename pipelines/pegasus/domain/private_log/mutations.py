@@ -14,9 +14,10 @@ _INT = struct.Struct("<i")
 _UPDATE = struct.Struct("<ii")
 _FILE = struct.Struct("<4siqi")
 _GPID = struct.Struct("<iiqq")
-_PUT = "RPC_RRDB_RRDB_PUT"
-_PUT_CODE = _PUT.encode()
-_ONE_PUT = struct.Struct("<qiiqqqqqii17sii")
+PUT = "RPC_RRDB_RRDB_PUT"
+"""The task code of a put."""
+_PUT_CODE = PUT.encode()
+_ONE_PUT = struct.Struct(f"<qiiqqqqqii{len(PUT)}sii")
 _MOST_UPDATES = 1 << 20
 _LONGEST_CODE = 256
 _OLD_LAYOUT = 64
@@ -105,7 +106,10 @@ def mutation_span(body: bytes, begin: int) -> MutationSpan:
 
 
 def _one_put(body: bytes, begin: int) -> MutationSpan | None:
-    """Returns the mutation if it is a single put, as most are; 0.7 µs, where any other mutation takes 1.5 µs."""
+    """Returns the mutation if it is a single put, as most are; None = it is another one, or not valid.
+
+    It takes 0.7 µs, and `_any_span` 1.5 µs.
+    """
     first = begin + _ONE_PUT.size
     if first > len(body):
         return None
@@ -113,9 +117,9 @@ def _one_put(body: bytes, begin: int) -> MutationSpan | None:
         _ONE_PUT.unpack_from(body, begin)
     )
     end = first + length
-    if version or count != 1 or letters != len(_PUT) or code != _PUT_CODE or not first <= end <= len(body):
+    if version or count != 1 or letters != len(PUT) or code != _PUT_CODE or not first <= end <= len(body):
         return None
-    requests = ((_PUT, kind, first, end),)
+    requests = ((PUT, kind, first, end),)
     return app, partition, ballot, decree, offset, committed, time, requests, begin + _HEAD - _COUNT, end
 
 

@@ -6,7 +6,7 @@ It serves simulated logs only: no job writes into a replica's directory.
 import struct
 
 from pipelines.pegasus.domain.private_log.blocks import MAGIC, Checksum
-from pipelines.pegasus.domain.private_log.mutations import FileHeader, Mutation, MutationUpdate
+from pipelines.pegasus.domain.private_log.mutations import PUT, FileHeader, Mutation, MutationUpdate
 from pipelines.pegasus.domain.private_log.names import Gpid
 
 _BLOCK = struct.Struct("<4siII")
@@ -99,7 +99,7 @@ def encode_put(key: bytes, value: bytes, expire_ts: int = 0, argument: int = 0) 
         argument: the field number of the call's argument: 0 from C++ clients, 1 from other clients.
     """
     inner = blob_field(1, key) + blob_field(2, value) + i32_field(3, expire_ts) + b"\x00"
-    return MutationUpdate("RPC_RRDB_RRDB_PUT", 1, encode_call(inner, argument))
+    return MutationUpdate(PUT, 1, encode_call(inner, argument))
 
 
 def encode_call(inner: bytes, argument: int = 0) -> bytes:
