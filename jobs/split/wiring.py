@@ -59,11 +59,12 @@ def log_inputs(context: JobContext, logs: str, facts: str, journal: str | None) 
 
 def run_split_verify(context: JobContext, request: VerifyRequest, run: JobRun, lake: str | None) -> JobResult:
     """Run split-verify with the production ports; `lake` is the folder of the Delta tables, None = no lake."""
-    rows = ParquetRows(context.spark, request.before.uri, request.after.uri)
+    before, after = request.before, request.after
+    rows = ParquetRows(context.spark, before.uri, after.uri, data_version=before.placement.data_version)
     return split_verify(request, rows, run, JobLake.of(context.spark, lake, "-split-verify"))
 
 
 def run_split_stale(context: JobContext, request: StaleRequest, run: JobRun, lake: str | None) -> JobResult:
     """Run split-stale with the production ports; `lake` as in `run_split_verify`."""
-    rows = ParquetRows(context.spark, request.uri)
+    rows = ParquetRows(context.spark, request.uri, data_version=request.settings.placement.data_version)
     return split_stale(request, rows, run, JobLake.of(context.spark, lake, "-split-stale"))

@@ -10,6 +10,7 @@ import pytest
 
 from pipelines.common.errors import MalformedError
 from pipelines.pegasus.domain.keys import encode_key, key_hash
+from pipelines.pegasus.domain.private_log import thrift
 from pipelines.pegasus.domain.private_log import writer as writing
 from pipelines.pegasus.domain.private_log.blocks import LogEnd, blocks
 from pipelines.pegasus.domain.private_log.mutations import (
@@ -267,6 +268,22 @@ def test_requests(request_: tuple[str, bytes], replay: Replay) -> None:
         for cut in range(len(request_[1])):
             assert decode_request(MutationUpdate(request_[0], 1, request_[1][:cut])).replay is Replay.UNKNOWN, cut
     assert decode_request(MutationUpdate(request_[0], 3, request_[1])).replay is Replay.UNKNOWN, "thrift JSON"
+
+
+BLOBS = [("PUT", 1), ("PUT", 2), ("INCR", 1), ("MULTI_PUT", 1)]
+OTHER_TYPES = [
+    *((code, field, kind) for code, field in BLOBS for kind in (thrift.BYTE, thrift.I32, thrift.DOUBLE)),
+    *((code, field, kind) for code, field in (("PUT", 0), ("MULTI_PUT", 2)) for kind in (thrift.I32, thrift.STRING)),
+]
+
+
+@pytest.mark.parametrize(("code", "field", "kind"), OTHER_TYPES)
+def test_a_field_of_another_type_is_not_decoded(code: str, field: int, kind: int) -> None:
+    size = {thrift.BYTE: 1, thrift.I32: 4, thrift.STRING: 4, thrift.DOUBLE: 8}[kind]
+    given = bytes([kind, 0, field]) + bytes(size) + b"\0"
+    found = decode_request(MutationUpdate(f"RPC_RRDB_RRDB_{code}", 1, made.argument(given) if field else given))
+    assert found.replay is Replay.UNKNOWN
+    assert f"a field of thrift type {kind} " in str(found.problem)
 
 
 def test_the_sum_is_crc32c_and_goes_on_from_an_earlier_one() -> None:

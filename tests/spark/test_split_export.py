@@ -99,6 +99,16 @@ def test_no_job_reads_rows_of_which_a_file_is_missing_or_cut(spark: SparkSession
          "--after", given, "--after-partitions", count),
         ("split-plan", "--rows", given, "--partitions", count),
     )  # fmt: skip
+    for job, *options in readers:
+        pattern = [one.replace("/temp", "/te*") for one in options]
+        for words, said in (
+            (pattern, f"{given.replace('/temp', '/te*')}: give one directory, not a pattern of names"),
+            ([*options, "--data-version", "0"], f"{given}: walsafe has written these rows with data version 1"),
+        ):
+            if job != "split-plan" or "--data-version" not in words:
+                arguments = [job, *words, "--result", f"{tmp_path}/read.json"]
+                assert main(arguments, context=JobContext(job, clock=Clock(), spark=spark)) == 2, job
+                assert said in json.loads((tmp_path / "read.json").read_text())["error"]["message"], job
     file = next(iter(sorted(folder.rglob("*.parquet"))))
     whole = file.read_bytes()
 

@@ -86,24 +86,38 @@ class SplitOutput:
         """Creates the staging directory, or returns the parts if an output of the same inputs exists already.
 
         Raises:
-            UsageError: an output of other inputs exists.
+            UsageError: an output of other inputs exists, or one whose files have changed since.
             UnavailableError: the directory cannot be created.
         """
         if self.final.exists():
-            manifest = self.final / MANIFEST
-            said = json.loads(manifest.read_text()) if manifest.is_file() else {}
-            if said.get("inputs") != self._inputs:
-                raise UsageError(
-                    f"{self.final} exists already and was made of other inputs; move it away or give another --out"
-                )
+            results = self._published()
             shutil.rmtree(self.staging, ignore_errors=True)  # of an attempt that outlived its run
-            results = [replace(part, resumed=True) for part in _PARTS.validate_python(said["parts"])]
             return StagedParts(results, {}, published=True)
         try:
             self.staging.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UnavailableError(f"{self.staging} cannot be created: {error.strerror}") from None
         return None
+
+    def _published(self) -> list[PartitionResult]:
+        """Returns what an earlier run has published; see `begin`."""
+        manifest = self.final / MANIFEST
+        try:
+            said = json.loads(manifest.read_text()) if manifest.is_file() else {}
+            if said.get("inputs") != self._inputs:
+                raise UsageError(
+                    f"{self.final} exists already and was made of other inputs; move it away or give another --out"
+                )
+            results = [replace(part, resumed=True) for part in _PARTS.validate_python(said["parts"])]
+        except (ValueError, KeyError):
+            raise UsageError(f"{manifest} is damaged; move {self.final} away or give another --out") from None
+        for file in (file for part in results for file in part.files):
+            if _size(_place(self.final, file)) != file.bytes:
+                raise UsageError(
+                    f"{self.final} exists already, but {file.partition}/{file.file} is no longer the file that was "
+                    "written; move it away or give another --out"
+                )
+        return results
 
     def tidy(self, tasks: Iterable[SplitTask], prints: Mapping[int, str]) -> None:
         """Removes what earlier runs have left, except the parts that a task takes over."""

@@ -12,7 +12,7 @@ import pyarrow.dataset as ds
 from pipelines.common.errors import UsageError
 from pipelines.pegasus.domain.offline.plan import MANIFEST
 from pipelines.pegasus.sources.replica_db import ReplicaDb, rocksdict_module
-from pipelines.pegasus.sources.written_rows import check_written_rows
+from pipelines.pegasus.sources.written_rows import check_written_rows, is_read, refuse_other_version
 
 COLUMNS = {"partition_index": pa.int32(), "key": pa.binary(), "value": pa.binary()}
 """The columns that split-run itself writes; a wider integer type and large_binary are accepted."""
@@ -36,11 +36,7 @@ def check_rows(directory: str, count: int, data_version: int | None = None) -> i
         RefusedError: the files are not those of their manifest.
     """
     written = check_written_rows(directory)
-    if written is not None and data_version not in {None, written}:
-        raise UsageError(
-            f"{directory}: walsafe has written these rows with data version {written}, also those of a table with "
-            f"version 0; leave out --data-version {data_version}"
-        )
+    refuse_other_version(directory, written, data_version)
     version = written if data_version is None else data_version
     _check_columns(directory, count)
     if version is None:
@@ -127,7 +123,8 @@ def _damage_named(path: str) -> Iterator[None]:
 
 
 def _dataset(directory: str) -> ds.Dataset:
-    files = [str(path) for path in sorted(Path(directory).rglob("*.parquet"))]
+    found = sorted(Path(directory).rglob("*.parquet"))
+    files = [str(path) for path in found if is_read(str(path.relative_to(directory)))]
     if not files:
         raise UsageError(f"{directory} contains no Parquet files (their names must end in .parquet)")
     checked = ds.ParquetFileFormat(

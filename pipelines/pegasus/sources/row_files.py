@@ -31,20 +31,26 @@ _DAMAGED = re.compile(
 class ParquetRows:
     """Reads the rows of tables from Parquet files; it has no method that writes."""
 
-    def __init__(self, spark: SparkSession, *uris: str) -> None:
+    def __init__(self, spark: SparkSession, *uris: str, data_version: int | None = None) -> None:
         """Creates the reader of some directories.
 
         If all of them are local or mounted, the tasks read the files themselves; otherwise, and if none is given, Spark
         does. Their digests differ, so only rows of one reader are comparable.
 
+        Args:
+            spark: the session.
+            uris: the directories.
+            data_version: the `pegasus_data_version` of the values; None = the reader needs none.
+
         Raises:
-            UsageError: there are no rows, or the columns are not `COLUMNS`.
+            UsageError: there are no rows, the columns are not `COLUMNS`, or walsafe has written the rows with another
+                data version.
             RefusedError: the files are not those of their manifest.
         """
         self._spark = spark
         self._paths: dict[str, list[str]] | None = {} if uris else None
         for uri in uris:
-            check_written_rows_at(spark, uri)
+            check_written_rows_at(spark, uri, data_version)
             rows = self.rows(uri)
             with parquet_errors(uri):
                 paths = local_paths(rows.inputFiles())

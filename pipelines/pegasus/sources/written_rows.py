@@ -4,14 +4,16 @@ A copy of such a folder may lack files, have cut ones, or still have those of an
 notices.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Literal
 
 from pydantic import TypeAdapter
 from pyspark.sql import SparkSession
 
 from pipelines.common.conditions import Condition
-from pipelines.common.errors import RefusedError, SnapshotError
+from pipelines.common.errors import RefusedError, SnapshotError, UsageError
 from pipelines.common.forms import read_value
 from pipelines.files.file_reader import LocalFileReader, file_reader_for, is_local
 from pipelines.files.hadoop_jvm import HadoopJvm, java_errors
@@ -32,11 +34,22 @@ class _Part(ForeignForm):
 
 
 class _Manifest(ForeignForm):
-    data_version: int | None = None
+    data_version: Literal[1] | None = None
     parts: list[_Part]
 
 
 _FORM = TypeAdapter(_Manifest)
+_PATTERN = re.compile(r"[*?{}\[\]\\]")
+"""What Spark reads as a pattern of names."""
+
+
+def is_read(path: str) -> bool:
+    """Returns whether readers of Parquet look at a file with this path in their folder.
+
+    Hidden files and folders are not rows, such as the staged parts of an export that was refused or has not ended.
+    """
+    *folders, name = path.split("/")
+    return not any(one.startswith((".", "_")) for one in (*folders, "" if name == MANIFEST else name))
 
 
 def check_written_rows(directory: str) -> int | None:
@@ -46,16 +59,44 @@ def check_written_rows(directory: str) -> int | None:
     return data_version_of(directory, sizes, LocalFileReader().read)
 
 
-def check_written_rows_at(spark: SparkSession, uri: str) -> int | None:
+def check_written_rows_at(spark: SparkSession, uri: str, data_version: int | None = None) -> None:
     """Checks a folder on any file system that Spark knows; see `data_version_of`.
 
+    Args:
+        spark: the session.
+        uri: the folder.
+        data_version: the `pegasus_data_version` of the values that the user gives; None = the reader needs none.
+
     Raises:
+        UsageError: the name is a pattern, or walsafe has written the rows with another data version.
         UnavailableError: the file system does not answer.
     """
+    if _PATTERN.search(uri):
+        raise UsageError(f"{uri}: give one directory, not a pattern of names")
     files = file_reader_for(spark, uri)
     if is_local(spark, uri):
-        return check_written_rows(files.qualified(uri).removeprefix("file://"))
-    return data_version_of(uri, hadoop_sizes(spark, uri), files.read)
+        written = check_written_rows(files.qualified(uri).removeprefix("file://"))
+    else:
+        written = data_version_of(uri, hadoop_sizes(spark, uri), files.read)
+    refuse_other_version(uri, written, data_version)
+
+
+def refuse_other_version(directory: str, written: int | None, given: int | None) -> None:
+    """Refuses a data version that is not that of the rows.
+
+    Args:
+        directory: the folder.
+        written: the version by the manifest; None = unknown.
+        given: the version by the user; None = none is given.
+
+    Raises:
+        UsageError: the two differ.
+    """
+    if None not in {written, given} and written != given:
+        raise UsageError(
+            f"{directory}: walsafe has written these rows with data version {written}, also those of a table with "
+            f"version 0; leave out --data-version {given}"
+        )
 
 
 def data_version_of(directory: str, sizes: Mapping[str, int], read: Callable[[str], bytes]) -> int | None:
@@ -72,6 +113,7 @@ def data_version_of(directory: str, sizes: Mapping[str, int], read: Callable[[st
     Raises:
         RefusedError: a file is missing, has another size, or is of an earlier copy, or a manifest cannot be read.
     """
+    sizes = {path: size for path, size in sizes.items() if is_read(path)}
     told, versions = set[str](), set[int | None]()
     for place in sorted(path for path in sizes if path.rpartition("/")[2] == MANIFEST):
         base = place.removesuffix(MANIFEST)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.common.errors import UnavailableError
-from pipelines.pegasus.domain.offline.plan import PartitionResult
+from pipelines.common.errors import UnavailableError, UsageError
+from pipelines.pegasus.domain.offline.plan import MANIFEST, PartitionResult
 from pipelines.pegasus.domain.offline.ranges import SplitTask
 from pipelines.pegasus.sinks.part_files import PartitionFiles
 from pipelines.pegasus.sinks.split_output import SplitOutput, StagedPart, StagedParts
@@ -57,6 +57,22 @@ def test_an_attempt_that_outlives_its_run_changes_nothing(output: SplitOutput) -
     assert {path.name: path.read_bytes() for path in (output.final / "0").iterdir()} == written
     assert output.begin() is not None
     assert not output.staging.exists(), "what it has left is removed"
+
+
+@pytest.mark.parametrize("change", ["cut", "removed", "manifest"])
+def test_an_output_that_has_changed_since_is_not_whole(output: SplitOutput, change: str) -> None:
+    publish(output, Attempt(output).end())
+    assert output.begin() is not None
+    file = output.final / "0" / "0-1.parquet"
+    if change == "manifest":
+        (output.final / MANIFEST).write_text("{")
+    elif change == "cut":
+        file.write_bytes(file.read_bytes()[:-1])
+    else:
+        file.unlink()
+    said = f"{MANIFEST} is damaged; move" if change == "manifest" else "0/0-1.parquet is no longer the file .* move"
+    with pytest.raises(UsageError, match=said):
+        output.begin()
 
 
 def test_what_earlier_runs_left_is_removed_except_what_is_taken_over(output: SplitOutput) -> None:

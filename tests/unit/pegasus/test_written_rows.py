@@ -11,7 +11,7 @@ from pipelines.common.errors import RefusedError, UsageError
 from pipelines.pegasus.domain.offline.plan import MANIFEST, PartitionResult
 from pipelines.pegasus.sinks.part_files import PartitionFiles
 from pipelines.pegasus.sinks.split_output import SplitOutput, StagedParts
-from pipelines.pegasus.sources.parquet_rows import check_rows
+from pipelines.pegasus.sources.parquet_rows import check_rows, opened_rows
 from pipelines.pegasus.sources.written_rows import check_written_rows
 from tests.labs.pegasus.replicas import keys, stored
 
@@ -72,6 +72,27 @@ def test_rows_of_another_program_need_their_data_version(exported: Path, known: 
     with pytest.raises(UsageError, match=f"no {MANIFEST} says which data version .* give --data-version"):
         check_rows(str(exported), COUNT)
     assert check_rows(str(exported), COUNT, known) == known
+
+
+def test_a_manifest_of_another_version_is_refused(exported: Path) -> None:
+    manifest = exported / MANIFEST
+    said = manifest.read_text()
+    for version in ("0", "2"):
+        manifest.write_text(said.replace('"data_version": 1', f'"data_version": {version}'))
+        with pytest.raises(RefusedError, match="data_version"):
+            check_rows(str(exported), COUNT)
+
+
+def test_hidden_files_are_nobodys_rows(exported: Path) -> None:
+    shutil.copytree(exported, exported.with_name(".temp.staging") / "part-0")
+    shutil.copytree(exported / "1", exported / "1" / "_temporary")
+    (exported / "1" / ".1-0.parquet.part.parquet").touch()
+    with opened_rows(str(exported.parent), 1) as found:
+        assert len(next(found.batches(100))) == 9
+    assert check_rows(str(exported.parent), COUNT) == 1
+    shutil.rmtree(exported)
+    with pytest.raises(UsageError, match="contains no Parquet files"):
+        check_rows(str(exported.parent), COUNT, 1)
 
 
 def test_rows_of_another_program_beside_those_of_walsafe_need_it_too(exported: Path) -> None:

@@ -77,12 +77,13 @@ class ThriftReader:
             raise MalformedError(f"{len(self._data) - self._place} bytes follow the end of the request")
 
     def _value(self, kind: int, known: "Kind | None") -> Value:
-        if kind in _NUMBERS:
+        if known is not None:
+            if kind in {STRUCT, LIST} or (kind == STRING and known is ThriftReader.blob):
+                return known(self)
+        elif kind in _NUMBERS:
             return self.number(kind)
-        if kind == STRING:
+        elif kind == STRING:
             return self.blob()
-        if kind in {STRUCT, LIST} and known is not None:
-            return known(self)
         raise MalformedError(f"a field of thrift type {kind} at {self._place}")
 
 
