@@ -270,6 +270,12 @@ def test_requests(request_: tuple[str, bytes], replay: Replay) -> None:
     assert decode_request(MutationUpdate(request_[0], 3, request_[1])).replay is Replay.UNKNOWN, "thrift JSON"
 
 
+@pytest.mark.parametrize(("code", "data"), [("PUT", b"\x08\0\2\0\0\0\1\0"), ("REMOVE", b"\x0b\0\2\0\0\0\2\0\0\0")])
+def test_an_argument_of_another_number_is_not_decoded(code: str, data: bytes) -> None:
+    found = decode_request(MutationUpdate(f"RPC_RRDB_RRDB_{code}", 1, data))
+    assert (found.replay, found.problem) == (Replay.UNKNOWN, f"RPC_RRDB_RRDB_{code}: 1 arguments, at [2]")
+
+
 BLOBS = [("PUT", 1), ("PUT", 2), ("INCR", 1), ("MULTI_PUT", 1)]
 OTHER_TYPES = [
     *((code, field, kind) for code, field in BLOBS for kind in (thrift.BYTE, thrift.I32, thrift.DOUBLE)),

@@ -83,8 +83,8 @@ class _Argument:
     def of(self, kind: Callable[[ThriftReader], Any]) -> Any:  # noqa: ANN401 - a thrift value
         found = self._reader.fields({0: kind, 1: kind})
         self._reader.end()
-        if len(found) != 1:
-            raise MalformedError(f"{len(found)} arguments")
+        if len(found) != 1 or not found.keys() <= {0, 1}:
+            raise MalformedError(f"{len(found)} arguments, at {sorted(found)}")
         return next(iter(found.values()))
 
     def struct(self, *blobs: int, **lists: Callable[[ThriftReader], Any]) -> dict[int, Any]:
