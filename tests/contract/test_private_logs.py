@@ -173,7 +173,8 @@ def test_a_small_log_cut_at_every_byte() -> None:
 
 
 @pytest.mark.parametrize("puts", [1, 2])
-def test_a_mutation_is_read_as_it_is_written_or_not_at_all(puts: int) -> None:
+@pytest.mark.parametrize("mask", [0x01, 0x80])
+def test_a_mutation_is_read_as_it_is_written_or_not_at_all(puts: int, mask: int) -> None:
     put = made_put()
     whole = writing.encode_mutation(Mutation(Gpid(2, 1), 3, 4, 5, 3, 1_700_000_000_000_000, (put,) * puts))
     for size in range(len(whole)):
@@ -182,7 +183,7 @@ def test_a_mutation_is_read_as_it_is_written_or_not_at_all(puts: int) -> None:
     read_again = 0
     for place in range(len(whole)):
         data = bytearray(whole)
-        data[place] ^= 0x01
+        data[place] ^= mask
         try:
             found, end = parse_mutation(bytes(data), 0)
         except MalformedError:
