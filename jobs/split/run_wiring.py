@@ -5,7 +5,6 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TypeAlias
 
 from jobs.cli.context import JobContext
@@ -40,6 +39,7 @@ from pipelines.pegasus.sources.parquet_rows import check_rows, opened_rows
 from pipelines.pegasus.sources.replica_db import opened_db
 from pipelines.pegasus.sources.replica_logs import ReplicaLogs
 from pipelines.pegasus.sources.replica_tree import find_old_partitions
+from pipelines.pegasus.sources.written_rows import files_below
 from pipelines.pegasus.use_cases.offline_partition import split_partitions
 from pipelines.pegasus.use_cases.open_partition import OpenDb, PartitionTools
 from pipelines.pegasus.use_cases.run_split import SplitResult
@@ -203,7 +203,7 @@ def _opener(request: OfflineSplitRequest, task: SplitTask, hadoop_conf: str, ver
 
 def _local_files(folder: str) -> list[tuple[str, int, int]]:
     """Returns path, size and time of each file."""
-    found = [path for path in sorted(Path(folder).rglob("*")) if path.is_file()]
+    found = [path for path in files_below(folder) if path.is_file()]
     return [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in found]
 
 

@@ -3,7 +3,6 @@
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,7 +11,12 @@ import pyarrow.dataset as ds
 from pipelines.common.errors import UsageError
 from pipelines.pegasus.domain.offline.plan import MANIFEST
 from pipelines.pegasus.sources.replica_db import ReplicaDb, rocksdict_module
-from pipelines.pegasus.sources.written_rows import check_written_rows, is_read, refuse_other_version
+from pipelines.pegasus.sources.written_rows import (
+    check_written_rows,
+    files_below,
+    is_read,
+    refuse_other_version,
+)
 
 COLUMNS = {"partition_index": pa.int32(), "key": pa.binary(), "value": pa.binary()}
 """The columns that split-run itself writes; a wider integer type and large_binary are accepted."""
@@ -123,7 +127,7 @@ def _damage_named(path: str) -> Iterator[None]:
 
 
 def _dataset(directory: str) -> ds.Dataset:
-    found = sorted(Path(directory).rglob("*.parquet"))
+    found = [path for path in files_below(directory) if path.name.endswith(".parquet")]
     files = [str(path) for path in found if is_read(str(path.relative_to(directory)))]
     if not files:
         raise UsageError(f"{directory} contains no Parquet files (their names must end in .parquet)")

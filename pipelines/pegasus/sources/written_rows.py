@@ -4,6 +4,7 @@ A copy of such a folder may lack files, have cut ones, or still have those of an
 notices.
 """
 
+import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -13,7 +14,7 @@ from pydantic import TypeAdapter
 from pyspark.sql import SparkSession
 
 from pipelines.common.conditions import Condition
-from pipelines.common.errors import RefusedError, SnapshotError, UsageError
+from pipelines.common.errors import RefusedError, SnapshotError, UnavailableError, UsageError
 from pipelines.common.forms import read_value
 from pipelines.files.file_reader import LocalFileReader, file_reader_for, is_local
 from pipelines.files.hadoop_jvm import HadoopJvm, java_errors
@@ -52,9 +53,30 @@ def is_read(path: str) -> bool:
     return not any(one.startswith((".", "_")) for one in (*folders, "" if name == MANIFEST else name))
 
 
+def files_below(directory: str) -> list[Path]:
+    """Returns every file in and below a local folder, in order; nothing if there is no such folder.
+
+    As Spark does, it follows links to folders, which `Path.rglob` passes over like a folder that it may not read.
+
+    Raises:
+        UnavailableError: a folder cannot be read.
+    """
+
+    def failed(error: OSError) -> None:
+        if error.filename != directory or not isinstance(error, FileNotFoundError | NotADirectoryError):
+            raise UnavailableError(f"{error.filename} cannot be read: {error.strerror}") from None
+
+    walk = os.walk(directory, onerror=failed, followlinks=True)
+    return sorted(Path(folder, name) for folder, _, names in walk for name in names)
+
+
 def check_written_rows(directory: str) -> int | None:
-    """Checks a local folder; see `data_version_of`."""
-    paths = [path for path in Path(directory).rglob("*") if path.is_file()]
+    """Checks a local folder; see `data_version_of`.
+
+    Raises:
+        UnavailableError: a folder cannot be read.
+    """
+    paths = [path for path in files_below(directory) if path.is_file()]
     sizes = {str(path.relative_to(directory)): path.stat().st_size for path in paths}
     return data_version_of(directory, sizes, LocalFileReader().read)
 

@@ -1,5 +1,7 @@
 """Rows that walsafe wrote are read only if every file of their manifest is there, whole, and nothing else is."""
 
+import errno
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -7,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.common.conditions import Condition
-from pipelines.common.errors import RefusedError, UsageError
+from pipelines.common.errors import RefusedError, UnavailableError, UsageError
 from pipelines.pegasus.domain.offline.plan import MANIFEST, PartitionResult
 from pipelines.pegasus.sinks.part_files import PartitionFiles
 from pipelines.pegasus.sinks.split_output import SplitOutput, StagedParts
@@ -93,6 +95,35 @@ def test_hidden_files_are_nobodys_rows(exported: Path) -> None:
     shutil.rmtree(exported)
     with pytest.raises(UsageError, match="contains no Parquet files"):
         check_rows(str(exported.parent), COUNT, 1)
+
+
+def test_links_to_folders_are_followed(exported: Path, tmp_path: Path) -> None:
+    (exported / "1").rename(tmp_path / "other-disk")
+    (exported / "1").symlink_to(tmp_path / "other-disk")
+    assert check_rows(str(exported), COUNT) == 1
+    with opened_rows(str(exported), 1) as found:
+        assert len(next(found.batches(100))) == 9
+    cut(tmp_path / "other-disk" / "1-0.parquet")
+    with pytest.raises(RefusedError, match=r"/1/1-0.parquet has \d+ bytes"):
+        check_rows(str(exported), COUNT)
+    (exported / MANIFEST).unlink()
+    with pytest.raises(UsageError, match=r"/1/1-0\.parquet is not a whole Parquet file"):
+        check_rows(str(exported), COUNT, 1)
+
+
+def test_a_folder_that_cannot_be_read_is_not_passed_over(exported: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, closed = os.scandir, str(exported / "1")
+
+    def scandir(path: str) -> "os._ScandirIterator[str]":
+        if str(path) == closed:  # root, who runs the tests, may read every folder
+            raise PermissionError(errno.EACCES, "Permission denied", closed)
+        return whole(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    with pytest.raises(UnavailableError, match=f"^{closed} cannot be read: Permission denied"):
+        check_rows(str(exported), COUNT)
+    assert check_written_rows(f"{exported}-none") is None
+    assert check_written_rows(str(exported / MANIFEST)) is None
 
 
 def test_rows_of_another_program_beside_those_of_walsafe_need_it_too(exported: Path) -> None:
