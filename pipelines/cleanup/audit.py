@@ -2,18 +2,20 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pipelines.cleanup.audit_ports import AttemptEnd, CleanupAttempt, DecidedRun, OpenIntent
 from pipelines.cleanup.deletions import PLACING_OUTCOMES, CleanupAction, CleanupFile, FileOutcome, FileResult
 from pipelines.common.clock import Clock
-from pipelines.common.spark.few_rows import for_few_rows, session_for_rows
+from pipelines.common.spark.few_rows import few, session_for_rows
 from pipelines.common.spark.local_rows import local_rows
 from pipelines.common.version import VERSION
 from pipelines.decide.rule.verdict import Verdict
 from pipelines.lake.delta_tables import DeltaTables
 from pipelines.lake.lake_errors import lake_errors
+from pipelines.lake.lake_queries import LakeQueries, Query, Row, SparkTables
+from pipelines.lake.run_rows import literal, rows_of, texts
 from pipelines.lake.run_summary import DONE, STARTED, RunKey
 from schemas.cleanups import CLEANUPS
 from schemas.deletions import DELETIONS
@@ -23,7 +25,8 @@ from schemas.table import Table
 from schemas.wal_verdicts import WAL_VERDICTS
 
 INTENT, OUTCOME = "INTENT", "OUTCOME"
-_SAME_INTENT = ("path", "action", "lease", "batch")
+_SAME_INTENT = "path, action, lease, batch"
+_PLACING = sorted(one.value for one in PLACING_OUTCOMES)
 
 
 class LakeAudit:
@@ -38,8 +41,9 @@ class LakeAudit:
     """
 
     def __init__(self, spark: SparkSession, lake_uri: str, clock: Clock, done_by: str, host: str) -> None:
-        self._spark, self._few_rows = spark, for_few_rows(spark)
+        self._spark = spark
         self._tables = DeltaTables(spark, lake_uri)
+        self._lake, self._many = LakeQueries.of(spark, lake_uri), SparkTables(spark, lake_uri)
         self._clock = clock
         self._who = {"done_by": done_by, "host": host}
 
@@ -49,25 +53,15 @@ class LakeAudit:
 
     def decided(self, cluster: str, run_id: str) -> DecidedRun | None:
         """See `CleanupAudit.decided`."""
-        mine = (F.col("cluster") == cluster) & (F.col("run_id") == run_id) & (F.col("status") == DONE)
-        with lake_errors(self._tables.location(RUNS)):
-            runs = self._read(RUNS, self._few_rows).where(mine)
-            peers = F.col("peer_ids") if "peer_ids" in runs.columns else F.lit(None).cast("array<string>")
-            cluster_id = F.col("cluster_id") if "cluster_id" in runs.columns else F.lit(None).cast("string")
-            row = (
-                runs.orderBy(F.col("at").desc())
-                .select(
-                    "snapshot_sha256",
-                    peers.alias("peers"),
-                    cluster_id.alias("cluster_id"),
-                    F.unix_millis("files_started_at").alias("started"),
-                )
-                .first()
-            )
-        if row is None:
+        mine = f"cluster = {literal(cluster)} AND run_id = {literal(run_id)} AND status = '{DONE}'"
+        columns = "snapshot_sha256, peer_ids, cluster_id, files_started_at"
+        found = self._lake.rows(Query(RUNS, columns, mine, "ORDER BY t.at DESC LIMIT 1"))
+        if not found:
             return None
-        known = tuple(row["peers"]) if row["peers"] is not None else None
-        return DecidedRun(RunKey.of(cluster, run_id, row["started"]), row["snapshot_sha256"], known, row["cluster_id"])
+        [row] = found
+        known = tuple(row["peer_ids"]) if row["peer_ids"] is not None else None
+        run = RunKey.of(cluster, run_id, row["files_started_at"])
+        return DecidedRun(run, row["snapshot_sha256"], known, row["cluster_id"])
 
     def listed(self, run: RunKey, files: int) -> DataFrame:
         """Returns `path`, `length`, `modification_time` of the `files` files that the run found DELETABLE."""
@@ -126,20 +120,18 @@ class LakeAudit:
 
     def actions(self, run: RunKey) -> frozenset[CleanupAction]:
         """See `CleanupAudit.actions`."""
-        with lake_errors(self._tables.location(DELETIONS)):
-            rows = self._deletions(run).where(F.col("phase") == INTENT).select("action").distinct().collect()
+        rows = self._ask(run, "action", f"phase = '{INTENT}'", "GROUP BY action")
         return frozenset(CleanupAction(row["action"]) for row in rows)
 
     def unsettled(self, run: RunKey) -> list[OpenIntent]:
         """See `CleanupAudit.unsettled`."""
-        rows = self._deletions(run)
-        outcomes = rows.where(F.col("phase") == OUTCOME).select(*_SAME_INTENT)
-        open_ones = rows.where(F.col("phase") == INTENT).join(outcomes, list(_SAME_INTENT), "left_anti")
-        with lake_errors(self._tables.location(DELETIONS)):
-            found = open_ones.withColumn("modified", F.unix_millis("modification_time")).orderBy(
-                "lease", "batch", "path"
-            )
-            return [_intent(row) for row in found.collect()]
+        values = ", ".join(f"max({name}) AS {name}" for name in ("length", "modification_time", "reason", "place"))
+        open_ones = (
+            f"GROUP BY {_SAME_INTENT} HAVING sum(CASE WHEN phase = '{OUTCOME}' THEN 1 ELSE 0 END) = 0 "
+            "ORDER BY lease, batch, path"
+        )
+        rows = self._ask(run, f"{_SAME_INTENT}, {values}", f"phase IN ('{INTENT}', '{OUTCOME}')", open_ones)
+        return [_intent(row) for row in rows]
 
     def taken(self, run: RunKey) -> Mapping[str, CleanupFile | None]:
         """See `CleanupAudit.taken`."""
@@ -155,11 +147,15 @@ class LakeAudit:
 
     def moved_at(self, run: RunKey) -> int | None:
         """See `CleanupAudit.moved_at`."""
-        moved = self.outcomes(run).where(F.col("outcome") == FileOutcome.MOVED.value)
-        with lake_errors(self._tables.location(DELETIONS)):
-            [row] = moved.agg(F.max(F.unix_millis("at")).alias("at")).collect()
-        at: int | None = row["at"]
-        return at
+        newest_first = "PARTITION BY path ORDER BY lease DESC, batch DESC, at DESC, outcome DESC"
+        last_of_all = ("max(at) AS at", f"WHERE place_in_line = 1 AND outcome = '{FileOutcome.MOVED.value}'")
+        rows = self._ask(
+            run,
+            f"outcome, at, row_number() OVER ({newest_first}) AS place_in_line",
+            f"outcome IN ({texts(_PLACING)})",
+            over=last_of_all,
+        )
+        return next((row["at"] for row in rows), None)
 
     def outcomes(self, run: RunKey) -> DataFrame:
         """Returns, for each path, the last OUTCOME row that determines where the file is.
@@ -167,7 +163,7 @@ class LakeAudit:
         The columns are `path`, `outcome`, `length`, `modification_time`, `at`. If purge refused a file or failed to
         delete it, the file is still in the quarantine and still counts as MOVED.
         """
-        rows = self._deletions(run).where(F.col("outcome").isin(*(one.value for one in PLACING_OUTCOMES)))
+        rows = self._deletions(run).where(F.col("outcome").isin(*_PLACING))
         kept = F.struct("lease", "batch", "at", "outcome", "length", "modification_time")
         last = rows.groupBy("path").agg(F.max(kept).alias("last"))
         return last.select("path", *(f"last.{name}" for name in ("outcome", "length", "modification_time", "at")))
@@ -197,6 +193,20 @@ class LakeAudit:
             "reason": attempt.words,
         }
         self._tables.append_rows(CLEANUPS, [{**row, **values}])
+
+    def _ask(
+        self, run: RunKey, select: str, where: str, then: str = "", over: tuple[str, str] | None = None
+    ) -> list[Row]:
+        """Answers a query over the rows of a run in `deletions`; a rehearsal has not created the table.
+
+        deltalake keeps a group of each file in memory, so Spark answers about many files.
+        """
+        if not self._tables.exists(DELETIONS):
+            return []
+        mine = rows_of([run])
+        [size] = self._lake.rows(Query(DELETIONS, "count(*) AS rows", mine))
+        engine = self._lake if few(size["rows"]) else self._many
+        return engine.rows(Query(DELETIONS, select, f"{mine} AND {where}", then, over=over))
 
     def _read(self, table: Table, spark: SparkSession | None = None) -> DataFrame:
         return (spark or self._spark).read.format("delta").load(self._tables.location(table))
@@ -233,5 +243,5 @@ def _subject(subject: CleanupFile) -> dict[str, object]:
 
 
 def _intent(row: Row) -> OpenIntent:
-    subject = CleanupFile(row["path"], row["length"], row["modified"], row["reason"])
+    subject = CleanupFile(row["path"], row["length"], row["modification_time"], row["reason"])
     return OpenIntent(CleanupAction(row["action"]), row["lease"], row["batch"], subject, row["place"])

@@ -28,6 +28,7 @@ from pipelines.common.errors import SparkNeededError, UsageError, WalsafeError
 from pipelines.common.spark.few_rows import for_few_rows
 from pipelines.files.hadoop_jvm import HadoopJvm, java_errors
 from pipelines.lake.lake_errors import NO_TABLE, lake_errors
+from schemas.deletions import DELETIONS
 from schemas.table import Table
 from schemas.wal_verdicts import WAL_VERDICTS
 
@@ -37,6 +38,8 @@ _PRINCIPAL = "spark.kerberos.principal"
 _IN_A_MS = {"ms": 1, "us": 1_000, "ns": 1_000_000}
 _COLOUR = re.compile(r"\x1b\[\d*m")
 _PLAIN_HDFS = re.compile(r"hdfs://[\w.:-]*/[\w./=-]+", re.ASCII)
+
+_A_ROW_FOR_EACH_FILE = (WAL_VERDICTS, DELETIONS)
 
 _T = TypeVar("_T")
 
@@ -178,7 +181,7 @@ class SparkTables:
 
     def rows(self, query: Query) -> list[Row]:
         """Answers a query."""
-        spark = self._spark if query.table is WAL_VERDICTS else for_few_rows(self._spark)
+        spark = self._spark if query.table in _A_ROW_FOR_EACH_FILE else for_few_rows(self._spark)
         location = self._location(query.table)
         with lake_errors(location):
             there = spark.read.format("delta").load(location)

@@ -13,6 +13,7 @@ from pipelines.cleanup.audit_ports import AttemptEnd, CleanupAttempt, DecidedRun
 from pipelines.cleanup.deletions import CleanupAction, CleanupFile, CleanupTally, FileOutcome, FileResult
 from pipelines.common.errors import UsageError
 from pipelines.common.instants import DAY_MS
+from pipelines.common.spark import few_rows
 from pipelines.common.version import VERSION
 from pipelines.lake.delta_tables import DeltaTables
 from pipelines.lake.run_summary import RunKey
@@ -56,6 +57,13 @@ def plain(frame: DataFrame, row: dict[str, Any]) -> dict[str, Any]:
         for name, value in row.items()
         if value is not None
     }
+
+
+@pytest.fixture(params=["few files", "many files"])
+def engines(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """deltalake answers about few files, and Spark about many."""
+    if request.param == "many files":
+        monkeypatch.setattr(few_rows, "FEW", 0)
 
 
 @pytest.fixture
@@ -190,6 +198,7 @@ def test_of_the_deletions_only_those_of_the_run_are_seen(lake: Lake) -> None:
     assert lake.audit.outcomes(RUN).collect() == []
 
 
+@pytest.mark.usefixtures("engines")
 def test_the_intents_without_an_outcome_are_in_the_order_of_their_jobs(lake: Lake) -> None:
     lake.audit.ensure()
     purge = CleanupAttempt(RUN, CleanupAction.PURGE, "second", 2)
@@ -223,6 +232,7 @@ def test_only_what_clean_has_begun_was_taken(lake: Lake) -> None:
     assert lake.audit.taken(RUN) == {A.path: replace(A, reason=None)}
 
 
+@pytest.mark.usefixtures("engines")
 def test_the_last_outcome_is_that_of_the_newest_lease_batch_and_time(lake: Lake) -> None:
     lake.audit.ensure()
     order = [(1, 9, 9), (2, 1, 8), (2, 2, 1), (2, 2, 3), (2, 2, 2)]
