@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pyspark
+from py4j.java_gateway import JavaClass, JavaMember
 from py4j.protocol import Py4JJavaError
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
@@ -35,6 +36,7 @@ REQUIRED = {
     "spark.sql.ansi.enabled": "true",
 }
 
+_OF_EVERY_COLUMN = ("functions", "org.apache.spark.sql.functions", "PythonUtils", "PythonSQLUtils")
 _PARQUET_VERSION = "parquet.writer.version"
 
 # What a session without spark-submit needs besides `conf/spark-defaults.conf`.
@@ -131,11 +133,23 @@ def _tell_delta(session: SparkSession) -> None:
         session.conf.set(_PARQUET_VERSION, version)
 
 
+class _KeptMembers:
+    """The static methods of a Java class; py4j would ask the JVM for a method each time that it is named."""
+
+    def __init__(self, java_class: JavaClass) -> None:
+        self._java_class = java_class
+
+    def __getattr__(self, name: str) -> JavaMember:
+        member = getattr(self._java_class, name)
+        setattr(self, name, member)
+        return member
+
+
 def _keep_classes(session: SparkSession) -> None:
     """Keeps the classes that PySpark names for every column; else the JVM looks for each name in all jars each time."""
     jvm = session.sparkContext._jvm  # noqa: SLF001 - only the JVM has it
-    for name in ("functions", "PythonUtils"):
-        setattr(jvm, name, getattr(jvm, name))
+    for name in _OF_EVERY_COLUMN:
+        setattr(jvm, name, _KeptMembers(getattr(jvm, name)))
 
 
 @contextmanager
