@@ -30,9 +30,10 @@ from pyspark.sql.types import StructType, TimestampType
 from pipelines.common.errors import UnavailableError
 from pipelines.common.spark.few_rows import for_few_rows
 from pipelines.common.spark.local_frames import arrow_rows, arrow_schema, local_frame
-from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
+from pipelines.files.hadoop_jvm import HadoopJvm, java_errors
 from pipelines.lake.driver_commits import DriverCommits
 from pipelines.lake.lake_errors import is_conflict, lake_errors
+from pipelines.lake.lake_queries import newest_snapshot
 from pipelines.lake.lake_schema import column_fault, lacks_columns, same_columns
 from pipelines.lake.run_rows import rows_of
 from pipelines.lake.run_summary import RunKey
@@ -152,10 +153,10 @@ class DeltaTables:
 
     def _create_or_widen(self, table: Table) -> None:
         location = self.location(table)
-        there = self._newest(table)
+        there = newest_snapshot(self._spark, self.location(table))
         if there.version() < 0:
             self._create(table, location)
-            there = self._newest(table)
+            there = newest_snapshot(self._spark, self.location(table))
         self._ensured[table.name] = there.version()
         columns = StructType.fromJson(json.loads(there.schema().json()))
         fault = column_fault(columns, table, location)
@@ -225,15 +226,7 @@ class DeltaTables:
         return frame.select(*table.schema.names).write.format("delta").option("userMetadata", token)
 
     def _version(self, table: Table) -> int:
-        return int(self._newest(table).version())
-
-    def _newest(self, table: Table) -> JavaObject:
-        """Returns Delta's `Snapshot` of the newest commit; without a commit its version is -1.
-
-        Delta has the last snapshot in memory and lists the log for later commits: no query, unlike a load or a history.
-        """
-        log = HadoopJvm.of(self._spark).view.org.apache.spark.sql.delta.DeltaLog
-        return log.forTableWithSnapshot(self._spark._jsparkSession, self.location(table))._2()  # noqa: SLF001 - only the JVM has it
+        return int(newest_snapshot(self._spark, self.location(table)).version())
 
     def _before(self, table: Table, token: str) -> int:
         """Returns the version before the commit that carries the token."""

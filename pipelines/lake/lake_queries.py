@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 from delta.tables import DeltaTable as SparkDeltaTable
 from deltalake import DeltaTable, QueryBuilder
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import TimestampType
 
@@ -39,6 +39,7 @@ _IN_A_MS = {"ms": 1, "us": 1_000, "ns": 1_000_000}
 _COLOUR = re.compile(r"\x1b\[\d*m")
 _PLAIN_HDFS = re.compile(r"hdfs://[\w.:-]*/[\w./=-]+", re.ASCII)
 
+_OF_A_FILE = ("run_date", "size", "rows")
 _A_ROW_FOR_EACH_FILE = (WAL_VERDICTS, DELETIONS)
 
 _T = TypeVar("_T")
@@ -156,6 +157,11 @@ class DeltaRs:
             self._answers[location, sql] = rows
         return rows
 
+    def files(self, table: Table) -> pa.Table:
+        """Returns the files that the log names; raises whatever deltalake raises."""
+        named = pa.table(self._table(self.location(table)).get_add_actions(flatten=True))
+        return named.select(["partition.run_date", "size_bytes", "num_records"]).rename_columns(_OF_A_FILE)
+
     def location(self, table: Table) -> str:
         """Returns the folder of a table."""
         return f"{self._lake}/{table.name}"
@@ -191,6 +197,15 @@ class SparkTables:
                 for field in answer.schema
             ]
             return [row.asDict(recursive=True) for row in answer.select(*columns).collect()]
+
+    def files(self, table: Table) -> pa.Table:
+        """Returns the files that the log names."""
+        location = self._location(table)
+        with lake_errors(location):
+            named = DataFrame(newest_snapshot(self._spark, location).allFiles().toDF(), for_few_rows(self._spark))
+            rows = F.get_json_object("stats", "$.numRecords").cast("bigint")
+            found = named.select(F.col("partitionValues")["run_date"].cast("date"), "size", rows)
+            return found.toDF(*_OF_A_FILE).toArrow()
 
     def _location(self, table: Table) -> str:
         return f"{self._lake}/{table.name}"
@@ -230,6 +245,14 @@ class LakeQueries:
         """
         return self._answer(query.table, lambda engine: engine.rows(query))
 
+    def files(self, table: Table) -> pa.Table:
+        """Returns the files of the newest version of a table, from its log alone; see `rows` for the errors.
+
+        Returns:
+            A row for each file: `run_date`, `size` (bytes), and `rows`, which is NULL if the writer left no statistics.
+        """
+        return self._answer(table, lambda engine: engine.files(table))
+
     def _answer(self, table: Table, ask: Callable[[DeltaRs | SparkTables], _T]) -> _T:
         if self._delta_rs is not None:
             try:
@@ -245,6 +268,15 @@ class LakeQueries:
         if self._spark is None:
             raise SparkNeededError(self.lake_uri)
         return ask(self._spark)
+
+
+def newest_snapshot(spark: SparkSession, location: str) -> Any:  # noqa: ANN401 - a Java object
+    """Returns Delta's `Snapshot` of the newest commit of a table, not a cached one; without a commit its version is -1.
+
+    Delta has the last snapshot in memory and lists the log for later commits: no query, unlike a load or a history.
+    """
+    log = HadoopJvm.of(spark).view.org.apache.spark.sql.delta.DeltaLog
+    return log.forTableWithSnapshot(spark._jsparkSession, location)._2()  # noqa: SLF001 - only the JVM has it
 
 
 def delta_rs_of(spark: SparkSession, lake: str) -> DeltaRs | None:

@@ -8,21 +8,21 @@ because tombstones older than that property are gone from the log. So only this 
 
 import logging
 import time
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date
-from typing import Any
 
 from delta.tables import DeltaTable
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import SparkSession
 
 from pipelines.common.errors import UnavailableError, UsageError
 from pipelines.common.instants import HOUR_MS
 from pipelines.files.hadoop_jvm import HadoopJvm, java_cause, java_errors
 from pipelines.lake.lake_errors import is_conflict, lake_errors
+from pipelines.lake.lake_queries import LakeQueries, Query, newest_snapshot
 from pipelines.lake.retention import COMPACTED_FILE_BYTES, MIN_GRACE_MS, SMALL_FILE_BYTES, FileTotals, NightPartition
 from schemas.table import Table
 
@@ -49,6 +49,7 @@ class LakeMaintenance:
         self._spark = spark
         self._hadoop = HadoopJvm.of(spark)
         self._lake = lake_uri.rstrip("/")
+        self._ask = LakeQueries.of(spark, lake_uri)
 
     def exists(self, table: Table) -> bool:
         """Whether the lake has this table."""
@@ -59,37 +60,20 @@ class LakeMaintenance:
 
     def partitions(self, table: Table) -> tuple[NightPartition, ...]:
         """Returns all nights of the table, from its log alone."""
-        small = F.col("size") < SMALL_FILE_BYTES
-        rows = F.get_json_object("stats", "$.numRecords").cast("bigint")
         with self._errors(table):
-            files = DataFrame(self._snapshot(table).allFiles().toDF(), self._spark)
-            by_night = files.groupBy(F.col("partitionValues")["run_date"].cast("date").alias("run_date")).agg(
-                F.count(F.lit(1)).alias("files"),
-                F.sum("size").alias("bytes"),
-                F.sum(rows).alias("rows"),
-                F.count(rows).alias("counted"),
-                F.count_if(small).alias("small_files"),
-                F.sum(F.when(small, F.col("size")).otherwise(0)).alias("small_bytes"),
-            )
-            return tuple(
-                NightPartition(
-                    row["run_date"],
-                    FileTotals(row["files"], row["bytes"]),
-                    row["rows"] if row["counted"] == row["files"] else None,
-                    FileTotals(row["small_files"], row["small_bytes"]),
-                )
-                for row in by_night.collect()
-            )
+            files = self._ask.files(table).to_pylist()
+        by_night = defaultdict(list)
+        for file in files:
+            by_night[file["run_date"]].append(file)
+        return tuple(NightPartition.of(*night) for night in by_night.items())
 
     def last_written(self, table: Table, dates: Collection[date]) -> Mapping[date, int]:
         """Returns the newest `at` of each of these nights, ms; empty for a table without that column."""
         if "at" not in table.schema.names or not dates:
             return {}
         with self._errors(table):
-            rows = self._spark.read.format("delta").load(self._location(table))
-            latest = rows.where(F.col("run_date").isin(sorted(dates))).groupBy("run_date")
-            found = latest.agg(F.max(F.unix_millis("at")).alias("at")).collect()
-        return {row["run_date"]: row["at"] for row in found if row["at"] is not None}
+            rows = self._ask.rows(Query(table, "run_date, max(at) AS at", _nights(dates), "GROUP BY run_date"))
+        return {row["run_date"]: row["at"] for row in rows if row["at"] is not None}
 
     def drop(self, table: Table, dates: Collection[date]) -> None:
         """Deletes whole nights with a commit to the log; their files stay until VACUUM."""
@@ -102,7 +86,7 @@ class LakeMaintenance:
     def grace_ms(self, table: Table) -> int:
         """Returns how long (ms) the table keeps files that its log no longer names."""
         with self._errors(table):
-            metadata = self._snapshot(table).metadata()
+            metadata = newest_snapshot(self._spark, self._location(table)).metadata()
             return int(self._hadoop.view.org.apache.spark.sql.delta.DeltaLog.tombstoneRetentionMillis(metadata))
 
     def set_grace(self, table: Table, grace_ms: int) -> None:
@@ -182,11 +166,6 @@ class LakeMaintenance:
 
     def _table(self, table: Table) -> DeltaTable:
         return DeltaTable.forPath(self._spark, self._location(table))
-
-    def _snapshot(self, table: Table) -> Any:  # noqa: ANN401 - a Java object
-        """Returns the newest version, not a cached one."""
-        log = self._hadoop.view.org.apache.spark.sql.delta.DeltaLog
-        return log.forTableWithSnapshot(self._spark._jsparkSession, self._location(table))._2()  # noqa: SLF001 - only the JVM has it
 
     def _retrying(self, table: Table, commit: Callable[[], object]) -> None:
         for attempt in range(1, _ATTEMPTS + 1):

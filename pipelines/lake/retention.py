@@ -7,6 +7,7 @@ still be in quarantine.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from typing import Any
 
 from pipelines.common.instants import DAY_MS, HOUR_MS, utc_day
 
@@ -72,6 +73,18 @@ class NightPartition:
     size: FileTotals
     rows: int | None
     small: FileTotals
+
+    @classmethod
+    def of(cls, run_date: date | None, files: Sequence[Mapping[str, Any]]) -> "NightPartition":
+        """Returns the night with these files, each with its `size` and `rows`."""
+        small = [one["size"] for one in files if one["size"] < SMALL_FILE_BYTES]
+        rows = [one["rows"] for one in files]
+        return cls(
+            run_date,
+            FileTotals(len(files), sum(one["size"] for one in files)),
+            None if None in rows else sum(rows),
+            FileTotals(len(small), sum(small)),
+        )
 
 
 @dataclass(frozen=True, slots=True)

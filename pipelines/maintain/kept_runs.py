@@ -1,20 +1,32 @@
 """Reads from `runs` and `deletions` which runs maintain must keep regardless of their age."""
 
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import replace
-from typing import Any
+from datetime import date
 
-from pyspark.sql import Column, DataFrame, SparkSession, Window
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pipelines.files.hadoop_jvm import HadoopJvm, java_errors
 from pipelines.lake.lake_errors import lake_errors
+from pipelines.lake.lake_queries import LakeQueries, Query, Row
 from pipelines.lake.retention import NeededRun, NeededRuns
 from pipelines.lake.run_summary import DONE
 from schemas.deletions import DELETIONS
 from schemas.runs import RUNS
 from schemas.table import Table
 
+_ATTEMPTS = Query(
+    RUNS,
+    "cluster, run_id, run_date, snapshot_sha256, max(at) AS at, "
+    f"max(CASE WHEN status = '{DONE}' THEN coalesce(files_started_at, at) END) AS night",
+    "true",
+    "GROUP BY cluster, run_id, run_date, snapshot_sha256",
+)
 _LEFT_THE_QUARANTINE = ("RESTORED", "PURGED", "ARCHIVED")
+
+_Key = tuple[str, str, date]
 
 
 class KeptRuns:
@@ -23,6 +35,7 @@ class KeptRuns:
     def __init__(self, spark: SparkSession, lake_uri: str) -> None:
         self._spark = spark
         self._lake = lake_uri.rstrip("/")
+        self._ask = LakeQueries.of(spark, lake_uri)
 
     def needed(self, nights: int) -> NeededRuns:
         """Returns the newest `nights` DONE runs of each cluster, and every run with a file that may be in quarantine.
@@ -34,11 +47,12 @@ class KeptRuns:
             UnavailableError: the lake did not answer.
         """
         quarantined = self.quarantined()
-        with lake_errors(f"{self._lake}/{RUNS.name}"):
-            runs = self._table(RUNS)
-            kept = [_run(row, quarantined) for row in _newest_or(runs, nights, set(quarantined)).collect()]
-            latest = runs.where("run_date IS NOT NULL").groupBy("run_date").agg(F.max(F.unix_millis("at")).alias("at"))
-            written = {row["run_date"]: row["at"] for row in latest.collect() if row["at"] is not None}
+        rows = self._ask.rows(_ATTEMPTS)
+        kept = [_run(run, attempts, quarantined) for run, attempts in _newest_or(rows, nights, set(quarantined))]
+        written: dict[date, int] = {}
+        for row in rows:
+            if row["run_date"] is not None and row["at"] is not None:
+                written[row["run_date"]] = max(row["at"], written.get(row["run_date"], row["at"]))
         known = {(run.cluster, run.run_id) for run in kept}
         lost = [run for pair, run in quarantined.items() if pair not in known]
         return NeededRuns((*kept, *lost), written)
@@ -66,26 +80,29 @@ class KeptRuns:
         return self._spark.read.format("delta").load(f"{self._lake}/{table.name}")
 
 
-def _newest_or(runs: DataFrame, nights: int, pairs: set[tuple[str, str]]) -> DataFrame:
-    """Returns the newest `nights` nights of each cluster that are DONE, and the runs in `pairs`."""
-    done = F.when(F.col("status") == DONE, F.coalesce("files_started_at", "at"))
-    by_night = Window.partitionBy("cluster").orderBy(F.col("night").desc_nulls_last())
-    named = F.concat("cluster", F.lit("/"), "run_id").isin([f"{cluster}/{run_id}" for cluster, run_id in pairs])
-    newest = F.col("night").isNotNull() & (F.col("rank") <= nights)
-    return (
-        runs.groupBy("cluster", "run_id", "run_date")
-        .agg(F.max(done).alias("night"), F.collect_set("snapshot_sha256").alias("snapshots"))
-        .withColumn("rank", F.dense_rank().over(by_night))
-        .where(newest | named)
-        .select("cluster", "run_id", "run_date", "snapshots")
-    )
+def _newest_or(rows: Iterable[Row], nights: int, pairs: Set[tuple[str, str]]) -> Iterator[tuple[_Key, list[Row]]]:
+    """Yields the rows of the newest `nights` nights of each cluster that are DONE, and of the runs in `pairs`."""
+    runs = defaultdict(list)
+    for row in rows:
+        runs[row["cluster"], row["run_id"], row["run_date"]].append(row)
+    nights_of: dict[str, set[int]] = defaultdict(set)
+    for (cluster, _, _), attempts in runs.items():
+        nights_of[cluster].update(_night(attempts))
+    newest = {cluster: set(sorted(found, reverse=True)[:nights]) for cluster, found in nights_of.items()}
+    for key, attempts in runs.items():
+        if key[:2] in pairs or newest[key[0]].intersection(_night(attempts)):
+            yield key, attempts
 
 
-def _run(row: Any, quarantined: dict[tuple[str, str], NeededRun]) -> NeededRun:  # noqa: ANN401 - a row has no types
-    key = (row["cluster"], row["run_id"], row["run_date"])
-    return replace(
-        quarantined.get(key[:2], NeededRun(*key)), run_date=key[2], snapshots=tuple(sorted(row["snapshots"]))
-    )
+def _night(attempts: Iterable[Row]) -> tuple[int, ...]:
+    """Returns the instant (ms) of the newest DONE attempt; nothing if none is DONE."""
+    done = [row["night"] for row in attempts if row["night"] is not None]
+    return (max(done),) if done else ()
+
+
+def _run(key: _Key, attempts: Iterable[Row], quarantined: Mapping[tuple[str, str], NeededRun]) -> NeededRun:
+    snapshots = {row["snapshot_sha256"] for row in attempts} - {None}
+    return replace(quarantined.get(key[:2], NeededRun(*key)), run_date=key[2], snapshots=tuple(sorted(snapshots)))
 
 
 def _in_quarantine(deletions: DataFrame) -> DataFrame:

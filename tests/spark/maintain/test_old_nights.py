@@ -6,7 +6,9 @@ import pytest
 from deltalake import DeltaTable as DeltaRs
 
 from pipelines.common.instants import DAY_MS
+from pipelines.lake.lake_queries import LakeQueries, SparkTables
 from pipelines.lake.run_summary import RunKey
+from pipelines.maintain.kept_runs import KeptRuns
 from schemas.deletions import DELETIONS
 from schemas.runs import RUNS
 from schemas.wal_verdicts import WAL_VERDICTS
@@ -54,6 +56,9 @@ def test_old_nights_go_and_the_rest_stays_as_it_was(place: Place) -> None:
     assert [(one.small.files, one.rows) for one in place.keeper.partitions(WAL_VERDICTS) if one.run_date == many] == [
         (1, 6)
     ]
+    engines = LakeQueries.of(place.spark, f"file:{place.lake}"), SparkTables(place.spark, f"file:{place.lake}")
+    by_delta_rs, by_spark = (sorted(engine.files(WAL_VERDICTS).to_pylist(), key=str) for engine in engines)
+    assert by_delta_rs == by_spark
     versions = place.versions()
     again = place.maintain()
     assert (again.exit_code, again.result["later_bytes"], again.result["freed_bytes"]) == (0, 0, 0)
@@ -87,6 +92,8 @@ def test_runs_with_files_in_quarantine_keep_their_rows(place: Place) -> None:
             told(in_quarantine, "w0", "FAILED", 2, "PURGE"),
         ],
     )
+    needed = {run.run_id: run for run in KeptRuns(place.spark, f"file:{place.lake}").needed(1).runs}
+    assert (needed["run-150"].quarantined, needed["run-150"].snapshots) == (True, ("sha-150",))
     assert place.maintain().exit_code == 0
     assert {run for _, run in place.nights()} == {"run-200", "run-150", "run-95", "run-2", "run-1", "run-0"}
     # a clean-up that died between intent and outcome: the file may have been moved
@@ -97,6 +104,25 @@ def test_runs_with_files_in_quarantine_keep_their_rows(place: Place) -> None:
     place.tables.append_rows(RUNS, [run_row(key("a", -ago), -ago) for ago in (290, 291, 292, 293)])
     assert place.maintain(now=later).exit_code == 0
     assert {run for _, run in place.nights()} == {"run-200", "run-95"}
+
+
+def test_the_newest_done_nights_of_each_cluster_are_kept(place: Place) -> None:
+    late, second = NOW + DAY_MS, {"snapshot_sha256": "second"}
+    rows = [
+        run_row(key("a", -1), -1, "STARTED"),
+        *(run_row(key("a", 1), 1) | more for more in (second, {"snapshot_sha256": None, "at": late})),
+        run_row(RunKey.of("a", "as-late", NOW - DAY_MS), 1),
+    ]
+    place.tables.append_rows(RUNS, rows)
+    found = KeptRuns(place.spark, f"file:{place.lake}").needed(2)
+    assert {(run.cluster, run.run_id, run.snapshots) for run in found.runs} == {
+        ("a", "run-0", ("sha-0",)),
+        ("a", "run-1", ("second", "sha-1")),
+        ("a", "as-late", ("sha-1",)),
+        ("b", "run-200", ("sha-200",)),
+    }
+    assert found.written[key("a", 1).run_date] == late
+    assert found.written[key("a", -1).run_date] == late + 1
 
 
 @pytest.mark.long

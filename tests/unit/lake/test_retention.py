@@ -68,6 +68,15 @@ def end_of(day: date) -> int:
     return int(datetime.combine(day + timedelta(days=1), datetime.min.time(), UTC).timestamp()) * 1000
 
 
+def test_a_night_of_files() -> None:
+    small, large = {"size": SMALL_FILE_BYTES - 1, "rows": 3}, {"size": SMALL_FILE_BYTES, "rows": 4}
+    found = NightPartition.of(TODAY, [small, large, small])
+    assert found == NightPartition(
+        TODAY, FileTotals(3, 3 * SMALL_FILE_BYTES - 2), 10, FileTotals(2, 2 * SMALL_FILE_BYTES - 2)
+    )
+    assert NightPartition.of(None, [small, {"size": 1, "rows": None}]).rows is None
+
+
 @given(tables, keeps, needs, st.dictionaries(days, instants, max_size=4))
 def test_nights_go_only_when_old_not_needed_and_not_written_lately(
     found: tuple[NightPartition, ...], keep: int, needed: NeededRuns, written: dict[date, int]
