@@ -91,9 +91,13 @@ def has_new_error(rows: Iterable[FindingRow]) -> bool:
 
 
 def finding_lines(findings: Sequence[FindingRow]) -> Iterator[str]:
-    """Yields the lines of each finding: an empty line, severity and code, message, remedy."""
+    """Yields the lines of each finding: an empty line, severity and code, message, remedy.
+
+    An error has its key instead of its code, because a person acknowledges it by the key.
+    """
     for row in findings:
+        name = row.key if row.severity == ERROR else row.code
         yield ""
-        yield f"  {row.severity:<8} {row.code}{', acknowledged' if row.acknowledged else ''}"
+        yield f"  {row.severity:<8} {name}{', acknowledged' if row.acknowledged else ''}"
         yield wrapped(row.message, _INDENT)
         yield wrapped(f"-> {row.remedy}", _INDENT)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from pipelines.common.errors import EXIT_DONE, EXIT_PARTIAL, EXIT_REFUSED
-from pipelines.lake.findings import ERROR, INFO, WARNING, Acknowledgement, dated, finding
+from pipelines.lake.findings import ERROR, INFO, WARNING, Acknowledgement, dated, finding, finding_lines
 from pipelines.lake.job_run import JobLake, JobRun, default_run_id
 from pipelines.lake.run_summary import RunKey
 
@@ -35,6 +35,14 @@ def test_of_several_acknowledgements_the_longest_counts() -> None:
     known = [Acknowledgement(LOST.key, "long", AT + 9), Acknowledgement(LOST.key, "short", AT + 1)]
     (row,) = dated([LOST], AT, {}, known)
     assert (row.acknowledged_reason, row.acknowledged_until) == ("long", AT + 9)
+
+
+def test_the_text_of_an_error_has_the_key_by_which_a_person_acknowledges_it() -> None:
+    found = dated([LOST, finding("R1", WARNING, "t", "m", "r")], AT, {}, [])
+    heads = [line for line in finding_lines(found) if "-> " not in line and line.startswith("  ") and line[2] != " "]
+    assert heads == ["  error    LOST_WALS:1-h1", "  warning  R1"]
+    known = [Acknowledgement(heads[0].split()[1], "compared", AT)]
+    assert [row.acknowledged for row in dated([LOST], AT, {}, known)] == [True]
 
 
 @pytest.mark.parametrize(
