@@ -12,11 +12,12 @@ from pipelines.files.file_reader import file_reader_for
 from pipelines.files.hadoop_jvm import HadoopJvm, hadoop_configuration
 from pipelines.lake.job_run import JobLake, JobRun
 from pipelines.pegasus.domain.audit_log.facts_reading import parse_facts
+from pipelines.pegasus.domain.rows import Placement
 from pipelines.pegasus.domain.state.model import ClusterState
 from pipelines.pegasus.sources.private_logs import PrivateLogs
-from pipelines.pegasus.sources.row_files import CHECKED, ParquetRows, parquet_errors
+from pipelines.pegasus.sources.row_files import ParquetRows, read_parquet
 from pipelines.pegasus.sources.state_files import StateFiles
-from pipelines.pegasus.sources.written_rows import check_written_rows_at
+from pipelines.pegasus.sources.written_rows import WrittenRows, check_written_rows_at
 from pipelines.pegasus.use_cases.audit_log import LogInputs
 from pipelines.pegasus.use_cases.split_stale import StaleRequest, split_stale
 from pipelines.pegasus.use_cases.split_verify import VerifyRequest, split_verify
@@ -32,16 +33,15 @@ def read_states(context: JobContext, uri: str) -> Sequence[ClusterState]:
     return StateFiles(file_reader_for(context.spark, uri)).states(uri)
 
 
-def read_rows(context: JobContext, uri: str) -> DataFrame:
+def read_rows(context: JobContext, uri: str, partition_count: int) -> DataFrame:
     """Returns the rows of a table, from Parquet; code that reads them must also use `parquet_errors`.
 
     Raises:
-        UsageError: there are no rows, or they cannot be read.
+        UsageError: there are no rows, they cannot be read, or walsafe has written them for another partition count.
         RefusedError: the files are not those of their manifest.
     """
-    check_written_rows_at(context.spark, uri)
-    with parquet_errors(uri, "docs/split-plan.md"):
-        return context.spark.read.options(recursiveFileLookup="true", **CHECKED).parquet(uri)
+    check_written_rows_at(context.spark, uri, WrittenRows(partition_count=partition_count))
+    return read_parquet(context.spark, uri, "docs/split-plan.md")
 
 
 def log_reader(context: JobContext, uri: str) -> PrivateLogs:
@@ -60,11 +60,16 @@ def log_inputs(context: JobContext, logs: str, facts: str, journal: str | None) 
 def run_split_verify(context: JobContext, request: VerifyRequest, run: JobRun, lake: str | None) -> JobResult:
     """Run split-verify with the production ports; `lake` is the folder of the Delta tables, None = no lake."""
     before, after = request.before, request.after
-    rows = ParquetRows(context.spark, before.uri, after.uri, data_version=before.placement.data_version)
+    given = [_said(before.placement), _said(after.placement)]
+    rows = ParquetRows(context.spark, before.uri, after.uri, given=given)
     return split_verify(request, rows, run, JobLake.of(context.spark, lake, "-split-verify"))
 
 
 def run_split_stale(context: JobContext, request: StaleRequest, run: JobRun, lake: str | None) -> JobResult:
     """Run split-stale with the production ports; `lake` as in `run_split_verify`."""
-    rows = ParquetRows(context.spark, request.uri, data_version=request.settings.placement.data_version)
+    rows = ParquetRows(context.spark, request.uri, given=[_said(request.settings.placement)])
     return split_stale(request, rows, run, JobLake.of(context.spark, lake, "-split-stale"))
+
+
+def _said(placement: Placement) -> WrittenRows:
+    return WrittenRows(placement.data_version, placement.count)

@@ -13,7 +13,7 @@ from jobs.cli.entry import main
 from pipelines.common.errors import RefusedError, UsageError
 from pipelines.files.file_reader import file_reader_for
 from pipelines.pegasus.sources.parquet_rows import check_rows
-from pipelines.pegasus.sources.written_rows import data_version_of, hadoop_sizes
+from pipelines.pegasus.sources.written_rows import hadoop_sizes, written_rows_of
 from tests.labs.lake_rows import lake_rows
 from tests.labs.pegasus import private_logs as made
 from tests.labs.pegasus.private_logs import Entry
@@ -101,7 +101,9 @@ def test_no_job_reads_rows_of_which_a_file_is_missing_or_cut(spark: SparkSession
     )  # fmt: skip
     for job, *options in readers:
         pattern = [one.replace("/temp", "/te*") for one in options]
+        doubled = ["8" if one == count else one for one in options]
         for words, said in (
+            (doubled, f"{given}: walsafe has written these rows as those of 4 partitions"),
             (pattern, f"{given.replace('/temp', '/te*')}: give one directory, not a pattern of names"),
             ([*options, "--data-version", "0"], f"{given}: walsafe has written these rows with data version 1"),
         ):
@@ -127,7 +129,7 @@ def test_no_job_reads_rows_of_which_a_file_is_missing_or_cut(spark: SparkSession
     file.write_bytes(whole[:-1])
     refused(f"has {len(whole) - 1} bytes")
     with pytest.raises(RefusedError, match=r"has .* bytes"):
-        data_version_of(given, hadoop_sizes(spark, given), file_reader_for(spark, given).read)
+        written_rows_of(given, hadoop_sizes(spark, given), file_reader_for(spark, given).read)
 
 
 def test_a_log_that_might_lack_rows_refuses_the_export(spark: SparkSession, tmp_path: Path) -> None:

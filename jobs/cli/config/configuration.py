@@ -127,7 +127,9 @@ class QualitySection(Section):
 class AcknowledgedSection(Section):
     """A known finding: it stays in the tables and reports, but does not change the exit code."""
 
-    key: Text = Field(description="the finding's key, as the report, `--output json` or the text of a job shows it: `CODE:subject`")
+    key: Text = Field(
+        description="the finding's key, as the report, `--output json` or the text of a job shows it: `CODE:subject`"
+    )
     reason: Text = Field(description="why it may wait, in a person's words")
     until: UntilMs = Field(description="last UTC day (or instant) it is quiet", examples=["2027-01-31"])
 

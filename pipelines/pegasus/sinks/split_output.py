@@ -185,7 +185,9 @@ class SplitOutput:
             if not parquet:
                 _write(whole / "bulk_load_info", {"app_id": app_id, "app_name": app, "partition_count": count})
             parts = [asdict(part) for part in staged.results]
-            _write(whole / MANIFEST, {"inputs": self._inputs, "data_version": 1, "parts": parts})
+            _write(
+                whole / MANIFEST, {"inputs": self._inputs, "data_version": 1, "partition_count": count, "parts": parts}
+            )
             whole.rename(self.final)
         except OSError as error:
             raise UnavailableError(

@@ -11,12 +11,7 @@ import pyarrow.dataset as ds
 from pipelines.common.errors import UsageError
 from pipelines.pegasus.domain.offline.plan import MANIFEST
 from pipelines.pegasus.sources.replica_db import ReplicaDb, rocksdict_module
-from pipelines.pegasus.sources.written_rows import (
-    check_written_rows,
-    files_below,
-    is_read,
-    refuse_other_version,
-)
+from pipelines.pegasus.sources.written_rows import WrittenRows, check_written_rows, files_below, is_read
 
 COLUMNS = {"partition_index": pa.int32(), "key": pa.binary(), "value": pa.binary()}
 """The columns that split-run itself writes; a wider integer type and large_binary are accepted."""
@@ -36,11 +31,10 @@ def check_rows(directory: str, count: int, data_version: int | None = None) -> i
 
     Raises:
         UsageError: a column is missing, unknown or of another type, a row has no partition or one outside `count`, a
-            file is damaged, or the data version is unknown or another than the manifest's.
+            file is damaged, the data version is unknown, or it or `count` is another than the manifest's.
         RefusedError: the files are not those of their manifest.
     """
-    written = check_written_rows(directory)
-    refuse_other_version(directory, written, data_version)
+    written = check_written_rows(directory, WrittenRows(data_version, count))
     version = written if data_version is None else data_version
     _check_columns(directory, count)
     if version is None:

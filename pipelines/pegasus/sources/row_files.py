@@ -1,7 +1,7 @@
 """Reads rows of Pegasus tables from Parquet files (docs/split-rows.md)."""
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 
 from py4j.protocol import Py4JJavaError
@@ -13,13 +13,13 @@ from pyspark.sql.types import BinaryType, DataType, IntegerType, StructType
 from pipelines.common.errors import UsageError
 from pipelines.pegasus.domain.rows import RowKind, Tallies
 from pipelines.pegasus.sources.local_rows import Chosen, LocalHeads, local_paths
-from pipelines.pegasus.sources.written_rows import check_written_rows_at
+from pipelines.pegasus.sources.written_rows import WrittenRows, check_written_rows_at
 from pipelines.pegasus.transforms.examined_rows import ExamineSettings, in_buckets
 from pipelines.pegasus.transforms.row_frames import Heads, detail_rows, row_heads, row_sums
 
 COLUMNS: dict[str, DataType] = {"partition_index": IntegerType(), "key": BinaryType(), "value": BinaryType()}
 """All columns of a file of rows; no other column is allowed."""
-CHECKED = {"parquet.page.verify-checksum.enabled": "true"}
+_CHECKED = {"parquet.page.verify-checksum.enabled": "true"}
 """Spark verifies pages that have a checksum; those of split-run have one."""
 _BELOW = {"recursiveFileLookup": "true", "pathGlobFilter": "*.parquet"}
 """split-run writes a directory for each partition."""
@@ -31,7 +31,7 @@ _DAMAGED = re.compile(
 class ParquetRows:
     """Reads the rows of tables from Parquet files; it has no method that writes."""
 
-    def __init__(self, spark: SparkSession, *uris: str, data_version: int | None = None) -> None:
+    def __init__(self, spark: SparkSession, *uris: str, given: Sequence[WrittenRows] = ()) -> None:
         """Creates the reader of some directories.
 
         If all of them are local or mounted, the tasks read the files themselves; otherwise, and if none is given, Spark
@@ -40,17 +40,17 @@ class ParquetRows:
         Args:
             spark: the session.
             uris: the directories.
-            data_version: the `pegasus_data_version` of the values; None = the reader needs none.
+            given: what the user says about each directory; none = nothing.
 
         Raises:
-            UsageError: there are no rows, the columns are not `COLUMNS`, or walsafe has written the rows with another
-                data version.
+            UsageError: there are no rows, the columns are not `COLUMNS`, or walsafe has written other rows than the
+                user says.
             RefusedError: the files are not those of their manifest.
         """
         self._spark = spark
         self._paths: dict[str, list[str]] | None = {} if uris else None
-        for uri in uris:
-            check_written_rows_at(spark, uri, data_version)
+        for uri, said in zip(uris, given or [WrittenRows()] * len(uris), strict=True):
+            check_written_rows_at(spark, uri, said)
             rows = self.rows(uri)
             with parquet_errors(uri):
                 paths = local_paths(rows.inputFiles())
@@ -68,8 +68,7 @@ class ParquetRows:
         Raises:
             UsageError: there are no rows, or the columns are not `COLUMNS`.
         """
-        with parquet_errors(uri):
-            frame = self._spark.read.options(**CHECKED, **_BELOW).parquet(uri)
+        frame = read_parquet(self._spark, uri)
         check_columns(frame.schema, uri)
         return frame.select(*COLUMNS)
 
@@ -93,6 +92,12 @@ class ParquetRows:
         with parquet_errors(uri):
             heads = self._heads(uri, places, None if kinds else in_buckets(question, buckets))
             return detail_rows(heads, question, buckets, kinds)
+
+
+def read_parquet(spark: SparkSession, uri: str, page: str = "docs/split-rows.md") -> DataFrame:
+    """Returns the rows of the `*.parquet` files in and below a directory; for errors see `parquet_errors`."""
+    with parquet_errors(uri, page):
+        return spark.read.options(**_CHECKED, **_BELOW).parquet(uri)
 
 
 def check_columns(schema: StructType, uri: str) -> None:

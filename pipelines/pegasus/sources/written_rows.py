@@ -7,6 +7,7 @@ notices.
 import os
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -16,6 +17,7 @@ from pyspark.sql import SparkSession
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, SnapshotError, UnavailableError, UsageError
 from pipelines.common.forms import read_value
+from pipelines.common.human import human_count
 from pipelines.files.file_reader import LocalFileReader, file_reader_for, is_local
 from pipelines.files.hadoop_jvm import HadoopJvm, java_errors
 from pipelines.pegasus.domain.offline.plan import MANIFEST
@@ -36,12 +38,26 @@ class _Part(ForeignForm):
 
 class _Manifest(ForeignForm):
     data_version: Literal[1] | None = None
+    partition_count: int | None = None
     parts: list[_Part]
 
 
 _FORM = TypeAdapter(_Manifest)
 _PATTERN = re.compile(r"[*?{}\[\]\\]")
 """What Spark reads as a pattern of names."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenRows:
+    """What a manifest, or the user, says about a folder of rows; None = nothing.
+
+    Attributes:
+        data_version: the `pegasus_data_version` of the values.
+        partition_count: the number of partitions among which the rows lie.
+    """
+
+    data_version: int | None = None
+    partition_count: int | None = None
 
 
 def is_read(path: str) -> bool:
@@ -70,59 +86,64 @@ def files_below(directory: str) -> list[Path]:
     return sorted(Path(folder, name) for folder, _, names in walk for name in names)
 
 
-def check_written_rows(directory: str) -> int | None:
-    """Checks a local folder; see `data_version_of`.
+def check_written_rows(directory: str, given: WrittenRows = WrittenRows()) -> int | None:
+    """Checks a local folder; see `written_rows_of`.
+
+    Args:
+        directory: the folder.
+        given: what the user says about it.
+
+    Returns:
+        The `pegasus_data_version` of the values; None = it is unknown.
 
     Raises:
+        UsageError: walsafe has written other rows than the user says.
         UnavailableError: a folder cannot be read.
     """
     paths = [path for path in files_below(directory) if path.is_file()]
     sizes = {str(path.relative_to(directory)): path.stat().st_size for path in paths}
-    return data_version_of(directory, sizes, LocalFileReader().read)
+    written = written_rows_of(directory, sizes, LocalFileReader().read)
+    _refuse_others(directory, written, given)
+    return written.data_version
 
 
-def check_written_rows_at(spark: SparkSession, uri: str, data_version: int | None = None) -> None:
-    """Checks a folder on any file system that Spark knows; see `data_version_of`.
+def check_written_rows_at(spark: SparkSession, uri: str, given: WrittenRows) -> None:
+    """Checks a folder on any file system that Spark knows; see `written_rows_of`.
 
     Args:
         spark: the session.
         uri: the folder.
-        data_version: the `pegasus_data_version` of the values that the user gives; None = the reader needs none.
+        given: what the user says about it.
 
     Raises:
-        UsageError: the name is a pattern, or walsafe has written the rows with another data version.
+        UsageError: the name is a pattern, or walsafe has written other rows than the user says.
         UnavailableError: the file system does not answer.
     """
     if _PATTERN.search(uri):
         raise UsageError(f"{uri}: give one directory, not a pattern of names")
     files = file_reader_for(spark, uri)
     if is_local(spark, uri):
-        written = check_written_rows(files.qualified(uri).removeprefix("file://"))
+        check_written_rows(files.qualified(uri).removeprefix("file://"), given)
     else:
-        written = data_version_of(uri, hadoop_sizes(spark, uri), files.read)
-    refuse_other_version(uri, written, data_version)
+        _refuse_others(uri, written_rows_of(uri, hadoop_sizes(spark, uri), files.read), given)
 
 
-def refuse_other_version(directory: str, written: int | None, given: int | None) -> None:
-    """Refuses a data version that is not that of the rows.
-
-    Args:
-        directory: the folder.
-        written: the version by the manifest; None = unknown.
-        given: the version by the user; None = none is given.
-
-    Raises:
-        UsageError: the two differ.
-    """
-    if None not in {written, given} and written != given:
+def _refuse_others(directory: str, written: WrittenRows, given: WrittenRows) -> None:
+    if None not in {written.data_version, given.data_version} and written.data_version != given.data_version:
         raise UsageError(
-            f"{directory}: walsafe has written these rows with data version {written}, also those of a table with "
-            f"version 0; leave out --data-version {given}"
+            f"{directory}: walsafe has written these rows with data version {written.data_version}, also those of a "
+            f"table with version 0; leave out --data-version {given.data_version}"
+        )
+    count = written.partition_count
+    if count is not None and given.partition_count not in {None, count}:
+        raise UsageError(
+            f"{directory}: walsafe has written these rows as those of {human_count(count, 'partition')} ({MANIFEST}), "
+            f"but {given.partition_count} is given; give {count}"
         )
 
 
-def data_version_of(directory: str, sizes: Mapping[str, int], read: Callable[[str], bytes]) -> int | None:
-    """Compares every manifest in and below a folder with the files beside it, by their names and sizes.
+def written_rows_of(directory: str, sizes: Mapping[str, int], read: Callable[[str], bytes]) -> WrittenRows:
+    """Compares the manifest in or below a folder with the files beside it, by their names and sizes.
 
     Args:
         directory: the folder.
@@ -130,14 +151,19 @@ def data_version_of(directory: str, sizes: Mapping[str, int], read: Callable[[st
         read: returns the content of a file.
 
     Returns:
-        The `pegasus_data_version` of the values; None = a file of rows belongs to no manifest, or there is none.
+        What the manifest says; nothing, if a file of rows does not belong to it, or there is none.
 
     Raises:
+        UsageError: there are several manifests: readers would take the rows of all as those of one table.
         RefusedError: a file is missing, has another size, or is of an earlier copy, or a manifest cannot be read.
     """
     sizes = {path: size for path, size in sizes.items() if is_read(path)}
-    told, versions = set[str](), set[int | None]()
-    for place in sorted(path for path in sizes if path.rpartition("/")[2] == MANIFEST):
+    told, said = set[str](), WrittenRows()
+    places = sorted(path for path in sizes if path.rpartition("/")[2] == MANIFEST)
+    if len(places) > 1:
+        folders = ", ".join(place.removesuffix(MANIFEST).rstrip("/") or "." for place in places[:5])
+        raise UsageError(f"{directory}: there are {len(places)} exports below it: {folders}; give the folder of one")
+    for place in places:
         base = place.removesuffix(MANIFEST)
         where = f"{directory.rstrip('/')}/{place}"
         try:
@@ -150,9 +176,9 @@ def data_version_of(directory: str, sizes: Mapping[str, int], read: Callable[[st
         if wrong:
             raise RefusedError(Condition.ROWS_INCOMPLETE, _told(directory, wrong, wanted, there))
         told |= wanted.keys()
-        versions.add(manifest.data_version)
+        said = WrittenRows(manifest.data_version, manifest.partition_count)
     is_foreign = any(_is_row_file(path) and path not in told for path in sizes)
-    return versions.pop() if len(versions) == 1 and not is_foreign else None
+    return WrittenRows() if is_foreign else said
 
 
 def _is_row_file(path: str) -> bool:

@@ -85,6 +85,36 @@ def test_a_manifest_of_another_version_is_refused(exported: Path) -> None:
             check_rows(str(exported), COUNT)
 
 
+@pytest.mark.parametrize("above", [False, True])
+def test_another_number_of_partitions_than_that_of_the_manifest_is_refused(exported: Path, above: bool) -> None:
+    given = str(exported.parent if above else exported)
+    said = rf"^{given}: walsafe has written these rows as those of 2 partitions \({MANIFEST}\), but 4 is given; give 2$"
+    with pytest.raises(UsageError, match=said):
+        check_rows(given, 2 * COUNT)
+    manifest = exported / MANIFEST
+    manifest.write_text(manifest.read_text().replace('"partition_count": 2, ', ""))
+    assert check_rows(given, 2 * COUNT) == 1, "a manifest without the number says nothing about it"
+
+
+def test_the_manifest_of_a_split_has_the_new_number_of_partitions(tmp_path: Path) -> None:
+    output = SplitOutput(str(tmp_path), "onebox", "temp", "inputs")
+    output.begin()
+    folder = output.part("0")
+    files = PartitionFiles(folder, 0, 1 << 20, parquet=True)
+    files.put(0, [(key, stored(b"v")) for key in sorted(keys(0, 4, 9))])
+    output.publish(2, "temp", 4, StagedParts([PartitionResult(0, files.close())], {"0": folder.name}), parquet=True)
+    assert check_rows(str(output.final), 4) == 1, "partitions 1 to 3 have no row"
+    with pytest.raises(UsageError, match="give 4"):
+        check_rows(str(output.final), 1)
+
+
+def test_the_exports_of_two_tables_are_not_read_as_one(exported: Path) -> None:
+    shutil.copytree(exported, exported.with_name("temp16"))
+    with pytest.raises(UsageError, match=f"^{exported.parent}: there are 2 exports below it: temp, temp16; give the "):
+        check_written_rows(str(exported.parent))
+    assert check_rows(str(exported), COUNT) == 1
+
+
 def test_hidden_files_are_nobodys_rows(exported: Path) -> None:
     shutil.copytree(exported, exported.with_name(".temp.staging") / "part-0")
     shutil.copytree(exported / "1", exported / "1" / "_temporary")
