@@ -1,9 +1,9 @@
 """The table that the output of split-run is to be loaded into: its id, checked as Pegasus's meta server checks it."""
 
 from argparse import Namespace
-from pathlib import Path
 
-from pipelines.common.errors import UnavailableError, UsageError
+from pipelines.common.errors import UsageError
+from pipelines.files.file_reader import LocalFileReader
 from pipelines.pegasus.domain.offline.plan import PartitionCounts
 
 
@@ -18,7 +18,8 @@ def target_id(args: Namespace, counts: PartitionCounts) -> int:
         counts: the partition counts.
 
     Raises:
-        UsageError: neither option is given, the file is invalid, or what is given does not fit together.
+        UsageError: neither option is given, there is no such file, it is invalid, or what is given does not fit
+            together.
         UnavailableError: the file cannot be read.
     """
     if args.target is None:
@@ -50,10 +51,7 @@ def _described(args: Namespace, counts: PartitionCounts) -> int:
     from pipelines.common.forms import read_value
     from pipelines.pegasus.domain.state.shell import ShellForm
 
-    try:
-        data = Path(args.target).read_bytes()
-    except OSError as error:
-        raise UnavailableError(f"{args.target} cannot be read: {error.strerror}") from None
+    data = LocalFileReader().read(args.target)
     try:
         said = read_value(TypeAdapter(ShellForm), data, args.target).general
     except SnapshotError as error:
@@ -63,5 +61,8 @@ def _described(args: Namespace, counts: PartitionCounts) -> int:
         ("--to", counts.new, said.partition_count),
     ):  # fmt: skip
         if given is not None and given != there:
-            raise UsageError(f"{args.target}: the table has {there}, but {option} {given} is given")
+            raise UsageError(
+                f"{args.target}: {option} of this table is {there}, but {option} {given} is given; correct it, or give "
+                f"the output of `app {args.app} -d -j` for the table that is to be loaded"
+            )
     return said.app_id

@@ -172,6 +172,11 @@ def plain_uri(uri: str) -> str:
     return f"{parts.scheme}://{parts.netloc}{unquote(parts.path)}"
 
 
+def no_directory(path: str, wanted: str) -> UsageError:
+    """Returns the error for a path at which there is no directory; `wanted` says what the user must give."""
+    return UsageError(f"{path}: no such directory; give {wanted}")
+
+
 def java_message(error: Py4JError) -> str:
     """Returns the first line of a Java exception."""
     cause = getattr(error, "java_exception", None)

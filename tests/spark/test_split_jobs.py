@@ -223,6 +223,7 @@ def test_bad_rows_are_named(desk: Desk, table: dict[str, Any] | None, options: t
     folder.mkdir()
     if table is not None:
         pq.write_table(pa.table(table), folder / "part.parquet")
+    (folder / "000009.sst").write_bytes(b"no Parquet")
     code, result = desk.run("split-plan", "--rows", str(folder), "--partitions", "2", *options)
     assert (code, words in result["error"]["message"]) == (2, True), result
 

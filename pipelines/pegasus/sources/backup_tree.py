@@ -1,9 +1,10 @@
 """Finds old partitions in a cold backup, on a local disk or on another file system."""
 
+import re
 from collections.abc import Iterator
 
 from pipelines.common.errors import UsageError
-from pipelines.files.file_reader import FileReader
+from pipelines.files.file_reader import FileReader, no_directory
 from pipelines.pegasus.domain.encryption import refuse_encrypted
 from pipelines.pegasus.domain.offline.plan import OldPartition
 from pipelines.pegasus.domain.state.app_info import parse_app_metadata
@@ -23,16 +24,23 @@ def backup_of(files: FileReader, root: str, app_id: int, count: int) -> list[Old
         count: the number of its partitions.
 
     Raises:
-        UsageError: the directory is not a finished backup of that table, a partition or its `backup_metadata` is
-            missing, or `app_metadata` has another table or count.
+        UsageError: there is no such directory, it is not a finished backup of that table, a partition or its
+            `backup_metadata` is missing, or `app_metadata` has another table or count.
         RefusedError: `app_metadata` is encrypted.
         UnavailableError: the file system does not answer.
     """
-    folders = list(_folders(files, root.rstrip("/"), app_id, 1))
-    if len(folders) != 1:
-        said = f": {', '.join(folders[:5])}" if folders else ""
+    if files.entries(root) is None:
+        raise no_directory(root, "that of a backup id, <root>/<policy>/<backup id>")
+    tables = list(_tables(files, root.rstrip("/"), 1))
+    folders = [folder for folder in tables if folder.rpartition("_")[2] == str(app_id)]
+    if not folders:
+        others = [folder for folder in tables if _names(files, f"{folder}/meta")]
+        there = f"; there are {', '.join(others[:5])}: give the --app-id of one" if others else ""
+        raise UsageError(f"{root} contains no directory <app>_{app_id} of a cold backup (docs/split-files.md){there}")
+    if len(folders) > 1:
         raise UsageError(
-            f"{root}: {len(folders)} directories end in _{app_id}{said}; give the directory of a single backup id"
+            f"{root}: {len(folders)} directories end in _{app_id}: {', '.join(folders[:5])}; give the directory of a "
+            "single backup id"
         )
     (folder,) = folders
     if "app_backup_status" not in _names(files, f"{folder}/meta"):
@@ -50,15 +58,16 @@ def backup_of(files: FileReader, root: str, app_id: int, count: int) -> list[Old
     return each_once(found, folder, app_id, count)
 
 
-def _folders(files: FileReader, path: str, app_id: int, depth: int) -> Iterator[str]:
+def _tables(files: FileReader, path: str, depth: int) -> Iterator[str]:
+    """Yields the directories below a path whose names end as those of tables do: `<app>_<id>`."""
     for entry in files.entries(path) or ():
         below = f"{path}/{entry.name}"
         if not entry.is_directory:
             continue
-        if "_" in entry.name and entry.name.rpartition("_")[2] == str(app_id):
+        if re.search(r"_\d+$", entry.name):
             yield below
         if depth < _DEEPEST:
-            yield from _folders(files, below, app_id, depth + 1)
+            yield from _tables(files, below, depth + 1)
 
 
 def _checkpoint(files: FileReader, partition: str) -> str:

@@ -3,12 +3,14 @@
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from pipelines.common.errors import UsageError
+from pipelines.files.file_reader import no_directory
 from pipelines.pegasus.domain.offline.plan import MANIFEST
 from pipelines.pegasus.sources.replica_db import ReplicaDb, rocksdict_module
 from pipelines.pegasus.sources.written_rows import WrittenRows, check_written_rows, files_below, is_read
@@ -123,6 +125,8 @@ def _damage_named(path: str) -> Iterator[None]:
 def _dataset(directory: str) -> ds.Dataset:
     found = [path for path in files_below(directory) if path.name.endswith(".parquet")]
     files = [str(path) for path in found if is_read(str(path.relative_to(directory)))]
+    if not Path(directory).is_dir():
+        raise no_directory(directory, "a directory of Parquet files (docs/split-rows.md)")
     if not files:
         raise UsageError(f"{directory} contains no Parquet files (their names must end in .parquet)")
     checked = ds.ParquetFileFormat(

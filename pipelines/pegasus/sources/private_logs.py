@@ -7,6 +7,7 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.common.errors import MalformedError, UsageError
+from pipelines.files.file_reader import no_directory
 from pipelines.pegasus.domain.private_log.names import DISCARDED, is_log_name, parse_replica_name
 from pipelines.pegasus.transforms.journal_rows import parsed_lines
 from pipelines.pegasus.transforms.log_rows import DECODED, TASK, Opener, log_decoder
@@ -58,9 +59,11 @@ class PrivateLogs:
         """Decodes every log below a directory to `transforms.log_rows.DECODED`, persisted for repeated use.
 
         Raises:
-            UsageError: there is no log below the directory.
+            UsageError: there is no such directory, or no log below it.
         """
         root = self._files.qualified(uri).rstrip("/")
+        if self._files.entries(root) is None:
+            raise no_directory(uri, "one above the replica directories")
         found = list(self._logs(root, "", 0))
         if not found:
             raise UsageError(

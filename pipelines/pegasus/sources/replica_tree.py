@@ -4,7 +4,7 @@ import posixpath
 from collections.abc import Callable, Iterator
 
 from pipelines.common.errors import MalformedError, UsageError
-from pipelines.files.file_reader import FileReader
+from pipelines.files.file_reader import FileReader, no_directory
 from pipelines.pegasus.domain.encryption import refuse_encrypted
 from pipelines.pegasus.domain.offline.plan import OldPartition
 from pipelines.pegasus.domain.private_log.names import DISCARDED, Gpid, parse_replica_name
@@ -30,14 +30,19 @@ def find_old_partitions(files: FileReader, root: str, app_id: int, count: int) -
         count: the number of its partitions.
 
     Raises:
-        UsageError: a partition has no source or more than one, its `.app-info` has another table or count, or its
-            `.init-info` cannot be parsed.
+        UsageError: there is no such directory, a partition has no source or more than one, its `.app-info` has another
+            table or count, or its `.init-info` cannot be parsed.
         RefusedError: `.app-info` or `.init-info` is encrypted.
         UnavailableError: a directory, `.app-info` or `.init-info` cannot be read.
     """
+    if files.entries(root) is None:
+        raise no_directory(root, "one above the replica directories")
     found: dict[int, list[OldPartition]] = {}
+    others = set[int]()
     for path, gpid in _replicas(files, root, 0):
-        if gpid.app_id == app_id:
+        if gpid.app_id != app_id:
+            others.add(gpid.app_id)
+        else:
             there = {entry.name: entry.is_directory for entry in files.entries(path) or ()}
             info, init_info = (
                 _content(files, f"{path}/{name}") if name in there else None for name in (APP_INFO, INIT_INFO)
@@ -55,6 +60,16 @@ def find_old_partitions(files: FileReader, root: str, app_id: int, count: int) -
                 lacks_init_info=init_info is None,
             )
             found.setdefault(gpid.partition, []).append(source)
+    if not found:
+        if others:
+            known = ", ".join(map(str, sorted(others)))
+            raise UsageError(
+                f"{root} has no replica of table {app_id}; there are those of {known}: give their --app-id"
+            )
+        raise UsageError(
+            f"{root} contains no replica directory <app>.<partition>.pegasus (docs/split-files.md); give a cold backup "
+            "with --backup"
+        )
     return each_once(found, root, app_id, count)
 
 

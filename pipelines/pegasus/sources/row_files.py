@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, DataType, IntegerType, StructType
 
 from pipelines.common.errors import UsageError
+from pipelines.files.file_reader import no_directory
 from pipelines.pegasus.domain.rows import RowKind, Tallies
 from pipelines.pegasus.sources.local_rows import Chosen, LocalHeads, local_paths
 from pipelines.pegasus.sources.written_rows import WrittenRows, check_written_rows_at
@@ -133,7 +134,7 @@ def parquet_errors(uri: str, page: str = "docs/split-rows.md") -> Iterator[None]
     except (PySparkException, Py4JJavaError, OSError) as error:
         text = str(error)
         if "PATH_NOT_FOUND" in text:
-            raise UsageError(f"{uri}: no such directory; give a directory of Parquet files ({page})") from error
+            raise no_directory(uri, f"a directory of Parquet files ({page})") from error
         if "UNABLE_TO_INFER_SCHEMA" in text:
             raise UsageError(f"{uri} contains no Parquet file; {page} says what it must contain") from error
         if _DAMAGED.search(text):

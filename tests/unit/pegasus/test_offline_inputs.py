@@ -12,6 +12,7 @@ from jobs.split import audit_config, audit_log, demo, export, plan, preflight, r
 from jobs.split.row_options import local_directory
 from jobs.split.run_wiring import fingerprint
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError
+from pipelines.files.file_reader import LocalFileReader
 from pipelines.lake.findings import ERROR
 from pipelines.pegasus.domain.audit_log.files import LogFile
 from pipelines.pegasus.domain.offline.copies import CopyProblem
@@ -29,8 +30,11 @@ from pipelines.pegasus.domain.private_log.names import Gpid
 from pipelines.pegasus.domain.values import EPOCH_S
 from pipelines.pegasus.sinks.part_files import PartitionFiles
 from pipelines.pegasus.sinks.split_output import SplitOutput, StagedPart
+from pipelines.pegasus.sources.backup_tree import backup_of
+from pipelines.pegasus.sources.private_logs import PrivateLogs
 from pipelines.pegasus.sources.replica_db import opened_db
 from pipelines.pegasus.sources.replica_logs import ReplicaLogs
+from pipelines.pegasus.sources.replica_tree import find_old_partitions
 from pipelines.pegasus.use_cases.offline_partition import split_partitions
 from pipelines.pegasus.use_cases.open_partition import OpenPartition, PartitionTools
 from tests.labs.pegasus.private_logs import Entry, LogWriter
@@ -256,6 +260,36 @@ def test_directories_of_other_file_systems_are_refused_with_the_way_out() -> Non
     for option, uri in (("--rows", "hdfs://ns1/pegasus"), ("--out", "hdfs:/out"), ("--out", "s3a://b/out")):
         with pytest.raises(UsageError, match=f"^{option} {uri}: .*Mount .* or copy .*local directory$"):
             local_directory(option, uri)
+
+
+@pytest.mark.parametrize(
+    ("given", "app_id", "replicas_said", "backup_said"),
+    [
+        ("none", 2, "none: no such directory; give one above the replica", "none: no such directory; give that of a b"),
+        ("n*", 2, "n[*]: no such directory", "n[*]: no such directory"),
+        (
+            "n1",
+            5,
+            "n1 has no replica of table 5; there are those of 2, 34",
+            "n1 contains no directory <app>_5 of ",
+        ),
+        ("b", 5, "b contains no replica directory .* --backup$", "there are .*/b/17/temp_2: give the --app-id of one$"),
+        ("rows", 2, "rows contains no replica directory", r"rows contains no directory <app>_2 of .*\(docs.*\)$"),
+    ],
+)
+def test_a_folder_without_the_table_says_what_it_has(
+    tmp_path: Path, given: str, app_id: int, replicas_said: str, backup_said: str
+) -> None:
+    for folder in ("n1/2.0.pegasus", "n1/34.1.pegasus", "b/17/temp_2/meta", "b/17/temp_2/0/chkpt_1_34801", "rows/0"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "b/17/temp_2/meta/app_backup_status").touch()
+    with pytest.raises(UsageError, match=replicas_said):
+        find_old_partitions(LocalFileReader(), str(tmp_path / given), app_id, 4)
+    with pytest.raises(UsageError, match=backup_said):
+        backup_of(LocalFileReader(), str(tmp_path / given), app_id, 4)
+    if not (tmp_path / given).exists():
+        with pytest.raises(UsageError, match=r"no such directory; give one above the replica directories$"):
+            PrivateLogs(Mock(), LocalFileReader(), Mock()).decode(str(tmp_path / given))
 
 
 def test_every_split_job_says_when_an_operator_would_reach_for_it() -> None:

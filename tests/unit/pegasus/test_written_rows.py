@@ -125,6 +125,8 @@ def test_hidden_files_are_nobodys_rows(exported: Path) -> None:
     shutil.rmtree(exported)
     with pytest.raises(UsageError, match="contains no Parquet files"):
         check_rows(str(exported.parent), COUNT, 1)
+    with pytest.raises(UsageError, match=f"^{exported}: no such directory; give a directory of Parquet files"):
+        check_rows(str(exported), COUNT, 1)
 
 
 def test_links_to_folders_are_followed(exported: Path, tmp_path: Path) -> None:
