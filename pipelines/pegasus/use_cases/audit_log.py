@@ -141,5 +141,5 @@ def _told(run: JobRun, files: Sequence[LogFile], facts: SplitFacts) -> tuple[dic
         lines += ["", f"  delete-safe, {human_bytes(sum(file.length for file in free))}:"]
         lines += [f"    {file.where}" for file in free[:_SHOWN]]
         if len(free) > _SHOWN:
-            lines.append(f"    … and {len(free) - _SHOWN:,} more; table split_logs has every one")
+            lines.append(f"    … and {len(free) - _SHOWN:,} more; with --lake, table split_logs has every one")
     return result, lines

@@ -97,7 +97,7 @@ def _plan_lines(plan: Sequence[SplitPlanRow]) -> Iterator[str]:
     heading = ("parent", "child", "rows", "keep", "move", "skew")
     yield from text_table("  {:>7} {:>7} {:>12} {:>10} {:>10}  {:<}", [heading, *rows])
     if len(plan) > _SHOWN:
-        yield f"  … and {len(plan) - _SHOWN:,} more; table split_plan has every one"
+        yield f"  … and {len(plan) - _SHOWN:,} more; with --lake, table split_plan has every one"
 
 
 def _hot(hot: Sequence[tuple[int, int, int, bytes]], target: int) -> Iterator[FindingRow]:

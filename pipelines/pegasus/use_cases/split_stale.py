@@ -72,4 +72,4 @@ def _lines(table: str, rows: Sequence[StaleRow]) -> Iterator[str]:
         shown.append((str(row.partition_index), row.rows, human_bytes(row.bytes), f"{row.fate}{mark}"))
     yield from text_table("  {:>9} {:>14} {:>12}  {:<}", [("partition", "rows", "bytes", "fate"), *shown])
     if len(rows) > _SHOWN:
-        yield f"  … and {len(rows) - _SHOWN:,} lines more; table split_stale has every one"
+        yield f"  … and {len(rows) - _SHOWN:,} lines more; with --lake, table split_stale has every one"

@@ -29,6 +29,7 @@ from pipelines.pegasus.transforms.row_frames import judged_keys, odd_rows, reaso
 from pipelines.pegasus.use_cases.frame import deliver
 from pipelines.pegasus.use_cases.row_tallies import check_tallies
 from pipelines.pegasus.use_cases.split_verify_text import verify_lines, verify_result
+from schemas.findings import FINDINGS
 from schemas.split_diff import SPLIT_DIFF
 from schemas.split_verify import SPLIT_VERIFY
 
@@ -82,6 +83,7 @@ def split_verify(request: VerifyRequest, rows: ParquetRows, run: JobRun, lake: J
         UsageError: the rows do not belong to tables with these partition counts.
         UnavailableError: the rows cannot be read, or the lake cannot be written.
     """
+    lake.ensure([SPLIT_VERIFY, SPLIT_DIFF, FINDINGS])  # a wrong --lake would cost the whole comparison
     groups = groups_of(request.before.placement, request.after.placement)
     questions = {
         side: ExamineSettings(copy.placement, groups, request.at_ms // 1000, buckets_of(groups))

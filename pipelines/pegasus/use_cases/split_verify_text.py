@@ -63,7 +63,7 @@ def _partitions(compared: Comparison) -> Iterator[str]:
         rows.append((str(row.partition), row.before_rows, row.after_rows, size, row.stale_rows, mark))
     yield from text_table("  {:>9} {:>14} {:>14} {:>12} {:>14}  {:<}", [heading, *rows])
     if len(shown) > _SHOWN:
-        yield f"  … and {len(shown) - _SHOWN:,} more; table split_verify has every one"
+        yield f"  … and {len(shown) - _SHOWN:,} more; with --lake, table split_verify has every one"
 
 
 def _differences(differences: Differences) -> Iterator[str]:
@@ -77,4 +77,4 @@ def _differences(differences: Differences) -> Iterator[str]:
         yield f"  {'':<11} {row.detail}"
     rest = sum(differences.counts.values()) - len(shown)
     if rest:
-        yield f"  … and {rest:,} differences more; table split_diff has them, up to its limit"
+        yield f"  … and {rest:,} differences more; with --lake, table split_diff has them, up to its limit"

@@ -2,21 +2,25 @@
 
 import re
 from collections import Counter
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.common.errors import MalformedError, UsageError
+from pipelines.common.errors import MalformedError, UnavailableError, UsageError
 from pipelines.lake.findings import ERROR
 from pipelines.pegasus.domain.keys import encode_key, key_hash
 from pipelines.pegasus.domain.partitions import partition_index
 from pipelines.pegasus.domain.rows import Placement, RowKind, kind_of
 from pipelines.pegasus.domain.stale import FilterSettings, RowFate, fate_of, stale_findings, sum_by_fate
 from pipelines.pegasus.domain.values import EPOCH_S, decode_value, is_expired
-from pipelines.pegasus.domain.verify.compare import AFTER, BEFORE, compare_sums
+from pipelines.pegasus.domain.verify.compare import AFTER, BEFORE, Differences, compare_sums
+from pipelines.pegasus.domain.verify.findings import verify_findings
 from pipelines.pegasus.domain.verify.judge import DifferenceReason, KeyCopy, KeyFacts, key_problems
 from pipelines.pegasus.transforms.examined_rows import ExamineSettings
+from pipelines.pegasus.use_cases.split_verify import ComparedSide, VerifyRequest, split_verify
+from pipelines.pegasus.use_cases.split_verify_text import verify_lines
 from tests.labs.pegasus.split_rows import AT_S, Row, row_of, split, table_of, value_of
 from tests.labs.pegasus.split_tallies import tallied
 from tests.labs.places import PROJECT
@@ -157,6 +161,25 @@ def test_sums_that_differ_say_where_to_look() -> None:
     ]
     found = compare_sums("t", 8, tallied(before, question), tallied(newer, wide))
     assert (found.differing, found.wanted) == (frozenset(), {bucket})
+
+
+def test_a_lake_that_cannot_be_written_costs_no_comparison() -> None:
+    side = ComparedSide("rows", Placement(8, 4))
+    rows, lake = Mock(), Mock()
+    lake.ensure.side_effect = UnavailableError("/proc/x")
+    with pytest.raises(UnavailableError, match="/proc/x"):
+        split_verify(VerifyRequest("t", side, side, AT_S * 1000), rows, Mock(), lake)
+    rows.tally.assert_not_called()
+
+
+def test_a_text_names_only_tables_that_need_a_lake_with_the_option() -> None:
+    compared = compare_sums("t", 64, tallied(table_of(64), ExamineSettings(Placement(64, 64), 64, AT_S)), {})
+    counts = {(number, "lost", AFTER): 1 for number in range(64)}
+    said = "\n".join(verify_lines("t", compared, Differences(counts, ())))
+    assert "more; with --lake, table split_verify has every one" in said
+    assert "64 differences more; with --lake, table split_diff has them" in said
+    remedies = [one.remedy for one in verify_findings("t", compared, counts)]
+    assert all("with --lake" in words for words in (*said.splitlines(), *remedies) if "table split_" in words)
 
 
 def test_a_key_that_agrees_is_no_difference() -> None:

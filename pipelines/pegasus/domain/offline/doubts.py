@@ -112,8 +112,8 @@ def _malformed(app: str, parts: Sequence[PartitionResult]) -> Iterator[FindingRo
             "D6", ERROR, f"{app}/{rows}",
             f"Table {app}: {human_count(rows, 'row')} with a key or value that Pegasus does not write, which the "
             "output would not have.",
-            "Look at them: split-export keeps them, and split-verify lists those of an export in split_diff. If they "
-            "may be left out, acknowledge this finding. If they come from --rows, check --data-version.",
+            "Look at them: split-export keeps them, and split-verify --lake lists those of an export in split_diff. If "
+            "they may be left out, acknowledge this finding. If they come from --rows, check --data-version.",
             rows=rows, partitions=sorted(part.partition for part in parts if part.malformed)[:100],
         )  # fmt: skip
 

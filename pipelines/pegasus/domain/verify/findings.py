@@ -17,7 +17,7 @@ _WORDS: dict[tuple[DifferenceReason, str], tuple[str, str, str, str]] = {
         "D1",
         ERROR,
         "live before, but not in the partition that owns it after",
-        "Do not compact: copies may be left in the parent (split_diff says where). Write them back from `before`.",
+        "Do not compact: the parent may have copies (with --lake, in table split_diff). Write them back from `before`.",
     ),
     (DifferenceReason.LOST, BEFORE): (
         "D2",
@@ -77,13 +77,13 @@ _WORDS: dict[tuple[DifferenceReason, str], tuple[str, str, str, str]] = {
         "D6",
         ERROR,
         "a key or value that Pegasus does not write, after",
-        "Look at them in split_diff, and at --data-version.",
+        "Look at them (with --lake, in table split_diff), and at --data-version.",
     ),
     (DifferenceReason.MALFORMED, BEFORE): (
         "D6",
         WARNING,
         "a key or value that Pegasus does not write, before",
-        "Look at them in split_diff, and at --data-version.",
+        "Look at them (with --lake, in table split_diff), and at --data-version.",
     ),
 }
 
