@@ -6,17 +6,16 @@ from jobs.cli.context import JobContext
 from jobs.split.run_wiring import database_opener, digest, fingerprint, hadoop_for, partition_tools, place_of
 from jobs.split.split_tasks import SplitInputs, finished_parts
 from pipelines.files.hadoop_jvm import hadoop_configuration
-from pipelines.lake.findings import dated
 from pipelines.lake.job_run import JobRun
 from pipelines.pegasus.domain.offline.doubts import input_doubts
 from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions, PartitionResult, backup_began
 from pipelines.pegasus.domain.offline.ranges import SplitTask
-from pipelines.pegasus.domain.report import is_proven
 from pipelines.pegasus.sinks.part_files import PartitionFiles
 from pipelines.pegasus.sinks.split_output import SplitOutput
 from pipelines.pegasus.sources.backup_tree import backup_of
 from pipelines.pegasus.sources.replica_tree import find_old_partitions
 from pipelines.pegasus.use_cases.export_rows import ExportResult, export_partition
+from pipelines.pegasus.use_cases.frame import is_refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +64,9 @@ def export_table(context: JobContext, request: ExportRequest, run: JobRun) -> Ex
     with output.lock():
         staged = finished_parts(context, output, inputs, request.rules, export)
         doubts = tuple(input_doubts(request.app, sources, staged.results, of_replicas=request.replicas is not None))
-        is_output = staged.published or not is_proven(dated(doubts, run.at_ms, {}, run.acknowledged))
+        is_output = staged.published or not is_refused(run, doubts)
         if is_output and not staged.published:
             output.publish(request.app_id, request.app, request.count, staged, parquet=True)
     began = None if request.backup is None else backup_began(sources)
-    return ExportResult(request.app, str(output.final) if is_output else None, staged.results, doubts, began)
+    location = str(output.final) if is_output else None
+    return ExportResult(request.app, location, staged.results, doubts, began, staged.published)

@@ -15,7 +15,6 @@ from pipelines.common.version import VERSION
 from pipelines.files.file_reader import FileReader, LocalFileReader, file_reader_for
 from pipelines.files.hadoop_jvm import HadoopJvm, hadoop_configuration, java_errors
 from pipelines.files.hadoop_listing import HadoopListing
-from pipelines.lake.findings import dated
 from pipelines.lake.job_run import JobRun
 from pipelines.pegasus.domain.offline.doubts import doubts_of
 from pipelines.pegasus.domain.offline.plan import (
@@ -28,7 +27,6 @@ from pipelines.pegasus.domain.offline.plan import (
 )
 from pipelines.pegasus.domain.offline.ranges import SplitTask
 from pipelines.pegasus.domain.private_log.names import Gpid
-from pipelines.pegasus.domain.report import is_proven
 from pipelines.pegasus.domain.rows import Placement
 from pipelines.pegasus.sinks.part_files import PartitionFiles
 from pipelines.pegasus.sinks.split_output import SplitOutput
@@ -40,6 +38,7 @@ from pipelines.pegasus.sources.replica_db import opened_db
 from pipelines.pegasus.sources.replica_logs import ReplicaLogs
 from pipelines.pegasus.sources.replica_tree import find_old_partitions
 from pipelines.pegasus.sources.written_rows import files_below
+from pipelines.pegasus.use_cases.frame import is_refused
 from pipelines.pegasus.use_cases.offline_partition import split_partitions
 from pipelines.pegasus.use_cases.open_partition import OpenDb, PartitionTools
 from pipelines.pegasus.use_cases.run_split import SplitResult
@@ -95,7 +94,7 @@ def split_offline(context: JobContext, request: OfflineSplitRequest, run: JobRun
     with output.lock():
         staged = finished_parts(context, output, inputs, rules, split)
         doubts = tuple(doubts_of(request.app, sources, staged.results, of_replicas=request.replicas is not None))
-        is_output = staged.published or not is_proven(dated(doubts, run.at_ms, {}, run.acknowledged))
+        is_output = staged.published or not is_refused(run, doubts)
         if is_output and not staged.published:
             target = request.app_id if request.target_id is None else request.target_id
             if not rules.parquet:
@@ -103,7 +102,7 @@ def split_offline(context: JobContext, request: OfflineSplitRequest, run: JobRun
             output.publish(target, request.app, request.counts.new, staged, parquet=rules.parquet)
     location = str(output.final) if is_output else None
     began = None if request.backup is None else backup_began(sources)
-    return SplitResult(request.app, location, request.counts, staged.results, doubts, began)
+    return SplitResult(request.app, location, request.counts, staged.results, doubts, began, staged.published)
 
 
 def digest(told: object) -> str:

@@ -57,6 +57,7 @@ def test_every_row_is_where_its_hash_wants_it(
     assert sum(row["rows"] for row in lake_rows(f"{tmp_path}/lake/split_manifest")) == len(table.live)
     again, told = table.run()
     assert (again, told["resumed"], told["rows"]) == (0, 4, len(table.live)), "it is there already"
+    assert "an earlier run has written all of this" in capsys.readouterr().out
     code, told = table.run(new=8)
     assert (code, "made of other inputs" in told["error"]["message"]) == (2, True)
 

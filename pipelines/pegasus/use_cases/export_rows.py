@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipelines.common.human import human_bytes, human_count
+from pipelines.common.human import human_count
 from pipelines.common.instants import format_instant
 from pipelines.common.job_result import JobResult
 from pipelines.lake.job_run import JobLake, JobRun
@@ -11,8 +11,9 @@ from pipelines.lake.run_summary import FindingRow
 from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions, OldPartition, PartitionResult
 from pipelines.pegasus.domain.offline.ranges import SplitTask
 from pipelines.pegasus.domain.values import as_version_1
-from pipelines.pegasus.use_cases.frame import deliver
+from pipelines.pegasus.use_cases.frame import deliver, is_refused
 from pipelines.pegasus.use_cases.open_partition import OpenPartition, PartitionTools
+from pipelines.pegasus.use_cases.run_split import output_lines
 from schemas.split_manifest import SPLIT_MANIFEST
 
 
@@ -25,6 +26,7 @@ class ExportResult:
         location: the directory of the output; None = there is none, because it might lack rows.
         doubts: the findings about the export.
         backup_ms: when the cold backup that was read began; None = it is unknown, or there is none.
+        is_earlier: whether an earlier run has written the output.
     """
 
     app: str
@@ -32,6 +34,7 @@ class ExportResult:
     parts: Sequence[PartitionResult]
     doubts: Sequence[FindingRow] = ()
     backup_ms: int | None = None
+    is_earlier: bool = False
 
 
 def export_partition(
@@ -74,10 +77,11 @@ def tell_export(run: JobRun, export: ExportResult, lake: JobLake) -> JobResult:
         "logged": logged,
         "resumed": sum(part.resumed for part in export.parts),
     }
+    what = f"table {export.app}: {human_count(len(export.parts), 'partition')}"
+    refused = is_refused(run, export.doubts)
     lines = [
-        f"table {export.app}: {human_count(len(export.parts), 'partition')} in {export.location or 'no output'}",
-        f"  {rows:,} rows in {human_count(len(files), 'file')}, {human_bytes(size)}",
-        f"  read {read:,}, {logged:,} writes of private logs",
+        *output_lines(what, export.location, files, is_earlier=export.is_earlier, is_refused=refused),
+        f"  read {read:,} rows, {logged:,} writes of private logs",
     ]
     if export.backup_ms is not None:
         lines.append(f"  the cold backup began at {format_instant(export.backup_ms)}: it may lack later writes")

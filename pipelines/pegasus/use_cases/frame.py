@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pipelines.common.errors import EXIT_DONE, EXIT_REFUSED
 from pipelines.common.job_result import JobResult
 from pipelines.common.logged_run import log_of_run
-from pipelines.lake.findings import Acknowledgement, finding_lines
+from pipelines.lake.findings import Acknowledgement, dated, finding_lines
 from pipelines.lake.job_run import JobLake, JobRun, Rows, default_run_id
 from pipelines.lake.run_summary import FindingRow, RunKey
 from pipelines.pegasus.domain.report import is_proven, most_severe
@@ -40,6 +40,11 @@ def split_run(
     key = RunKey.of(cluster, run_id or f"{default_run_id(at_ms, digest)}-{job}", at_ms)
     log_of_run(key.run_id)
     return JobRun(key, at_ms, acknowledged)
+
+
+def is_refused(run: JobRun, found: Iterable[FindingRow]) -> bool:
+    """Returns whether the findings have an error that the run's configuration does not acknowledge."""
+    return is_proven(dated(found, run.at_ms, {}, run.acknowledged))
 
 
 def deliver(

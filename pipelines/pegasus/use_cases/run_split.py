@@ -1,6 +1,6 @@
 """split-run: splits all partitions of a table offline."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 from pipelines.common.human import human_bytes, human_count
@@ -8,8 +8,8 @@ from pipelines.common.instants import format_instant
 from pipelines.common.job_result import JobResult
 from pipelines.lake.job_run import JobLake, JobRun
 from pipelines.lake.run_summary import FindingRow
-from pipelines.pegasus.domain.offline.plan import PartitionCounts, PartitionResult
-from pipelines.pegasus.use_cases.frame import deliver
+from pipelines.pegasus.domain.offline.plan import PartFile, PartitionCounts, PartitionResult
+from pipelines.pegasus.use_cases.frame import deliver, is_refused
 from schemas.split_manifest import SPLIT_MANIFEST
 
 
@@ -22,6 +22,7 @@ class SplitResult:
         location: the directory of the output; None = there is none, because it might lack rows.
         doubts: the warnings about the split.
         backup_ms: when the cold backup that was read began; None = it is unknown, or there is none.
+        is_earlier: whether an earlier run has written the output.
     """
 
     app: str
@@ -30,6 +31,32 @@ class SplitResult:
     parts: Sequence[PartitionResult]
     doubts: Sequence[FindingRow] = ()
     backup_ms: int | None = None
+    is_earlier: bool = False
+
+
+def output_lines(
+    what: str, location: str | None, files: Sequence[PartFile], *, is_earlier: bool, is_refused: bool
+) -> Iterator[str]:
+    """Yields the lines about the output of a split or an export.
+
+    Args:
+        what: what was to be written.
+        location: the directory of the output; None = there is none.
+        files: its files.
+        is_earlier: whether an earlier run has written it.
+        is_refused: whether this run has an error that is not acknowledged.
+    """
+    if location is None:
+        yield f"{what}: REFUSED, nothing is written"
+        yield "  correct the input, or acknowledge the errors below (docs/split-run.md, What is refused); start again"
+        return
+    yield f"{what} in {location}"
+    size = human_bytes(sum(file.bytes for file in files))
+    yield f"  {sum(file.rows for file in files):,} rows in {human_count(len(files), 'file')}, {size}"
+    if is_earlier:
+        yield "  an earlier run has written all of this from the same inputs; this run has written nothing"
+    if is_refused:
+        yield "  REFUSED: the earlier run had the errors below acknowledged, this one has not; do not use the output"
 
 
 def tell_split(run: JobRun, split: SplitResult, lake: JobLake) -> JobResult:
@@ -54,10 +81,11 @@ def tell_split(run: JobRun, split: SplitResult, lake: JobLake) -> JobResult:
         "parts": [{**asdict(part), "files": len(part.files)} for part in split.parts],
     }
     left_out = ", ".join(f"{sums[name]:,} {name}" for name in ("expired", "stale", "malformed", "empty"))
+    what = f"table {split.app}: {split.counts.old} to {split.counts.new} partitions"
+    refused = is_refused(run, split.doubts)
     lines = [
-        f"table {split.app}: {split.counts.old} to {split.counts.new} partitions in {split.location or 'no output'}",
-        f"  {rows:,} rows in {human_count(len(files), 'file')}, {human_bytes(size)}",
-        f"  read {sums['read']:,}, {sums['logged']:,} writes of private logs; left out: {left_out}",
+        *output_lines(what, split.location, files, is_earlier=split.is_earlier, is_refused=refused),
+        f"  read {sums['read']:,} rows, {sums['logged']:,} writes of private logs; left out: {left_out}",
     ]
     if split.backup_ms is not None:
         lines.append(f"  the cold backup began at {format_instant(split.backup_ms)}: it may lack later writes")

@@ -4,11 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.common.errors import UnavailableError, UsageError
-from pipelines.pegasus.domain.offline.plan import MANIFEST, PartitionResult
+from pipelines.common.errors import EXIT_DONE, EXIT_REFUSED, UnavailableError, UsageError
+from pipelines.lake.findings import ERROR
+from pipelines.lake.job_run import JobLake
+from pipelines.pegasus.domain.offline.plan import MANIFEST, PartFile, PartitionCounts, PartitionResult
 from pipelines.pegasus.domain.offline.ranges import SplitTask
+from pipelines.pegasus.domain.report import rule_violation
 from pipelines.pegasus.sinks.part_files import PartitionFiles
 from pipelines.pegasus.sinks.split_output import SplitOutput, StagedPart, StagedParts
+from pipelines.pegasus.use_cases.export_rows import ExportResult, tell_export
+from pipelines.pegasus.use_cases.frame import split_run
+from pipelines.pegasus.use_cases.run_split import SplitResult, tell_split
 from tests.labs.pegasus.replicas import keys, stored
 
 TASK = SplitTask(range(1))
@@ -101,3 +107,34 @@ def test_a_staged_file_that_is_not_whole_is_written_again(output: SplitOutput, i
     assert output.kept(TASK, PRINTS) is None
     output.tidy([TASK], PRINTS)
     assert publish(output, Attempt(output).end()).keys() == {file.file for file in part.results[0].files}
+
+
+@pytest.mark.parametrize(
+    ("location", "is_earlier", "has_error", "code", "said", "unsaid"),
+    [
+        ("/out/temp", False, False, EXIT_DONE, "temp: 4 to 16 partitions in /out/temp\n  9 rows in 1 file", "earlier"),
+        ("/out/temp", True, False, EXIT_DONE, "this run has written nothing", "REFUSED"),
+        (
+            None,
+            False,
+            True,
+            EXIT_REFUSED,
+            "temp: 4 to 16 partitions: REFUSED, nothing is written\n  correct",
+            "in 0",
+        ),
+        ("/out/temp", True, True, EXIT_REFUSED, "REFUSED: the earlier run had the errors below ackn", "no finding"),
+    ],
+)
+def test_the_text_says_whether_this_run_has_written_the_output(
+    location: str | None, is_earlier: bool, has_error: bool, code: int, said: str, unsaid: str
+) -> None:
+    part = PartitionResult(0, (PartFile(0, 0, "0-0.sst", 9, 99, "md5", 99),))
+    doubts = [rule_violation("R4", ERROR, "temp/1", "One.", "Copy.")] if has_error else []
+    run = split_run("split-run", "onebox", 1_763_700_000_000)
+    split = SplitResult("temp", location, PartitionCounts(4, 16), [part], doubts, is_earlier=is_earlier)
+    answer = tell_split(run, split, JobLake())
+    assert (answer.exit_code, said in answer.text, unsaid in answer.text) == (code, True, False), answer.text
+    export = ExportResult("temp", location, [part], doubts, is_earlier=is_earlier)
+    words = said.replace("4 to 16 partitions", "1 partition")
+    text = tell_export(run, export, JobLake()).text
+    assert (words in text, unsaid in text) == (True, False), text

@@ -17,7 +17,7 @@ _WORDS: dict[tuple[DifferenceReason, str], tuple[str, str, str, str]] = {
         "D1",
         ERROR,
         "live before, but not in the partition that owns it after",
-        "Do not compact: the parent may have copies (with --lake, in table split_diff). Write them back from `before`.",
+        "Do not compact: the parent may have copies (with --lake, see split_diff). Write them back from `before`.",
     ),
     (DifferenceReason.LOST, BEFORE): (
         "D2",
