@@ -77,6 +77,13 @@ def run(args: Namespace, context: JobContext) -> JobResult:
         f"  {PROGRAM} split-audit-config --states {out}/states\n"
         f"  # What do the private logs say, and which of them can be deleted?\n"
         f"  {PROGRAM} split-audit-log --logs {out}/logs --facts {out}/facts.json\n"
+        f"  # Were the clients told what they should have been?\n"
+        f"  {PROGRAM} split-route --journal {out}/requests.jsonl\n"
+        f"  # What would a compaction delete after the split?\n"
+        f"  {PROGRAM} split-stale --table temp --rows {out}/after --partitions {2 * GROUPS} --created-with {GROUPS} "
+        "--validate-env true\n"
+        f"  # What would a split of the rows before it yield?\n"
+        f"  {PROGRAM} split-plan --rows {out}/before --partitions {GROUPS} --target 1KiB\n"
     )
     result = {"directory": str(out), "lost": escape_bytes(lost.key), "whole": whole.result, "damaged": damaged.result}
     return JobResult(EXIT_DONE, result, text)

@@ -103,9 +103,9 @@ def test_no_job_reads_rows_of_which_a_file_is_missing_or_cut(spark: SparkSession
         pattern = [one.replace("/temp", "/te*") for one in options]
         doubled = ["8" if one == count else one for one in options]
         for words, said in (
-            (doubled, f"{given}: walsafe has written these rows as those of 4 partitions"),
+            (doubled, f"{folder}: walsafe has written these rows as those of 4 partitions"),
             (pattern, f"{given.replace('/temp', '/te*')}: give one directory, not a pattern of names"),
-            ([*options, "--data-version", "0"], f"{given}: walsafe has written these rows with data version 1"),
+            ([*options, "--data-version", "0"], f"{folder}: walsafe has written these rows with data version 1"),
         ):
             if job != "split-plan" or "--data-version" not in words:
                 arguments = [job, *words, "--result", f"{tmp_path}/read.json"]

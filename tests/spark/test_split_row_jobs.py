@@ -87,7 +87,9 @@ def test_the_demo_finds_exactly_the_row_that_was_taken_away(desk: Desk, capsys: 
     whole, damaged = result["whole"]["run_id"], result["damaged"]["run_id"]
     assert sorted(found) == sorted([(whole, "SPLIT_D4"), (damaged, "SPLIT_D1"), (damaged, "SPLIT_D4")])
     proposed = [line.split()[1:] for line in said.splitlines() if "spark-submit.sh" in line]
-    assert [words[0] for words in proposed] == ["split-audit-config", "split-audit-log"]
+    assert [words[0] for words in proposed] == [
+        "split-audit-config", "split-audit-log", "split-route", "split-stale", "split-plan",
+    ]  # fmt: skip
     for words in proposed:
         assert desk.run(*(word.replace("walsafe-out/split-demo-20261122T020000Z", str(out)) for word in words))[0] == 0
     assert desk.run("split-demo", "--out", str(out))[0] == 2

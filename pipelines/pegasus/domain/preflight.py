@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pipelines.common.human import human_bytes
+from pipelines.common.human import human_bytes, human_count
 from pipelines.lake.findings import ERROR, WARNING
 from pipelines.lake.run_summary import FindingRow
 from pipelines.pegasus.domain.partitions import is_power_of_two
@@ -76,7 +76,9 @@ def _counts(table: PegasusTable, to_count: int | None) -> Iterator[FindingRow]:
     if to_count is not None and to_count != 2 * count:
         yield _found(
             "C2", ERROR, table, f"a split goes from {count} to {2 * count} partitions, not to {to_count}.",
-            f"Split to {2 * count}, then split again; split-run can double several times in one run.", wanted=to_count,
+            f"Split to {2 * count}, then split again; split-run can double several times in one run."
+            if is_power_of_two(count)
+            else "Of the jobs, only split-run goes from such a number to a greater power of two.", wanted=to_count,
         )  # fmt: skip
 
 
@@ -87,14 +89,14 @@ def _under_way(table: PegasusTable) -> Iterator[FindingRow]:
     if holes:
         yield _found(
             "C7", ERROR, table,
-            f"nodes of {len(holes)} partitions below {half} are missing, such as {holes[0]}: after a restart of the "
-            "meta servers the table would never become available.",
+            f"{human_count(len(holes), 'partition')} below {half} without a node, such as {holes[0]}: after a restart "
+            "of the meta servers the table would never become available.",
             "Repair the nodes first; do not restart the meta servers before that.", partitions=holes[:20],
         )  # fmt: skip
     if len(missing) > len(holes):
         yield _found(
             "C12", ERROR, table,
-            f"a split is under way: {len(missing) - len(holes)} children wait for their registration.",
+            f"a split is under way: {human_count(len(missing) - len(holes), 'partition')} not yet registered.",
             "Wait for it, or cancel it; split-audit-config says what is stuck.", children=missing[:20], part="/split",
         )  # fmt: skip
 
@@ -127,13 +129,13 @@ def _health(table: PegasusTable, unalive: frozenset[str]) -> Iterator[FindingRow
     if thin or headless:
         yield _found(
             "C11", ERROR, table,
-            f"{len(set(thin) | set(headless))} partitions have fewer than {table.max_replica_count} replicas, such as "
-            f"{min([*thin, *headless])}: their split would wait forever.",
+            f"{human_count(len({*thin, *headless}), 'partition')} with fewer than {table.max_replica_count} replicas, "
+            f"such as {min([*thin, *headless])}: a split would wait forever.",
             "Let the cluster heal (ls -d, app -d); then try again.", partitions=sorted({*thin, *headless})[:20],
         )  # fmt: skip
     if table.learning:
         yield _found(
-            "C11", ERROR, table, f"{len(table.learning)} partitions have a learner.",
+            "C11", ERROR, table, f"{human_count(len(table.learning), 'partition')} with a learner.",
             "Wait until it has learned.", partitions=sorted(table.learning)[:20], part="/learning",
         )  # fmt: skip
 
@@ -163,7 +165,13 @@ def _use(table: PegasusTable) -> Iterator[FindingRow]:
 def _disks(state: ClusterState, table: PegasusTable) -> Iterator[FindingRow]:
     if state.disks is None:
         yield _found(
-            "F37", WARNING, table, "the use of the disks is not known.", "Add 'disks' to the state file.", unknown=True
+            "F37",
+            WARNING,
+            table,
+            "the use of the disks is not known.",
+            "Compare the disks yourself, or write 'disks' into a state file; a capture cannot have it "
+            "(docs/split-state.md).",
+            unknown=True,
         )
         return
     for disk in state.disks:
@@ -181,4 +189,5 @@ def _disks(state: ClusterState, table: PegasusTable) -> Iterator[FindingRow]:
 
 
 def _found(rule: str, severity: str, table: PegasusTable, message: str, remedy: str, **evidence: object) -> FindingRow:
-    return rule_violation(rule, severity, f"{table.app_id}", f"Table {table.name}: {message}", remedy, **evidence)
+    part = evidence.get("part", "")  # who acknowledges that a table is split does not mean a bulk load of it
+    return rule_violation(rule, severity, f"{table.app_id}{part}", f"Table {table.name}: {message}", remedy, **evidence)

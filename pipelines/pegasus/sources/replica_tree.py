@@ -18,6 +18,7 @@ from pipelines.pegasus.domain.state.app_info import (
 )
 
 _DEEPEST = 12
+_CORRECT = "or correct the number of partitions now (--from of split-run, --partitions of split-export)"
 
 
 def find_old_partitions(files: FileReader, root: str, app_id: int, count: int) -> list[OldPartition]:
@@ -136,10 +137,16 @@ def each_once(found: dict[int, list[OldPartition]], root: str, app_id: int, coun
     """
     missing = sorted(set(range(count)) - set(found))
     if missing:
-        raise UsageError(f"{root}: no data of partition {app_id}.{missing[0]} ({len(missing)} of {count} are missing)")
+        raise UsageError(
+            f"{root}: no data of partition {app_id}.{missing[0]} ({len(missing)} of {count} are missing); give all of "
+            f"them, {_CORRECT}"
+        )
     beyond = sorted(set(found) - set(range(count)))
     if beyond:
-        raise UsageError(f"{root}: there is a partition {app_id}.{beyond[0]}; the table has more than {count}")
+        raise UsageError(
+            f"{root}: there is a partition {app_id}.{beyond[0]}; the table has more than {count}; take the data of one "
+            f"table, {_CORRECT}"
+        )
     doubled = next((sources for _, sources in sorted(found.items()) if len(sources) > 1), None)
     if doubled:
         places = " and ".join(source.database for source in doubled[:2])

@@ -7,12 +7,13 @@ from pipelines.common.human import human_instant
 from pipelines.common.job_result import JobResult
 from pipelines.common.text import text_table
 from pipelines.lake.job_run import JobLake, JobRun
-from pipelines.pegasus.domain.preflight import preflight, preflight_checks
+from pipelines.pegasus.domain.preflight import RULES, preflight, preflight_checks
 from pipelines.pegasus.domain.state.model import ClusterState, PegasusTable
 from pipelines.pegasus.use_cases.frame import deliver
 from schemas.split_preflight import SPLIT_PREFLIGHT
 
-_MARKS = {"OK": "ok", "WARNING": "warning", "BLOCKER": "BLOCKER", "UNKNOWN": "unknown"}
+_MARKS = {"OK": "ok", "UNKNOWN": "unknown", "WARNING": "warning", "BLOCKER": "BLOCKER"}
+"""The word for each verdict, the worst last."""
 
 
 def run_preflight(run: JobRun, state: ClusterState, name: str | None, to_count: int | None, lake: JobLake) -> JobResult:
@@ -27,8 +28,11 @@ def run_preflight(run: JobRun, state: ClusterState, name: str | None, to_count: 
     lines = [f"cluster {state.cluster}, {human_instant(state.observed_at)}"]
     for table in tables:
         lines.append(f"  table {table.name}: {table.partition_count} partitions")
-        marks = [(row.rule, _MARKS[row.verdict]) for row in rows if row.app_id == table.app_id]
-        lines += text_table("    {:<4} {:<}", marks)
+        worst: dict[str, str] = {}
+        mine = [row for row in rows if row.app_id == table.app_id]
+        for row in sorted(mine, key=lambda row: list(_MARKS).index(row.verdict)):
+            worst[row.rule] = _MARKS[row.verdict]
+        lines += text_table("    {:<4} {:<}", [(rule, worst[rule]) for rule in RULES])
     blocked = sorted({row.table for row in rows if row.verdict == "BLOCKER"})
     result = {"blocked": blocked, "checks": [asdict(row) for row in rows]}
     findings = [row for one in found.values() for row in one]

@@ -12,11 +12,14 @@ import pytest
 
 from pipelines.common.errors import UsageError
 from pipelines.files.file_reader import LocalFileReader
+from pipelines.lake.job_run import JobLake
 from pipelines.pegasus.domain.audit_config import TimeLimits, audit_config
 from pipelines.pegasus.domain.preflight import preflight
 from pipelines.pegasus.domain.state.capture import parse_capture, parse_split_query
 from pipelines.pegasus.domain.state.model import ClusterState
 from pipelines.pegasus.sources.state_files import StateFiles
+from pipelines.pegasus.use_cases.frame import split_run
+from pipelines.pegasus.use_cases.preflight import run_preflight
 from tests.labs.pegasus.captures import FILES
 from tests.labs.pegasus.states import state
 from tests.labs.places import PROJECT
@@ -53,6 +56,18 @@ def test_the_samples_of_the_page_are_a_state() -> None:
     assert table.partitions[0].secondaries == ("10.0.0.2:34801", "10.0.0.3:34801")
     unknown = {("SPLIT_C12", "warning"), ("SPLIT_F37", "warning")}
     assert rules(found) == {("SPLIT_C12", "error"), ("SPLIT_C11", "error")} | unknown
+
+
+def test_a_rule_has_one_line_and_each_of_its_findings_a_key_of_its_own() -> None:
+    found = parsed(FILES)
+    text = run_preflight(split_run("split-preflight", "onebox", TIME), found, None, None, JobLake()).text
+    assert re.findall(r"^    (\w+) +(\w+)$", text, re.MULTILINE) == [
+        ("C1", "ok"), ("C2", "ok"), ("C7", "ok"), ("C9", "ok"), ("C11", "BLOCKER"), ("C12", "BLOCKER"),
+        ("F37", "unknown"),
+    ]  # fmt: skip
+    keys = [row.key for row in preflight(found, found.tables[0], None)]
+    assert len(set(keys)) == len(keys)
+    assert "SPLIT_C12:2/split" in keys
 
 
 def test_files_that_may_be_missing() -> None:

@@ -292,6 +292,16 @@ def test_a_folder_without_the_table_says_what_it_has(
             PrivateLogs(Mock(), LocalFileReader(), Mock()).decode(str(tmp_path / given))
 
 
+def test_a_wrong_number_of_partitions_names_the_options(tmp_path: Path) -> None:
+    (tmp_path / "2.0.pegasus").mkdir()
+    (tmp_path / "2.1.pegasus").mkdir()
+    for count in (1, 4):
+        with pytest.raises(
+            UsageError, match=r"correct the number of partitions now \(--from of split-run, --partitions "
+        ):
+            find_old_partitions(LocalFileReader(), str(tmp_path), 2, count)
+
+
 def test_every_split_job_says_when_an_operator_would_reach_for_it() -> None:
     for job in (audit_config, audit_log, demo, export, plan, preflight, route, run, stale, verify):
         assert "\nUse it when " in job.DESCRIPTION, job.__name__

@@ -232,6 +232,15 @@ def test_a_table_that_may_be_split() -> None:
     assert verdicts(ready(), 8) == {}
 
 
+def test_a_table_that_must_not_be_split_is_not_sent_to_split_twice() -> None:
+    six = ready()
+    six["apps"][0]["app_info"].update(partition_count=6, init_partition_count=6)
+    parsed = parse_state(json.dumps(six), "state.json")
+    remedies = {row.code: row.remedy for row in preflight(parsed, parsed.tables[0], 8)}
+    assert remedies["SPLIT_C1"].startswith("Do not split it.")
+    assert "plit again" not in remedies["SPLIT_C2"]
+
+
 @pytest.mark.promise("split-is-checked-before")
 @pytest.mark.parametrize(
     ("change", "expected"),

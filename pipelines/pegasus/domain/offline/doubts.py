@@ -132,7 +132,7 @@ def _wrong_count(app: str, parts: Sequence[PartitionResult]) -> Iterator[Finding
     if empty:
         yield rule_violation(
             "D7", ERROR, f"{app}/empty/{len(empty)}",
-            f"Table {app}: {human_count(len(empty), 'partition')}, such as {empty[0]}, have no row.",
+            f"Table {app}: {human_count(len(empty), 'partition')} without a row, such as {empty[0]}.",
             "Compare --from with `app <name> -d`; if these partitions are empty, acknowledge this finding.",
             partitions=empty[:100],
         )  # fmt: skip
