@@ -3,17 +3,16 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from pipelines.cleanup.audit_ports import AttemptEnd, CleanupAttempt, DecidedRun, OpenIntent
 from pipelines.cleanup.deletions import PLACING_OUTCOMES, CleanupAction, CleanupFile, FileOutcome, FileResult
 from pipelines.common.clock import Clock
-from pipelines.common.spark.few_rows import few, session_for_rows
-from pipelines.common.spark.local_rows import local_rows
+from pipelines.common.spark.few_rows import few, for_few_rows
+from pipelines.common.spark.local_frames import arrow_rows, arrow_schema
 from pipelines.common.version import VERSION
 from pipelines.decide.rule.verdict import Verdict
 from pipelines.lake.delta_tables import DeltaTables
-from pipelines.lake.lake_errors import lake_errors
 from pipelines.lake.lake_queries import LakeQueries, Query, Row, SparkTables
 from pipelines.lake.run_rows import literal, rows_of, texts
 from pipelines.lake.run_summary import DONE, STARTED, RunKey
@@ -21,12 +20,14 @@ from schemas.cleanups import CLEANUPS
 from schemas.deletions import DELETIONS
 from schemas.registry import CLEANUP_TABLES
 from schemas.runs import RUNS
-from schemas.table import Table
 from schemas.wal_verdicts import WAL_VERDICTS
 
 INTENT, OUTCOME = "INTENT", "OUTCOME"
 _SAME_INTENT = "path, action, lease, batch"
-_PLACING = sorted(one.value for one in PLACING_OUTCOMES)
+_FILE = ("path", "length", "modification_time")
+_PLACING = f"coalesce(outcome IN ({texts(sorted(one.value for one in PLACING_OUTCOMES))}), false)"
+_NEWEST_FIRST = "lease DESC, batch DESC, at DESC, outcome DESC"
+_PLACE_IN_LINE = f"row_number() OVER (PARTITION BY path ORDER BY {_NEWEST_FIRST}) AS place_in_line"
 
 
 class LakeAudit:
@@ -65,9 +66,8 @@ class LakeAudit:
 
     def listed(self, run: RunKey, files: int) -> DataFrame:
         """Returns `path`, `length`, `modification_time` of the `files` files that the run found DELETABLE."""
-        verdicts = self._of(run, WAL_VERDICTS, session_for_rows(self._spark, files))
-        deletable = verdicts.where(F.col("verdict") == Verdict.DELETABLE.value)
-        return deletable.select("path", "length", "modification_time")
+        deletable = f"{rows_of([run])} AND verdict = '{Verdict.DELETABLE.value}'"
+        return self._frame(Query(WAL_VERDICTS, ", ".join(_FILE), deletable), _FILE, files)
 
     def started(self, attempt: CleanupAttempt, files: int, size: int) -> None:
         """See `CleanupAudit.started`."""
@@ -135,26 +135,25 @@ class LakeAudit:
 
     def taken(self, run: RunKey) -> Mapping[str, CleanupFile | None]:
         """See `CleanupAudit.taken`."""
-        begun = (F.col("phase") == INTENT) & (F.col("action") == CleanupAction.CLEAN.value)
-        moved = self.outcomes(run).where(F.col("outcome") == FileOutcome.MOVED.value)
-        paths = self._of(run, DELETIONS).where(begun).select("path").join(moved, "path", "left")
-        found = paths.select("path", "outcome", "length", F.unix_millis("modification_time").alias("modified"))
-        with lake_errors(self._tables.location(DELETIONS)):
-            return {
-                row["path"]: CleanupFile(row["path"], row["length"], row["modified"]) if row["outcome"] else None
-                for row in local_rows(found)
-            }
+        begun = f"phase = '{INTENT}' AND action = '{CleanupAction.CLEAN.value}'"
+        rows = self._ask(
+            run,
+            f"{', '.join(_FILE)}, outcome, max(CASE WHEN {begun} THEN 1 ELSE 0 END) OVER (PARTITION BY path) AS begun, "
+            f"row_number() OVER (PARTITION BY path ORDER BY {_PLACING} DESC, {_NEWEST_FIRST}) AS place_in_line",
+            "true",
+            over=(f"{', '.join(_FILE)}, outcome", "WHERE place_in_line = 1 AND begun = 1"),
+        )
+        return {
+            row["path"]: CleanupFile(row["path"], row["length"], row["modification_time"])
+            if row["outcome"] == FileOutcome.MOVED.value
+            else None
+            for row in rows
+        }
 
     def moved_at(self, run: RunKey) -> int | None:
         """See `CleanupAudit.moved_at`."""
-        newest_first = "PARTITION BY path ORDER BY lease DESC, batch DESC, at DESC, outcome DESC"
-        last_of_all = ("max(at) AS at", f"WHERE place_in_line = 1 AND outcome = '{FileOutcome.MOVED.value}'")
-        rows = self._ask(
-            run,
-            f"outcome, at, row_number() OVER ({newest_first}) AS place_in_line",
-            f"outcome IN ({texts(_PLACING)})",
-            over=last_of_all,
-        )
+        moved = f"WHERE place_in_line = 1 AND outcome = '{FileOutcome.MOVED.value}'"
+        rows = self._ask(run, f"outcome, at, {_PLACE_IN_LINE}", _PLACING, over=("max(at) AS at", moved))
         return next((row["at"] for row in rows), None)
 
     def outcomes(self, run: RunKey) -> DataFrame:
@@ -163,10 +162,10 @@ class LakeAudit:
         The columns are `path`, `outcome`, `length`, `modification_time`, `at`. If purge refused a file or failed to
         delete it, the file is still in the quarantine and still counts as MOVED.
         """
-        rows = self._deletions(run).where(F.col("outcome").isin(*_PLACING))
-        kept = F.struct("lease", "batch", "at", "outcome", "length", "modification_time")
-        last = rows.groupBy("path").agg(F.max(kept).alias("last"))
-        return last.select("path", *(f"last.{name}" for name in ("outcome", "length", "modification_time", "at")))
+        columns = ("path", "outcome", "length", "modification_time", "at")
+        last = (", ".join(columns), "WHERE place_in_line = 1")
+        query = Query(DELETIONS, f"{last[0]}, {_PLACE_IN_LINE}", f"{rows_of([run])} AND {_PLACING}", over=last)
+        return self._frame(query, columns, self._rows(run))
 
     def _append(self, attempt: CleanupAttempt, batch: int, lease: int, rows: Iterable[dict[str, object]]) -> None:
         common = {
@@ -197,36 +196,26 @@ class LakeAudit:
     def _ask(
         self, run: RunKey, select: str, where: str, then: str = "", over: tuple[str, str] | None = None
     ) -> list[Row]:
-        """Answers a query over the rows of a run in `deletions`; a rehearsal has not created the table.
+        """Answers a query over the rows of a run in `deletions`; nothing if there are none."""
+        rows = self._rows(run)
+        # deltalake keeps a group of each file in memory
+        engine = self._lake if few(rows) else self._many
+        return engine.rows(Query(DELETIONS, select, f"{rows_of([run])} AND {where}", then, over=over)) if rows else []
 
-        deltalake keeps a group of each file in memory, so Spark answers about many files.
-        """
+    def _rows(self, run: RunKey) -> int:
+        """Returns how many rows a run has in `deletions`; a rehearsal does not create the table."""
         if not self._tables.exists(DELETIONS):
-            return []
-        mine = rows_of([run])
-        [size] = self._lake.rows(Query(DELETIONS, "count(*) AS rows", mine))
-        engine = self._lake if few(size["rows"]) else self._many
-        return engine.rows(Query(DELETIONS, select, f"{mine} AND {where}", then, over=over))
+            return 0
+        [counted] = self._lake.rows(Query(DELETIONS, "count(*) AS rows", rows_of([run])))
+        return int(counted["rows"])
 
-    def _read(self, table: Table, spark: SparkSession | None = None) -> DataFrame:
-        return (spark or self._spark).read.format("delta").load(self._tables.location(table))
-
-    def _deletions(self, run: RunKey) -> DataFrame:
-        """Returns the rows of a run.
-
-        The result is empty if the table does not exist yet, because a rehearsal does not create it.
-        """
-        if not self._tables.exists(DELETIONS):
-            return self._tables.frame(DELETIONS, [])
-        return self._of(run, DELETIONS)
-
-    def _of(self, run: RunKey, table: Table, spark: SparkSession | None = None) -> DataFrame:
-        with lake_errors(self._tables.location(table)):
-            return self._read(table, spark).where(
-                (F.col("run_date") == F.lit(run.run_date))
-                & (F.col("cluster") == run.cluster)
-                & (F.col("run_id") == run.run_id)
-            )
+    def _frame(self, query: Query, columns: Sequence[str], rows: int) -> DataFrame:
+        """Returns the answer to a query over about so many rows as a frame; few rows are in the driver."""
+        if not few(rows):
+            return self._many.frame(query)
+        schema = StructType([query.table.schema[name] for name in columns])
+        found = self._lake.arrow(query).cast(arrow_schema(schema)) if rows else arrow_rows([], schema)
+        return for_few_rows(self._spark).createDataFrame(found, schema)
 
 
 def _run(run: RunKey) -> dict[str, object]:

@@ -109,7 +109,7 @@ class SparkSecondLook:
 
     def at_list(self, manifest: Manifest, run: RunKey) -> SecondLookResult:
         """See `SecondLook.at_list`."""
-        listed = at_hand(self._audit.listed(run, manifest.files), manifest.files)
+        listed = self._audit.listed(run, manifest.files)
         paths = at_hand(listed_paths(self._lists.lines(manifest), self._parts.cluster.wal_root), manifest.files)
         _check_lines(paths, listed, manifest)
         looked, decisions, _ = self._look(

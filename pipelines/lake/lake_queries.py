@@ -141,21 +141,20 @@ class DeltaRs:
 
     def rows(self, query: Query) -> list[Row]:
         """Answers a query; raises whatever deltalake raises."""
-        location = self.location(query.table)
-        if self.is_local and not Path(location).exists():
-            raise UsageError(f"Delta table {location}: {NO_TABLE}")
-        there = self._table(location)
-        known = {field.name for field in there.schema().fields}
-        # not pyarrow's dataset over deltalake's files: processes with it have aborted at exit
-        sql = query.sql("there", known, "unnest")
-        if (location, sql) in self._answers:
-            return self._answers[location, sql]
-        answer = pa.RecordBatchReader.from_stream(QueryBuilder().register("there", there).execute(sql)).read_all()
+        there, sql = self._asked(query)
+        key = (query.table.name, sql)
+        if key in self._answers:
+            return self._answers[key]
+        answer = _executed(there, sql)
         columns = [_numbers(column) for column in answer.columns]
         rows: list[Row] = [dict(zip(answer.column_names, values, strict=True)) for values in zip(*columns, strict=True)]
         if self._opened is not None:
-            self._answers[location, sql] = rows
+            self._answers[key] = rows
         return rows
+
+    def arrow(self, query: Query) -> pa.Table:
+        """Answers a query with an Arrow table; raises whatever deltalake raises."""
+        return _executed(*self._asked(query))
 
     def files(self, table: Table) -> pa.Table:
         """Returns the files that the log names; raises whatever deltalake raises."""
@@ -165,6 +164,14 @@ class DeltaRs:
     def location(self, table: Table) -> str:
         """Returns the folder of a table."""
         return f"{self._lake}/{table.name}"
+
+    def _asked(self, query: Query) -> tuple[DeltaTable, str]:
+        """Returns the table of a query, and its statement."""
+        location = self.location(query.table)
+        if self.is_local and not Path(location).exists():
+            raise UsageError(f"Delta table {location}: {NO_TABLE}")
+        there = self._table(location)
+        return there, query.sql("there", {field.name for field in there.schema().fields}, "unnest")
 
     def _table(self, location: str) -> DeltaTable:
         there = (self._opened or {}).get(location) or DeltaTable(location, storage_options=self._options)
@@ -187,16 +194,26 @@ class SparkTables:
 
     def rows(self, query: Query) -> list[Row]:
         """Answers a query."""
-        spark = self._spark if query.table in _A_ROW_FOR_EACH_FILE else for_few_rows(self._spark)
-        location = self._location(query.table)
-        with lake_errors(location):
-            there = spark.read.format("delta").load(location)
-            answer = spark.sql(query.sql("{there}", set(there.columns), "explode"), there=there)
+        with lake_errors(self._location(query.table)):
+            answer = self.frame(query)
             columns = [
                 F.unix_millis(field.name).alias(field.name) if isinstance(field.dataType, TimestampType) else field.name
                 for field in answer.schema
             ]
             return [row.asDict(recursive=True) for row in answer.select(*columns).collect()]
+
+    def arrow(self, query: Query) -> pa.Table:
+        """Answers a query with an Arrow table."""
+        with lake_errors(self._location(query.table)):
+            return self.frame(query).toArrow()
+
+    def frame(self, query: Query) -> DataFrame:
+        """Returns the answer to a query as a frame."""
+        spark = self._spark if query.table in _A_ROW_FOR_EACH_FILE else for_few_rows(self._spark)
+        location = self._location(query.table)
+        with lake_errors(location):
+            there = spark.read.format("delta").load(location)
+            return spark.sql(query.sql("{there}", set(there.columns), "explode"), there=there)
 
     def files(self, table: Table) -> pa.Table:
         """Returns the files that the log names."""
@@ -244,6 +261,10 @@ class LakeQueries:
             SparkNeededError: deltalake cannot answer and there is no Spark.
         """
         return self._answer(query.table, lambda engine: engine.rows(query))
+
+    def arrow(self, query: Query) -> pa.Table:
+        """Answers a query with an Arrow table; see `rows` for the errors."""
+        return self._answer(query.table, lambda engine: engine.arrow(query))
 
     def files(self, table: Table) -> pa.Table:
         """Returns the files of the newest version of a table, from its log alone; see `rows` for the errors.
@@ -298,6 +319,11 @@ def _is_for_another_user(hadoop: HadoopJvm) -> bool:
     with java_errors("the user"):
         user = hadoop.view.org.apache.hadoop.security.UserGroupInformation.getCurrentUser()
         return user.getRealUser() is not None
+
+
+def _executed(there: DeltaTable, sql: str) -> pa.Table:
+    # not pyarrow's dataset over deltalake's files: processes with it have aborted at exit
+    return pa.RecordBatchReader.from_stream(QueryBuilder().register("there", there).execute(sql)).read_all()
 
 
 def _numbers(column: pa.ChunkedArray) -> list[Any]:

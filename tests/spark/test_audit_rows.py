@@ -219,6 +219,7 @@ def test_the_intents_without_an_outcome_are_in_the_order_of_their_jobs(lake: Lak
     assert lake.audit.actions(RUN) == {CleanupAction.CLEAN, CleanupAction.PURGE}
 
 
+@pytest.mark.usefixtures("engines")
 def test_only_what_clean_has_begun_was_taken(lake: Lake) -> None:
     lake.audit.ensure()
     purge = CleanupAttempt(RUN, CleanupAction.PURGE, "second", 2)
@@ -278,6 +279,7 @@ def test_a_table_of_an_older_walsafe_has_neither_peers_nor_an_id(lake: Lake) -> 
     assert lake.audit.decided("prod", "night") == DecidedRun(RUN, SHA, None, None)
 
 
+@pytest.mark.usefixtures("engines")
 def test_the_files_that_the_run_found_deletable(lake: Lake) -> None:
     lake.tables.ensure((WAL_VERDICTS,))
     of = {"length": 10, "modification_time": NOW, "reason": "PROVEN"}
