@@ -212,7 +212,7 @@ class DeltaTables:
     def _replace_once(self, table: Table, frame: DataFrame, runs: Collection[RunKey], ensured: int | None) -> None:
         before = self._version(table) if ensured is None else ensured
         token, of_runs = str(uuid.uuid4()), rows_of(runs)
-        if ensured is not None or not self._any_row(table, of_runs):
+        if ensured is not None or not self._has_rows(table, runs):
             self._append(table, frame, token)
             if self._version(table) == before + 1 or not self._any_row(table, of_runs, self._before(table, token)):
                 return
@@ -233,6 +233,10 @@ class DeltaTables:
         history = DeltaTable.forPath(self._spark, self.location(table)).history(_LOOK_BACK)
         found = history.where(F.col("userMetadata") == token).select("version").head()
         return int(found.version) - 1 if found else self._version(table)
+
+    def _has_rows(self, table: Table, runs: Collection[RunKey]) -> bool:
+        counted = self._driver.rows(table, runs)
+        return self._any_row(table, rows_of(runs)) if counted is None else counted > 0
 
     def _any_row(self, table: Table, condition: str, version: int | None = None) -> bool:
         reader = self._spark.read.format("delta")
