@@ -18,7 +18,7 @@ from pipelines.cleanup.ports import WalStore
 from pipelines.common.clock import Clock
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError
-from pipelines.common.spark.few_rows import at_hand
+from pipelines.common.spark.few_rows import at_hand, few
 from pipelines.common.spark.local_frames import local_frame
 from pipelines.common.spark.local_rows import local_rows
 from pipelines.decide.rule.replication_storage_factory import replication_queue_storage
@@ -197,8 +197,8 @@ def _check_lines(paths: DataFrame, listed: DataFrame, manifest: Manifest) -> Non
 
 
 def _planned(plan: DataFrame, files: int) -> Iterator[PlannedFile]:
-    """Yields the rows of a plan, one piece at a time."""
-    for row in local_rows(in_pieces(plan, files)):
+    """Yields the rows of a plan by path, many rows one piece at a time."""
+    for row in plan.sort("path").collect() if few(files) else local_rows(in_pieces(plan, files)):
         subject = CleanupFile(row["path"], row["length"], row["modification_time"], row["reason"])
         outcome = row["outcome"]
         yield PlannedFile(subject, None if outcome is None else FileOutcome(outcome), row["why"])
