@@ -170,7 +170,7 @@ def test_what_a_replica_says_of_its_table(spark: SparkSession, tmp_path: Path) -
         told.write_bytes(app_info(app, "temp", count))
         code, result = table.run()
         assert code == 2
-        said = f"{told}: table {app} (temp) has {count} partitions, but table {APP} with {OLD} partitions was given"
+        said = f"{told}: table {app} (temp) has {count} partitions, but table {APP} with {OLD} partitions is given"
         assert said in result["error"]["message"]
     told.write_bytes(b"{}")
     log = table.reps / f"{APP}.3.pegasus" / "plog"

@@ -106,7 +106,8 @@ class SplitOutput:
             said = json.loads(manifest.read_text()) if manifest.is_file() else {}
             if said.get("inputs") != self._inputs:
                 raise UsageError(
-                    f"{self.final} exists already and was made of other inputs; move it away or give another --out"
+                    f"{self.final} exists already and was made of other inputs or with other options; move it away or "
+                    "give another --out"
                 )
             results = [replace(part, resumed=True) for part in _PARTS.validate_python(said["parts"])]
         except (ValueError, KeyError):

@@ -18,7 +18,7 @@ from pipelines.pegasus.domain.state.app_info import (
 )
 
 _DEEPEST = 12
-_CORRECT = "or correct the number of partitions now (--from of split-run, --partitions of split-export)"
+_CORRECT = "or correct --app-id or the number of partitions now (--from of split-run, --partitions of split-export)"
 
 
 def find_old_partitions(files: FileReader, root: str, app_id: int, count: int) -> list[OldPartition]:
@@ -64,9 +64,7 @@ def find_old_partitions(files: FileReader, root: str, app_id: int, count: int) -
     if not found:
         if others:
             known = ", ".join(map(str, sorted(others)))
-            raise UsageError(
-                f"{root} has no replica of table {app_id}; there are those of {known}: give their --app-id"
-            )
+            raise UsageError(f"{root} has no replica of table {app_id}; there are those of {known}: correct --app-id")
         raise UsageError(
             f"{root} contains no replica directory <app>.<partition>.pegasus (docs/split-files.md); give a cold backup "
             "with --backup"
@@ -118,7 +116,7 @@ def agreed(
     if (said.app_id, said.partition_count) != (app_id, count):
         raise UsageError(
             f"{where}: table {said.app_id} ({said.app_name}) has {said.partition_count} partitions, but table "
-            f"{app_id} with {count} partitions was given. Give the table's own numbers and the data of all partitions"
+            f"{app_id} with {count} partitions is given. Give the data of all partitions of one table, {_CORRECT}"
         )
     return None, said.init_partition_count
 

@@ -38,7 +38,7 @@ from pipelines.pegasus.sources.replica_tree import find_old_partitions
 from pipelines.pegasus.use_cases.offline_partition import split_partitions
 from pipelines.pegasus.use_cases.open_partition import OpenPartition, PartitionTools
 from tests.labs.pegasus.private_logs import Entry, LogWriter
-from tests.labs.pegasus.replicas import write_db
+from tests.labs.pegasus.replicas import write_db, write_infos
 
 RULES = OfflineSplitOptions(now_s=0)
 PRINTS = {0: "a", 2: "b", 4: "c"}
@@ -295,10 +295,10 @@ def test_a_folder_without_the_table_says_what_it_has(
 def test_a_wrong_number_of_partitions_names_the_options(tmp_path: Path) -> None:
     (tmp_path / "2.0.pegasus").mkdir()
     (tmp_path / "2.1.pegasus").mkdir()
-    for count in (1, 4):
-        with pytest.raises(
-            UsageError, match=r"correct the number of partitions now \(--from of split-run, --partitions "
-        ):
+    for count, has_info in ((1, False), (4, False), (4, True)):
+        if has_info:
+            write_infos(tmp_path / "2.0.pegasus", 2, 2)
+        with pytest.raises(UsageError, match=r"correct --app-id or the number of partitions now \(--from of "):
             find_old_partitions(LocalFileReader(), str(tmp_path), 2, count)
 
 
