@@ -26,7 +26,10 @@ INTENT, OUTCOME = "INTENT", "OUTCOME"
 _SAME_INTENT = "path, action, lease, batch"
 _FILE = ("path", "length", "modification_time")
 _PLACING = f"coalesce(outcome IN ({texts(sorted(one.value for one in PLACING_OUTCOMES))}), false)"
-_NEWEST_FIRST = "lease DESC, batch DESC, at DESC, outcome DESC"
+# without NULLS LAST, DataFusion would take a NULL for the highest value
+_NEWEST_FIRST = ", ".join(
+    f"{name} DESC NULLS LAST" for name in ("lease", "batch", "at", "outcome", "length", "modification_time")
+)
 _PLACE_IN_LINE = f"row_number() OVER (PARTITION BY path ORDER BY {_NEWEST_FIRST}) AS place_in_line"
 
 
@@ -56,7 +59,7 @@ class LakeAudit:
         """See `CleanupAudit.decided`."""
         mine = f"cluster = {literal(cluster)} AND run_id = {literal(run_id)} AND status = '{DONE}'"
         columns = "snapshot_sha256, peer_ids, cluster_id, files_started_at"
-        found = self._lake.rows(Query(RUNS, columns, mine, "ORDER BY t.at DESC LIMIT 1"))
+        found = self._lake.rows(Query(RUNS, columns, mine, "ORDER BY t.at DESC NULLS LAST LIMIT 1"))
         if not found:
             return None
         [row] = found

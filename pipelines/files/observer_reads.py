@@ -28,16 +28,31 @@ def refuse_observer_reads(hadoop: HadoopJvm, conf: JavaObject, uri: str, key: st
     Raises:
         UsageError: the client's proxy provider reads from observers.
     """
+    found = observer_provider(hadoop, conf, uri)
+    if found is not None:
+        name, provider = found
+        raise UsageError(
+            f"{key} {uri}: the Hadoop property {name} is {provider}, which reads from observer name nodes. "
+            "They may not know yet of an acknowledged rename, but clean, restore and purge must know it. For "
+            f"these jobs set it to {INSTEAD}: {where.format(name)}",
+            condition=Condition.OBSERVER_READS,
+        )
+
+
+def observer_provider(hadoop: HadoopJvm, conf: JavaObject, uri: str) -> tuple[str, str] | None:
+    """Returns the property and the proxy provider that read from observer NameNodes; None if reads go to the active.
+
+    Args:
+        hadoop: the JVM.
+        conf: the Hadoop `Configuration` with which the file system is opened.
+        uri: a URI on that file system.
+    """
     with java_errors(uri):
         for name in _properties(hadoop, conf, uri):
             provider = conf.getTrimmed(name)
             if provider and _reads_from_observers(conf, provider):
-                raise UsageError(
-                    f"{key} {uri}: the Hadoop property {name} is {provider}, which reads from observer name nodes. "
-                    "They may not know yet of an acknowledged rename, but clean, restore and purge must know it. For "
-                    f"these jobs set it to {INSTEAD}: {where.format(name)}",
-                    condition=Condition.OBSERVER_READS,
-                )
+                return name, str(provider)
+    return None
 
 
 def _properties(hadoop: HadoopJvm, conf: JavaObject, uri: str) -> list[str]:

@@ -246,6 +246,21 @@ def test_the_last_outcome_is_that_of_the_newest_lease_batch_and_time(lake: Lake)
     assert lake.audit.moved_at(RUN) == NOW + 3
 
 
+@pytest.mark.usefixtures("engines")
+@pytest.mark.parametrize("column", ["lease", "batch", "at"])
+def test_a_row_without_a_lease_a_batch_or_a_time_is_older_than_every_other(lake: Lake, column: str) -> None:
+    """walsafe writes none, but the table allows it."""
+    lake.audit.ensure()
+    row = {**who(CLEAN, NOW), **subject(A), "batch": 1, "phase": "OUTCOME"}
+    intent = {**row, "phase": "INTENT"}
+    lake.tables.append_rows(
+        DELETIONS, [intent, {**row, "outcome": "MOVED"}, {**row, "outcome": "RESTORED", column: None}]
+    )
+    (found,) = lake.audit.outcomes(RUN).collect()
+    assert found["outcome"] == "MOVED"
+    assert (lake.audit.moved_at(RUN), lake.audit.taken(RUN)) == (NOW, {A.path: replace(A, reason=None)})
+
+
 # what the night decided
 
 
@@ -259,6 +274,7 @@ def test_the_run_that_a_list_is_based_on(lake: Lake) -> None:
         [
             {**identity, **more, "status": "DONE", "at": NOW + 2},
             {**identity, "status": "DONE", "at": NOW + 1, "snapshot_sha256": "6" * 64},
+            {**identity, "status": "DONE", "at": None, "snapshot_sha256": "7" * 64},
             {**identity, "status": "STARTED", "at": NOW + 3},
             {**identity, "status": "REFUSED", "at": NOW + 4},
             {**identity, "cluster": "other", "status": "DONE", "at": NOW + 5},

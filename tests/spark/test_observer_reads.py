@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ from pipelines.cleanup.stores.hadoop_calls import HadoopCalls
 from pipelines.common.errors import UsageError
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject
 from pipelines.files.observer_reads import refuse_observer_reads
+from pipelines.lake.lake_queries import delta_rs_of
 
 HA = "org.apache.hadoop.hdfs.server.namenode.ha"
 KEY = "dfs.client.failover.proxy.provider.ns1"
@@ -83,6 +84,23 @@ def everywhere(conf: JavaObject, name: str, value: str) -> Iterator[None]:
         yield
     finally:
         conf.unset(name)
+
+
+@pytest.mark.parametrize(("provider", "serves"), [("ObserverRead", False), ("ConfiguredFailover", True)])
+def test_deltalake_reads_no_lake_that_observers_serve(spark: SparkSession, provider: str, *, serves: bool) -> None:
+    """It would not ask the active name node first how far the observer must be."""
+    service = f"of{provider}".lower()
+    properties = {
+        "dfs.nameservices": service,
+        f"dfs.ha.namenodes.{service}": "nn1,nn2",
+        f"dfs.namenode.rpc-address.{service}.nn1": "127.0.0.1:1",
+        f"dfs.namenode.rpc-address.{service}.nn2": "127.0.0.1:2",
+        f"dfs.client.failover.proxy.provider.{service}": f"{HA}.{provider}ProxyProvider",
+    }
+    with ExitStack() as stack:
+        for name, value in properties.items():
+            stack.enter_context(everywhere(HadoopJvm.of(spark).conf, name, value))
+        assert (delta_rs_of(spark, f"hdfs://{service}/lake") is not None) == serves
 
 
 @pytest.mark.promise("observer-reads-are-refused")
