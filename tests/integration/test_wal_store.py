@@ -313,6 +313,7 @@ def test_of_many_renames_each_has_its_own_answer(spark: SparkSession, store: Wal
     assert store.names(f"{root}/old") == ["h1%2C5.30x", "h1%2C5.7"]
 
 
+@pytest.mark.parametrize("kind", ["hadoop"], indirect=True)
 def test_a_listing_finds_names_with_letters_beyond_ascii(spark: SparkSession, root: str) -> None:
     """The name node puts them before all others: for it, bytes have a sign."""
     names = [uri.rpartition("/")[2] for uri in make_many(spark, root, 60)]
@@ -327,6 +328,7 @@ def test_a_listing_finds_names_with_letters_beyond_ascii(spark: SparkSession, ro
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("kind", ["hadoop"], indirect=True)
 def test_names_far_apart_are_not_looked_for_in_a_listing(spark: SparkSession, root: str) -> None:
     names = [uri.rpartition("/")[2] for uri in make_many(spark, root, 5_000)]
     hadoop = HadoopJvm.of(spark)
