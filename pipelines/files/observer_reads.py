@@ -8,6 +8,7 @@ from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
 
 PROPERTY = "dfs.client.failover.proxy.provider"
 INSTEAD = "org.apache.hadoop.hdfs.server.namenode.ha.ConfiguredFailoverProxyProvider"
+STALE_READS = "dfs.ha.allow.stale.reads"
 _MARK = "ObserverRead"
 """Part of the name of every Hadoop class that reads from observers, including that of the router."""
 
@@ -53,6 +54,17 @@ def observer_provider(hadoop: HadoopJvm, conf: JavaObject, uri: str) -> tuple[st
             if provider and _reads_from_observers(conf, provider):
                 return name, str(provider)
     return None
+
+
+def reads_may_be_behind(hadoop: HadoopJvm, conf: JavaObject, uri: str) -> bool:
+    """Returns whether a client that never asks the active NameNode for its state may get outdated answers from HDFS.
+
+    Observers give such answers, and standbys with `dfs.ha.allow.stale.reads`. The arguments are those of
+    `observer_provider`.
+    """
+    return uri.startswith("hdfs:") and (
+        conf.getBoolean(STALE_READS, False) or observer_provider(hadoop, conf, uri) is not None
+    )
 
 
 def _properties(hadoop: HadoopJvm, conf: JavaObject, uri: str) -> list[str]:

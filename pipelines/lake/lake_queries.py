@@ -6,8 +6,8 @@ did not write are NULL. Rows come back as dicts, instants as ms since the epoch.
 deltalake serves lakes on the local file system and on HDFS, also an HA nameservice. It finds name nodes in
 HADOOP_CONF_DIR and in Spark's `spark.hadoop.*`, and a Kerberos ticket where MIT Kerberos does: in the ticket cache, or
 through KRB5_CLIENT_KTNAME. It does not serve other file systems, another user by Spark's --principal or --proxy-user,
-paths with unusual characters on HDFS, or a lake whose Hadoop client reads from observer NameNodes. Whatever it cannot
-answer, Spark is asked, so every error is in Spark's words (pipelines/lake/lake_errors.py).
+paths with unusual characters on HDFS, or an HDFS where Hadoop's configuration lets observers or standbys answer reads.
+Whatever it cannot answer, Spark is asked, so every error is in Spark's words (pipelines/lake/lake_errors.py).
 """
 
 import logging
@@ -27,7 +27,7 @@ from pyspark.sql.types import TimestampType
 from pipelines.common.errors import SparkNeededError, UsageError, WalsafeError
 from pipelines.common.spark.few_rows import for_few_rows
 from pipelines.files.hadoop_jvm import HadoopJvm, java_errors
-from pipelines.files.observer_reads import observer_provider
+from pipelines.files.observer_reads import reads_may_be_behind
 from pipelines.lake.lake_errors import NO_TABLE, lake_errors
 from schemas.deletions import DELETIONS
 from schemas.table import Table
@@ -311,8 +311,8 @@ def delta_rs_of(spark: SparkSession, lake: str) -> DeltaRs | None:
         return None
     try:
         uri = hadoop.qualified(lake)
-        # Hadoop's client asks the active name node for its state before it reads from an observer; deltalake's does not
-        return None if observer_provider(hadoop, hadoop.conf, uri) else DeltaRs.of(uri, options)
+        # deltalake asks an observer without asking the active name node first, and the first standby that answers
+        return None if reads_may_be_behind(hadoop, hadoop.conf, uri) else DeltaRs.of(uri, options)
     except WalsafeError:  # Spark tells what is wrong with the URI
         return None
 

@@ -86,16 +86,22 @@ def everywhere(conf: JavaObject, name: str, value: str) -> Iterator[None]:
         conf.unset(name)
 
 
-@pytest.mark.parametrize(("provider", "serves"), [("ObserverRead", False), ("ConfiguredFailover", True)])
-def test_deltalake_reads_no_lake_that_observers_serve(spark: SparkSession, provider: str, *, serves: bool) -> None:
-    """It would not ask the active name node first how far the observer must be."""
-    service = f"of{provider}".lower()
+@pytest.mark.parametrize(
+    ("provider", "stale", "serves"),
+    [("ObserverRead", "false", False), ("ConfiguredFailover", "true", False), ("ConfiguredFailover", "false", True)],
+)
+def test_deltalake_reads_no_lake_whose_answers_may_be_outdated(
+    spark: SparkSession, provider: str, stale: str, *, serves: bool
+) -> None:
+    """It would not ask the active name node first how far the observer or the standby must be."""
+    service = f"of{provider}{stale}".lower()
     properties = {
         "dfs.nameservices": service,
         f"dfs.ha.namenodes.{service}": "nn1,nn2",
         f"dfs.namenode.rpc-address.{service}.nn1": "127.0.0.1:1",
         f"dfs.namenode.rpc-address.{service}.nn2": "127.0.0.1:2",
         f"dfs.client.failover.proxy.provider.{service}": f"{HA}.{provider}ProxyProvider",
+        "dfs.ha.allow.stale.reads": stale,
     }
     with ExitStack() as stack:
         for name, value in properties.items():
