@@ -26,6 +26,7 @@ from pyspark.sql.types import TimestampType
 
 from pipelines.common.errors import SparkNeededError, UsageError, WalsafeError
 from pipelines.common.spark.few_rows import for_few_rows
+from pipelines.common.spark.local_rows import local_rows
 from pipelines.files.hadoop_jvm import HadoopJvm, java_errors
 from pipelines.files.observer_reads import reads_may_be_behind
 from pipelines.lake.lake_errors import NO_TABLE, lake_errors
@@ -201,7 +202,9 @@ class SparkTables:
                 F.unix_millis(field.name).alias(field.name) if isinstance(field.dataType, TimestampType) else field.name
                 for field in answer.schema
             ]
-            return [row.asDict(recursive=True) for row in answer.select(*columns).collect()]
+            found = answer.select(*columns)
+            rows = local_rows(found) if query.table in _A_ROW_FOR_EACH_FILE else found.collect()
+            return [row.asDict(recursive=True) for row in rows]
 
     def arrow(self, query: Query) -> pa.Table:
         """Answers a query with an Arrow table."""
