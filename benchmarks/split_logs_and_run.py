@@ -42,17 +42,19 @@ from tests.labs.pegasus import private_logs as made
 from tests.labs.pegasus.private_logs import Entry, LogWriter
 from tests.labs.pegasus.replicas import META, stored, write_db
 
-RUNS = 3
+RUNS = 5
 OLD, NEW = 4, 8
 
 
-def best(work: Callable[[], None]) -> float:
-    seconds = []
+def best(*works: Callable[[], None]) -> list[float]:
+    """Returns the least CPU seconds of each; they run in turns, because a machine may change its speed meanwhile."""
+    seconds: list[list[float]] = [[] for _ in works]
     for _ in range(RUNS):
-        begin = time.process_time()
-        work()
-        seconds.append(time.process_time() - begin)
-    return min(seconds)
+        for taken, work in zip(seconds, works, strict=True):
+            begin = time.process_time()
+            work()
+            taken.append(time.process_time() - begin)
+    return [min(taken) for taken in seconds]
 
 
 def log(mib: int, value: int, a_block: int) -> tuple[bytes, int]:
@@ -82,7 +84,7 @@ def decode_speed(mib: int) -> Iterator[DecodeSpeed]:
             assert sum(batch.num_rows for batch in log_batches(task, opener)) == mutations + 1
 
         name = f"values of {value} bytes, {a_block:,} a block"
-        yield DecodeSpeed(name, len(data), mutations, best(read), best(rows))
+        yield DecodeSpeed(name, len(data), mutations, *best(read, rows))
 
 
 def split_speed(keys: int, work: Path | None) -> SplitSpeed:
@@ -123,7 +125,7 @@ def split_speed(keys: int, work: Path | None) -> SplitSpeed:
             )
             assert (done.rows, done.stale) == (keys, 0)
 
-        return SplitSpeed(keys, best(ceiling), best(split))
+        return SplitSpeed(keys, *best(ceiling, split))
 
 
 def main() -> None:
