@@ -166,8 +166,9 @@ class LakeAudit:
         delete it, the file is still in the quarantine and still counts as MOVED.
         """
         columns = ("path", "outcome", "length", "modification_time", "at")
-        last = (", ".join(columns), "WHERE place_in_line = 1")
-        query = Query(DELETIONS, f"{last[0]}, {_PLACE_IN_LINE}", f"{rows_of([run])} AND {_PLACING}", over=last)
+        names = ", ".join(columns)
+        placing = f"{rows_of([run])} AND {_PLACING}"
+        query = Query(DELETIONS, f"{names}, {_PLACE_IN_LINE}", placing, over=(names, "WHERE place_in_line = 1"))
         return self._frame(query, columns, self._rows(run))
 
     def _append(self, attempt: CleanupAttempt, batch: int, lease: int, rows: Iterable[dict[str, object]]) -> None:

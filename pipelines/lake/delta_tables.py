@@ -30,10 +30,9 @@ from pyspark.sql.types import StructType, TimestampType
 from pipelines.common.errors import UnavailableError
 from pipelines.common.spark.few_rows import for_few_rows
 from pipelines.common.spark.local_frames import arrow_rows, arrow_schema, local_frame
-from pipelines.files.hadoop_jvm import HadoopJvm, java_errors
+from pipelines.lake.delta_log import has_log, newest_snapshot
 from pipelines.lake.driver_commits import DriverCommits
 from pipelines.lake.lake_errors import is_conflict, lake_errors
-from pipelines.lake.lake_queries import newest_snapshot
 from pipelines.lake.lake_schema import column_fault, lacks_columns, same_columns
 from pipelines.lake.run_rows import rows_of
 from pipelines.lake.run_summary import RunKey
@@ -71,11 +70,7 @@ class DeltaTables:
 
     def exists(self, table: Table) -> bool:
         """Returns whether the table's log folder exists, even if another process has only begun to create the table."""
-        location = self.location(table)
-        hadoop = HadoopJvm.of(self._spark)
-        with java_errors(location):
-            log = hadoop.path(f"{location}/_delta_log")
-            return bool(log.getFileSystem(hadoop.conf).exists(log))
+        return has_log(self._spark, self.location(table))
 
     def ensure(self, tables: Sequence[Table] = DECISION_TABLES) -> None:
         """Creates missing tables and adds columns that an older walsafe did not have; it never drops anything.
@@ -153,10 +148,10 @@ class DeltaTables:
 
     def _create_or_widen(self, table: Table) -> None:
         location = self.location(table)
-        there = newest_snapshot(self._spark, self.location(table))
+        there = newest_snapshot(self._spark, location)
         if there.version() < 0:
             self._create(table, location)
-            there = newest_snapshot(self._spark, self.location(table))
+            there = newest_snapshot(self._spark, location)
         self._ensured[table.name] = there.version()
         columns = StructType.fromJson(json.loads(there.schema().json()))
         fault = column_fault(columns, table, location)
@@ -211,13 +206,15 @@ class DeltaTables:
 
     def _replace_once(self, table: Table, frame: DataFrame, runs: Collection[RunKey], ensured: int | None) -> None:
         before = self._version(table) if ensured is None else ensured
-        token, of_runs = str(uuid.uuid4()), rows_of(runs)
-        if ensured is not None or not self._has_rows(table, runs):
+        token = str(uuid.uuid4())
+        if ensured is not None or not self._any_row(table, runs):
             self._append(table, frame, token)
-            if self._version(table) == before + 1 or not self._any_row(table, of_runs, self._before(table, token)):
+            if self._version(table) == before + 1 or not self._any_row(table, runs, self._before(table, token)):
                 return
             _LOG.warning("%s: this run was written by another process at the same time", table.name)
-        self._writer(table, frame, token).mode("overwrite").option("replaceWhere", of_runs).save(self.location(table))
+        self._writer(table, frame, token).mode("overwrite").option("replaceWhere", rows_of(runs)).save(
+            self.location(table)
+        )
 
     def _append(self, table: Table, frame: DataFrame, token: str) -> None:
         self._writer(table, frame, token).mode("append").save(self.location(table))
@@ -234,14 +231,14 @@ class DeltaTables:
         found = history.where(F.col("userMetadata") == token).select("version").head()
         return int(found.version) - 1 if found else self._version(table)
 
-    def _has_rows(self, table: Table, runs: Collection[RunKey]) -> bool:
-        counted = self._driver.rows(table, runs)
-        return self._any_row(table, rows_of(runs)) if counted is None else counted > 0
-
-    def _any_row(self, table: Table, condition: str, version: int | None = None) -> bool:
+    def _any_row(self, table: Table, runs: Collection[RunKey], version: int | None = None) -> bool:
+        """Returns whether the table has rows of these runs, or had them in an earlier version."""
+        counted = self._driver.rows(table, runs) if version is None else None
+        if counted is not None:
+            return counted > 0
         reader = self._spark.read.format("delta")
         reader = reader if version is None else reader.option("versionAsOf", version)
-        return reader.load(self.location(table)).where(condition).select("run_id").head() is not None
+        return reader.load(self.location(table)).where(rows_of(runs)).select("run_id").head() is not None
 
     def _retrying(self, table: Table, commit: Callable[[], None]) -> None:
         for attempt in range(1, _ATTEMPTS + 1):

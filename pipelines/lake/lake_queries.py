@@ -29,6 +29,7 @@ from pipelines.common.spark.few_rows import for_few_rows
 from pipelines.common.spark.local_rows import local_rows
 from pipelines.files.hadoop_jvm import HadoopJvm, java_errors
 from pipelines.files.observer_reads import reads_may_be_behind
+from pipelines.lake.delta_log import newest_snapshot
 from pipelines.lake.lake_errors import NO_TABLE, lake_errors
 from schemas.deletions import DELETIONS
 from schemas.table import Table
@@ -203,7 +204,8 @@ class SparkTables:
                 for field in answer.schema
             ]
             found = answer.select(*columns)
-            rows = local_rows(found) if query.table in _A_ROW_FOR_EACH_FILE else found.collect()
+            # only answers about `deletions` may have a row for each file
+            rows = local_rows(found) if query.table is DELETIONS else found.collect()
             return [row.asDict(recursive=True) for row in rows]
 
     def arrow(self, query: Query) -> pa.Table:
@@ -293,15 +295,6 @@ class LakeQueries:
         if self._spark is None:
             raise SparkNeededError(self.lake_uri)
         return ask(self._spark)
-
-
-def newest_snapshot(spark: SparkSession, location: str) -> Any:  # noqa: ANN401 - a Java object
-    """Returns Delta's `Snapshot` of the newest commit of a table, not a cached one; without a commit its version is -1.
-
-    Delta has the last snapshot in memory and lists the log for later commits: no query, unlike a load or a history.
-    """
-    log = HadoopJvm.of(spark).view.org.apache.spark.sql.delta.DeltaLog
-    return log.forTableWithSnapshot(spark._jsparkSession, location)._2()  # noqa: SLF001 - only the JVM has it
 
 
 def delta_rs_of(spark: SparkSession, lake: str) -> DeltaRs | None:

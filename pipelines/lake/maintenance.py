@@ -21,8 +21,9 @@ from pyspark.sql import SparkSession
 from pipelines.common.errors import UnavailableError, UsageError
 from pipelines.common.instants import HOUR_MS
 from pipelines.files.hadoop_jvm import HadoopJvm, java_cause, java_errors
+from pipelines.lake.delta_log import has_log, newest_snapshot
 from pipelines.lake.lake_errors import is_conflict, lake_errors
-from pipelines.lake.lake_queries import LakeQueries, Query, newest_snapshot
+from pipelines.lake.lake_queries import LakeQueries, Query
 from pipelines.lake.retention import COMPACTED_FILE_BYTES, MIN_GRACE_MS, SMALL_FILE_BYTES, FileTotals, NightPartition
 from schemas.table import Table
 
@@ -53,10 +54,7 @@ class LakeMaintenance:
 
     def exists(self, table: Table) -> bool:
         """Whether the lake has this table."""
-        location = self._location(table)
-        with java_errors(location):
-            log = self._hadoop.path(f"{location}/_delta_log")
-            return bool(log.getFileSystem(self._hadoop.conf).exists(log))
+        return has_log(self._spark, self._location(table))
 
     def partitions(self, table: Table) -> tuple[NightPartition, ...]:
         """Returns all nights of the table, from its log alone."""

@@ -8,7 +8,7 @@ from datetime import date
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from pipelines.files.hadoop_jvm import HadoopJvm, java_errors
+from pipelines.lake.delta_log import has_log
 from pipelines.lake.lake_errors import lake_errors
 from pipelines.lake.lake_queries import LakeQueries, Query, Row
 from pipelines.lake.retention import NeededRun, NeededRuns
@@ -63,18 +63,11 @@ class KeptRuns:
         Such a file was last MOVED, or has an INTENT without an OUTCOME. The result is empty for a lake that no clean-up
         has written to.
         """
-        if not self._exists(DELETIONS):
+        if not has_log(self._spark, f"{self._lake}/{DELETIONS.name}"):
             return {}
         with lake_errors(f"{self._lake}/{DELETIONS.name}"):
             rows = _in_quarantine(self._table(DELETIONS)).collect()
         return {(row["cluster"], row["run_id"]): NeededRun(**row.asDict(), quarantined=True) for row in rows}
-
-    def _exists(self, table: Table) -> bool:
-        location = f"{self._lake}/{table.name}"
-        hadoop = HadoopJvm.of(self._spark)
-        with java_errors(location):
-            log = hadoop.path(f"{location}/_delta_log")
-            return bool(log.getFileSystem(hadoop.conf).exists(log))
 
     def _table(self, table: Table) -> DataFrame:
         return self._spark.read.format("delta").load(f"{self._lake}/{table.name}")

@@ -158,27 +158,26 @@ def written_rows_of(directory: str, sizes: Mapping[str, int], read: Callable[[st
         RefusedError: a file is missing, has another size, or is of an earlier copy, or a manifest cannot be read.
     """
     sizes = {path: size for path, size in sizes.items() if is_read(path)}
-    told, said = set[str](), WrittenRows()
     places = sorted(path for path in sizes if path.rpartition("/")[2] == MANIFEST)
+    if not places:
+        return WrittenRows()
     if len(places) > 1:
         folders = ", ".join(place.removesuffix(MANIFEST).rstrip("/") or "." for place in places[:5])
         raise UsageError(f"{directory}: there are {len(places)} exports below it: {folders}; give the folder of one")
-    for place in places:
-        base = place.removesuffix(MANIFEST)
-        where = f"{directory.rstrip('/')}/{place}"
-        try:
-            manifest = read_value(_FORM, read(where), where)
-        except SnapshotError as error:
-            raise RefusedError(Condition.ROWS_INCOMPLETE, f"{error}. {_AGAIN}") from None
-        wanted = {f"{base}{one.partition}/{one.file}": one.bytes for part in manifest.parts for one in part.files}
-        there = {path: size for path, size in sizes.items() if path.startswith(base) and _is_row_file(path)}
-        wrong = sorted(path for path in wanted.keys() | there.keys() if wanted.get(path) != there.get(path))
-        if wrong:
-            raise RefusedError(Condition.ROWS_INCOMPLETE, _told(directory, wrong, wanted, there))
-        told |= wanted.keys()
-        said = WrittenRows(manifest.data_version, manifest.partition_count)
-    is_foreign = any(_is_row_file(path) and path not in told for path in sizes)
-    return WrittenRows() if is_foreign else said
+    [place] = places
+    base = place.removesuffix(MANIFEST)
+    where = f"{directory.rstrip('/')}/{place}"
+    try:
+        manifest = read_value(_FORM, read(where), where)
+    except SnapshotError as error:
+        raise RefusedError(Condition.ROWS_INCOMPLETE, f"{error}. {_AGAIN}") from None
+    wanted = {f"{base}{one.partition}/{one.file}": one.bytes for part in manifest.parts for one in part.files}
+    there = {path: size for path, size in sizes.items() if path.startswith(base) and _is_row_file(path)}
+    wrong = sorted(path for path in wanted.keys() | there.keys() if wanted.get(path) != there.get(path))
+    if wrong:
+        raise RefusedError(Condition.ROWS_INCOMPLETE, _told(directory, wrong, wanted, there))
+    is_foreign = any(_is_row_file(path) and path not in wanted for path in sizes)
+    return WrittenRows() if is_foreign else WrittenRows(manifest.data_version, manifest.partition_count)
 
 
 def _is_row_file(path: str) -> bool:
