@@ -20,9 +20,12 @@ def test_files_are_read_and_copied(spark: SparkSession, tmp_path: Path, hdfs_clu
         hdfs_cluster.create_file(f"{FOLDER}/{name}", content)
     with open_file(f"{hdfs_cluster.uri}{FOLDER}/one", conf) as read:
         assert b"".join(iter(lambda: read(1 << 16), b"")) == FILES["one"]
-    with pytest.raises(NotThereError, match="No such file"), open_file(f"{hdfs_cluster.uri}{FOLDER}/no", conf) as read:
+    with (
+        pytest.raises(NotThereError, match="does not exist"),
+        open_file(f"{hdfs_cluster.uri}{FOLDER}/no", conf) as read,
+    ):
         read(1)
     copy_directory(f"{hdfs_cluster.uri}{FOLDER}", str(tmp_path / "copy"), conf)
     assert {path.name: path.read_bytes() for path in (tmp_path / "copy").iterdir()} == FILES
-    with pytest.raises(NotThereError, match="No such file"):
+    with pytest.raises(NotThereError, match="does not exist"):
         copy_directory(f"{hdfs_cluster.uri}/streams/nothing", str(tmp_path / "other"), conf)

@@ -7,8 +7,8 @@ from pipelines.capture.ports import ClusterSettings
 from pipelines.capture.sources.zookeeper_client import ZooKeeperReads
 from pipelines.capture.sources.zookeeper_state import ZooKeeperState
 from pipelines.common.errors import UsageError
-from pipelines.files.executor_streams import NotReadError, open_file
-from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, hadoop_configuration, java_errors
+from pipelines.files.executor_streams import NotReadError, open_in_jvm
+from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
 from pipelines.hbase.offline_table import TableEdit
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import Cell
@@ -114,9 +114,8 @@ class OfflineCluster:
         """
         found: list[TableEdit] = []
         problems = []
-        conf = hadoop_configuration(self._hadoop) if paths else ""
         for path in paths:
-            edits, problem = _edits(f"{self._wal_root}/{path}", conf)
+            edits, problem = _edits(f"{self._wal_root}/{path}", self._hadoop)
             found += edits
             problems += [problem] if problem else []
         return found, problems[0] if problems else None
@@ -139,7 +138,7 @@ class OfflineCluster:
         return data.decode("utf-8", errors="replace")
 
 
-def _edits(uri: str, conf: str) -> tuple[list[TableEdit], str | None]:
+def _edits(uri: str, hadoop: HadoopJvm) -> tuple[list[TableEdit], str | None]:
     """Returns the edits of one WAL, and the reason why they may be incomplete; None = they are complete."""
     found: list[TableEdit] = []
     pending: list[tuple[Cell, int]] = []
@@ -149,7 +148,7 @@ def _edits(uri: str, conf: str) -> tuple[list[TableEdit], str | None]:
             pending.append((Cell(row, family, qualifier, value or b""), stamp[-1]))
 
     try:
-        with open_file(uri, conf) as read:
+        with open_in_jvm(uri, hadoop) as read:
             reader = WalReader(read, values=True)
             for entry in reader.entries(visit):
                 key = entry.key

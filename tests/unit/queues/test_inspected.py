@@ -1,9 +1,16 @@
 """How a WAL's bytes reach its reader, and that a stream which breaks off is never taken for a short file."""
 
+import gc
+import os
+import shutil
+import signal
+import struct
+import zlib
 from pathlib import Path
 
 import pytest
 
+from pipelines.files.executor_streams import NotReadError, open_file, task_jvm
 from pipelines.hbase.wal_format.reader import WalEnd
 from pipelines.queues.wals.inspected import WalAnswer, WalTask, inspect_wal
 from pipelines.queues.wals.rows import GONE, UNREADABLE
@@ -16,8 +23,8 @@ NAME = "h1.example.org%2C16020%2C5.[17]*"
 """Percent signs are no escapes, and nothing else is a pattern."""
 
 
-def ask(*uris: str) -> WalAnswer:
-    return inspect_wal(WalTask(uris, frozenset({ends(*EDITS)[1]})), CONF)
+def ask(*uris: str, conf: str = CONF) -> WalAnswer:
+    return inspect_wal(WalTask(uris, frozenset({ends(*EDITS)[1]})), conf)
 
 
 @pytest.fixture
@@ -54,10 +61,51 @@ def test_what_cannot_be_read_is_no_empty_wal(there: Path, scheme: str) -> None:
 
 def test_an_executor_without_java_says_so(there: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", str(there.parent / "no-java"))
-    answer = ask(str(there))
+    answer = ask(str(there), conf=f"{CONF}<!-- a JVM of its own -->")
     assert answer.fault == UNREADABLE
     assert answer.problem is not None
     assert "java did not start" in answer.problem
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_jvm_that_ends_at_once_says_so(there: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = there.parent / "home"
+    (home / "bin").mkdir(parents=True)
+    (home / "bin" / "java").symlink_to(str(shutil.which("true")))
+    monkeypatch.setenv("JAVA_HOME", str(home))
+    answer = ask(str(there), conf=f"{CONF}<!-- a JVM of its own again -->")
+    gc.collect()  # py4j does not close the pipes of such a process
+    assert answer.fault == UNREADABLE
+    assert answer.problem is not None
+    assert "java did not start" in answer.problem
+
+
+def test_a_damage_in_the_middle_is_no_end(there: Path) -> None:
+    """Hadoop finds it by the checksums that it keeps beside a local file, 512 bytes each."""
+    content = there.read_bytes() + wal(*[Edit("t")] * 20_000)
+    there.write_bytes(content)
+    sums = [zlib.crc32(content[at : at + 512]) for at in range(0, len(content), 512)]
+    beside = there.with_name(f".{NAME}.crc")
+    beside.write_bytes(struct.pack(f">4sI{len(sums)}I", b"crc\0", 512, *sums))
+    assert ask(str(there)).contents is not None
+    sums[len(sums) // 2] ^= 1
+    beside.write_bytes(struct.pack(f">4sI{len(sums)}I", b"crc\0", 512, *sums))
+    answer = ask(str(there))
+    assert (answer.contents, answer.fault) == (None, UNREADABLE)
+    assert answer.problem is not None
+    assert "Checksum error" in answer.problem
+
+
+def test_a_jvm_that_is_killed_loses_one_file(there: Path) -> None:
+    conf = f"{CONF}<!-- killed -->"
+    there.write_bytes(b"1" * 50_000_000)
+    with open_file(str(there), conf) as read:
+        assert read(10)
+        os.kill(task_jvm(conf).view.java.lang.ProcessHandle.current().pid(), signal.SIGKILL)
+        with pytest.raises(NotReadError, match="did not answer"):
+            list(iter(lambda: read(1 << 20), b""))
+    there.write_bytes(wal(*EDITS))
+    assert ask(str(there), conf=conf).contents is not None
 
 
 def test_a_reader_that_stops_early_ends_the_stream(there: Path) -> None:
