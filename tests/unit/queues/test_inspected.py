@@ -59,21 +59,14 @@ def test_what_cannot_be_read_is_no_empty_wal(there: Path, scheme: str) -> None:
     assert "irectory" in answer.problem
 
 
-def test_an_executor_without_java_says_so(there: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("JAVA_HOME", str(there.parent / "no-java"))
-    answer = ask(str(there), conf=f"{CONF}<!-- a JVM of its own -->")
-    assert answer.fault == UNREADABLE
-    assert answer.problem is not None
-    assert "java did not start" in answer.problem
-
-
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_jvm_that_ends_at_once_says_so(there: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("program", ["nothing", "true"], ids=["no program", "it ends at once"])
+def test_an_executor_without_java_says_so(there: Path, monkeypatch: pytest.MonkeyPatch, program: str) -> None:
     home = there.parent / "home"
     (home / "bin").mkdir(parents=True)
-    (home / "bin" / "java").symlink_to(str(shutil.which("true")))
+    (home / "bin" / "java").symlink_to(shutil.which(program) or "nothing")
     monkeypatch.setenv("JAVA_HOME", str(home))
-    answer = ask(str(there), conf=f"{CONF}<!-- a JVM of its own again -->")
+    answer = ask(str(there), conf=f"{CONF}<!-- a JVM of its own, {program} -->")
     gc.collect()  # py4j does not close the pipes of such a process
     assert answer.fault == UNREADABLE
     assert answer.problem is not None
