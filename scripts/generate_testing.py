@@ -217,15 +217,20 @@ def measured() -> str:
         return "No run is recorded yet."
     known = json.loads(RECORD.read_text(encoding="utf-8"))
     lines = [
-        "| size | tests | minutes | CPU seconds | cores | JVMs started | clusters started | measured |",
-        "|---|---|---|---|---|---|---|---|",
+        "| size | tests | minutes | CPU seconds | cores | loop | JVMs started | clusters started | measured |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     for size, one in known.items():
         clusters = ", ".join(f"{count} {name}" for name, count in one["clusters"].items()) or "none"
         lines.append(
             f"| {size} | {one['tests']:,} | {one['wall_seconds'] / 60:.1f} | {one['cpu_seconds']:,} | {one['cores']} "
-            f"| {sum(one['jvms'].values())} | {clusters} | {one['date']} |"
+            f"| {_loops(one.get('loop_seconds', ()))} | {sum(one['jvms'].values())} | {clusters} | {one['date']} |"
         )
+    lines += [
+        "",
+        "*loop* is what Python needed to add ten million numbers before and after the run: a virtual machine can be",
+        "half as fast as an hour before, and the other columns change with it.",
+    ]
     for size, one in known.items():
         if one["slow"]:
             lines += ["", f"Tests of the size `{size}` that took more than ten seconds:", ""]
@@ -236,6 +241,10 @@ def measured() -> str:
             lines += ["| fixture | seconds | CPU seconds | what it is |", "|---|---|---|---|"]
             lines += [f"| `{name}` | {seconds} | {cpu} | {says} |" for name, seconds, cpu, says in one["starts"]]
     return "\n".join(lines)
+
+
+def _loops(seconds: Sequence[float]) -> str:
+    return ", ".join(f"{one:.2f} s" for one in seconds) or "not measured"
 
 
 def mutation() -> str:

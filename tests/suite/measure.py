@@ -24,6 +24,7 @@ from typing import Any
 import pytest
 from xdist.workermanage import WorkerController
 
+from benchmarks.records import python_loop
 from tests.labs.cluster.jvm import STARTED
 from tests.suite import sizes
 
@@ -234,7 +235,7 @@ def main(arguments: list[str]) -> int:
     costs, jvms, over = RECORD.with_suffix(".tmp"), dict[int, str](), threading.Event()
     watching = threading.Thread(target=_count_jvms, args=(jvms, over), daemon=True)
     watching.start()
-    begun = time.monotonic()
+    loops, begun = [python_loop()], time.monotonic()
     try:
         code = _run(arguments, costs)
     finally:
@@ -244,7 +245,9 @@ def main(arguments: list[str]) -> int:
         return code or 1
     found = json.loads(costs.read_text(encoding="utf-8"))
     costs.unlink()
-    record = _summary(found, jvms, time.monotonic() - begun)
+    wall = time.monotonic() - begun
+    loops.append(python_loop())
+    record = _summary(found, jvms, wall) | {"loop_seconds": [round(loop, 2) for loop in loops]}
     known = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
     known[found["size"]] = record
     RECORD.write_text(json.dumps(known, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

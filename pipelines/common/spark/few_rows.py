@@ -32,11 +32,13 @@ def few(rows: int) -> bool:
 def at_hand(frame: DataFrame, rows: int) -> DataFrame:
     """Returns a frame of few rows with its rows in the driver, so that no later query computes or reads them again.
 
+    The session without code generation runs these queries.
+
     Args:
         frame: any frame.
         rows: its number of rows, approximately; a frame of more than `FEW` rows is returned as it is.
     """
-    return frame.sparkSession.createDataFrame(frame.toArrow(), frame.schema) if few(rows) else frame
+    return for_few_rows(frame.sparkSession).createDataFrame(frame.toArrow(), frame.schema) if few(rows) else frame
 
 
 def session_for_rows(session: SparkSession, rows: int) -> SparkSession:
@@ -56,5 +58,5 @@ def for_few_rows(session: SparkSession) -> SparkSession:
             found = session.newSession()
             for name, value in _AS_IT_STANDS.items():
                 found.conf.set(name, value)
-            _SESSIONS[session] = found
+            _SESSIONS[session] = _SESSIONS[found] = found
         return found

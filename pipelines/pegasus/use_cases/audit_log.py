@@ -11,6 +11,7 @@ from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UsageError
 from pipelines.common.human import human_bytes, human_count
 from pipelines.common.job_result import JobResult
+from pipelines.common.spark.few_rows import at_hand
 from pipelines.common.text import text_table
 from pipelines.lake.job_run import JobLake, JobRun, Rows
 from pipelines.lake.run_summary import FindingRow
@@ -69,7 +70,8 @@ def run_audit_log(run: JobRun, inputs: LogInputs, lake: JobLake) -> JobResult:
             f"{encrypted[0].where}. Only their server has the key, so they cannot be checked here. Run Pegasus's "
             "mlog_dump on that server, on a copy of the logs: mlog_dump renames logs that it cannot read",
         )
-    mutations = inputs.decoded.where("mutation IS NOT NULL").select("mutation.*")
+    decoded = inputs.decoded.where("mutation IS NOT NULL").select("mutation.*")
+    mutations = at_hand(decoded, sum(file.mutations for file in files))
     mine = mutations.where(F.col("app_id") == facts.app_id)
     broken = list(_broken(mine, inputs))
     findings = [*check_files(files), *broken]
