@@ -2,9 +2,18 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from pipelines.cleanup.ports import FileState, WalStore
 from pipelines.common.errors import UnavailableError
+
+
+@dataclass(frozen=True, slots=True)
+class _Probe:
+    """A probe file, and when it was made (ms, by the file system's clock)."""
+
+    uri: str
+    made_at: int
 
 
 class CurrentReads:
@@ -37,27 +46,33 @@ class CurrentReads:
     def timed(self, uris: Sequence[str]) -> tuple[list[FileState | None], int]:
         """Returns what the file system shows at these paths now, and its time (ms); raises the errors of `seen`."""
         with self._probe() as probe:
-            *found, last = self._store.seen([*uris, probe])
-            return found, self._shown(last, probe).modification_time
+            *found, last = self._store.seen([*uris, probe.uri])
+            return found, self._shown(last, probe.uri).modification_time
 
     def names(self, directory: str) -> list[str]:
         """Returns the names of the elements of a directory now, sorted; raises the errors of `seen`."""
+        return self.timed_names(directory)[0]
+
+    def timed_names(self, directory: str) -> tuple[list[str], int]:
+        """Returns the names of the elements of a directory now, sorted, and a time of the file system before it (ms).
+
+        Raises the errors of `seen`.
+        """
         with self._probe() as probe:
             names = self._store.names(directory)
-            folder, _, own = probe.rpartition("/")
+            folder, _, own = probe.uri.rpartition("/")
             if directory == folder and own not in names:
-                self._shown(None, probe)
-            return [name for name in names if directory != folder or name != own]
+                self._shown(None, probe.uri)
+            return [name for name in names if directory != folder or name != own], probe.made_at
 
     @contextmanager
-    def _probe(self) -> Iterator[str]:
+    def _probe(self) -> Iterator[_Probe]:
         self._looks += 1  # a new name for each read, because a stale answer may still show the last probe
         uri = f"{self._folder}/.now-{self._identity}-{self._looks}"
         self._store.replace(uri, "")
         try:
             # a client's reads never go back behind this read, and the read itself must show the probe again
-            self._shown(self._store.seen([uri])[0], uri)
-            yield uri
+            yield _Probe(uri, self._shown(self._store.seen([uri])[0], uri).modification_time)
         finally:
             self._store.delete([uri])
 

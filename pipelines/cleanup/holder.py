@@ -12,6 +12,8 @@ from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UnavailableError, WalsafeError
 
 _LOG = logging.getLogger(__name__)
+_RENEWALS = 10
+"""In the life of a lease. On HDFS each renewal waits for a data node, some 0.3 s."""
 
 
 class LeaseHolder:
@@ -48,9 +50,9 @@ class LeaseHolder:
                 f"another job took lease {number} below {folder} at the same moment; try again",
                 condition=Condition.LEASE_HELD,
             )
-        self._lease = lease
+        self._lease, self._renewed_at = lease, now
         try:
-            found = self._newest_is_mine()  # another job may have taken a higher lease and removed lower ones
+            found, _ = self._newest_is_mine()  # another job may have taken a higher lease and removed lower ones
         except WalsafeError:
             self._release()
             raise
@@ -85,14 +87,16 @@ class LeaseHolder:
         return self._lease.number
 
     def check(self) -> None:
-        """Checks that this job still holds the newest lease, and renews it.
+        """Checks that this job still holds the newest lease, and renews it after a tenth of its life.
 
         Raises:
             UnavailableError: another job has taken over, or the leases cannot be read reliably.
         """
-        self._newest_is_mine()
-        lease = Lease(self.number, self._holder)
-        self._store.replace(f"{self._quarantine.leases}/{lease.file_name}", lease.text())
+        _, now = self._newest_is_mine()
+        if now - self._renewed_at >= self._time_to_live // _RENEWALS:
+            lease = Lease(self.number, self._holder)
+            self._store.replace(f"{self._quarantine.leases}/{lease.file_name}", lease.text())
+            self._renewed_at = now
 
     def seen(self, uris: Sequence[str]) -> list[FileState | None]:
         """Returns what the file system shows at these paths now; None = nothing.
@@ -162,9 +166,14 @@ class LeaseHolder:
         released = Lease(self.number, self._holder, released=True)
         self._store.replace(f"{self._quarantine.leases}/{released.file_name}", released.text())
 
-    def _newest_is_mine(self) -> list[int]:
-        """Returns the numbers of all leases, after checking that the lease of this holder is the highest."""
-        found = self._numbers()
+    def _newest_is_mine(self) -> tuple[list[int], int]:
+        """Returns the numbers of all leases, after checking that the lease of this holder is the highest.
+
+        Returns:
+            The numbers, and a time of the file system before they were read (ms).
+        """
+        names, now = self._looks.timed_names(self._quarantine.leases)
+        found = lease_numbers(names)
         newest = max(found, default=0)
         if newest > self.number:
             raise UnavailableError(
@@ -178,13 +187,10 @@ class LeaseHolder:
                 "cluster: this job stops. Only walsafe may remove files there; try again",
                 condition=Condition.LEASE_LOST,
             )
-        return found
-
-    def _numbers(self) -> list[int]:
-        return lease_numbers(self._looks.names(self._quarantine.leases))
+        return found, now
 
     def _newest(self) -> Lease | None:
-        found = self._numbers()
+        found = lease_numbers(self._looks.names(self._quarantine.leases))
         if not found:
             return None
         uri = f"{self._quarantine.leases}/{Lease(found[-1], '').file_name}"

@@ -92,6 +92,19 @@ def test_the_newest_of_several_leases_counts() -> None:
         assert world.disk.names(PLACE.leases) == [Lease(3, "").file_name]
 
 
+@pytest.mark.promise("one-at-a-time")
+def test_a_check_renews_a_lease_when_a_tenth_of_its_life_is_over() -> None:
+    """The life counts from a time before the renewal, so a slow renewal cannot make the next one late."""
+    world = World()
+    mine = holder(world).__enter__()
+    lease, taken, tenth = f"{PLACE.leases}/{Lease(1, '').file_name}", world.disk.now, LEASE_MS // 10
+    renewed = {0: 0, tenth - 1: 0, tenth: tenth, 2 * tenth - 1: tenth, 2 * tenth: 2 * tenth, 5 * tenth: 5 * tenth}
+    for passed, at in renewed.items():
+        world.disk.now = taken + passed
+        mine.check()
+        assert world.disk.files[lease].modification_time == taken + at
+
+
 def test_a_lease_that_vanishes_while_it_is_read_counts_as_held() -> None:
     world = World()
     holder(world).__enter__()
@@ -182,7 +195,7 @@ def test_the_directory_of_the_next_holder_is_left_to_it() -> None:
     """That job has taken over after the check, and still works on the run."""
     world = cleaned()
     rehearsed = steps(cleaned(), lambda mine: mine.take_run(RUN))
-    renewed = max(number for number, name in enumerate(rehearsed) if name == "replace 0000000002.json")
+    checked = rehearsed.index("delete .now-1-4")
     others: list[LeaseHolder] = []
 
     def meanwhile() -> None:
@@ -190,7 +203,7 @@ def test_the_directory_of_the_next_holder_is_left_to_it() -> None:
         others.append(holder(world, "next 2").__enter__())
         others[0].take_run(RUN)
 
-    mine = holder(world, process=Process(meanwhile={renewed + 1: meanwhile})).__enter__()
+    mine = holder(world, process=Process(meanwhile={checked + 1: meanwhile})).__enter__()
     with pytest.raises(UnavailableError, match=r"\.at-work-0000000003-n1 belongs to the next holder"):
         mine.take_run(RUN)
     assert directories(world) == [".at-work-0000000003-n1"]
