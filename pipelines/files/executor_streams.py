@@ -173,9 +173,10 @@ def _configurations() -> list[str]:
 def _jar_folders() -> list[Path]:
     """Returns the folders where this executor has the jars of Spark."""
     package = find_spec("pyspark")
+    of_the_container = os.environ.get("CLASSPATH", "").split(os.pathsep)  # YARN's
     folders = [
         *(Path(home, "jars") for home in (os.environ.get("SPARK_HOME"),) if home),
         *(Path(place, "jars") for place in (package.submodule_search_locations if package else None) or ()),
-        Path("__spark_libs__"),  # where YARN unpacks them
+        *(Path(entry.removesuffix("/*")) for entry in of_the_container if entry.endswith("/*")),
     ]
     return [folder for folder in folders if folder.is_dir()]

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pyspark
 import pytest
+from pyspark.sql import SparkSession
 
 from tests.labs.cluster.hdfs import HdfsCluster
+from tests.labs.inspected_wals import Inspected
 from tests.labs.spark.same_night import MANY_SMALL_TASKS, Night, assert_same, reconcile
 from tests.labs.spark.submitter import Submitter
 from tests.labs.spark.yarn import YarnCluster
@@ -71,6 +73,27 @@ def test_result_where_the_user_wants_it(
         status.getPath().getName() for status in hdfs_cluster.file_system().listStatus(hdfs_cluster.path("/results"))
     ]
     assert names == ["night.json"]
+
+
+@pytest.mark.deep
+def test_executors_read_wals(
+    submit: Submitter,
+    yarn: YarnCluster,
+    hdfs_cluster: HdfsCluster,
+    conf_dir: Path,
+    spark: SparkSession,
+    tmp_path: Path,
+) -> None:
+    inspected = Inspected(spark, tmp_path, f"{hdfs_cluster.uri}/inspected")
+    local = hdfs_cluster.path(f"file://{inspected.hbase}")
+    hdfs_cluster.file_system().copyFromLocalFile(local, hdfs_cluster.path("/inspected"))
+    environment = {
+        "HADOOP_CONF_DIR": str(conf_dir),
+        "SPARK_SUBMIT_ARGS": f"--master yarn {SMALL} --conf spark.driver.host=127.0.0.1",
+    }
+    done = submit("inspect-wals", "--snapshot", f"file:{inspected.snapshot}", "--output", "json", env=environment)
+    assert done.returncode == 5, done.stderr + yarn.logs()
+    assert json.loads(done.stdout)["endings"] == {"CLOSED": 5, "NO_HEADER": 1, "OPEN": 2}
 
 
 @pytest.mark.deep

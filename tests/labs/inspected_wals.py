@@ -29,11 +29,15 @@ STUCK = f"2-{H2}"
 
 
 class Inspected:
-    """A snapshot with its WAL root, and the job on it."""
+    """A snapshot with its WAL root, and the job on it.
 
-    def __init__(self, spark: SparkSession, root: Path) -> None:
+    The WALs are in the folder `hbase`; with another `wal_root`, the test copies them from there.
+    """
+
+    def __init__(self, spark: SparkSession, root: Path, wal_root: str | None = None) -> None:
         self.desk = Desk(spark, root)
         self.hbase = root / "hbase"
+        self._wal_root = wal_root or f"file://{self.hbase}"
         self.made = self._capture()
         self.snapshot = self.desk.snapshot(self.made)
 
@@ -43,7 +47,7 @@ class Inspected:
         Peer 2 is in H1's second WAL, peer 1 in H1's fourth, and H2's next WAL for peer 2 is empty.
         """
         made = small("small")
-        made = replace(made, snapshot=replace(made.snapshot, wal_root=f"file://{self.hbase}", peers=PEERS))
+        made = replace(made, snapshot=replace(made.snapshot, wal_root=self._wal_root, peers=PEERS))
         made = with_cells(
             made, row(f"2-{H1}", group(H1), wal(H1, 2), MIDDLE), row(f"1-{H1}/{D1}", group(D1), wal(D1, 2), MIDDLE)
         )
