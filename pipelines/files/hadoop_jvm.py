@@ -22,7 +22,10 @@ _WRONG_NAME_OR_RIGHTS = (
     "UnknownHostException",
     "UnsupportedFileSystem",
 )
-_NO_TICKET = ("cannot authenticate via", "GSSException", "LoginException", "KerberosAuthException", "KrbException")
+_NO_TICKET = (
+    *("cannot authenticate via", "GSSException", "LoginException", "KerberosAuthException", "KrbException"),
+    "no valid authentication method",  # of HBase's client
+)
 _NO_KDC = ("timed out", "Connection refused", "Cannot contact", "Network is unreachable")
 LOG_IN = "Give SPARK_SUBMIT_ARGS='--principal … --keytab …', or run kinit, and check this machine's clock"
 """What to do without a valid Kerberos ticket."""

@@ -19,39 +19,34 @@ from pipelines.hbase.zookeeper.tree import parse_tree
 from pipelines.snapshot.capture_order import ZOOKEEPER_CAPTURE_ORDER
 from tests.labs.cleanup.rights import acl_commands
 from tests.labs.cluster.classpath import HBASE_2, resolve
-from tests.labs.cluster.hbase import wait_until
+from tests.labs.cluster.hbase import start_hbase_2_jvm
 from tests.labs.cluster.hdfs import HdfsCluster
-from tests.labs.cluster.oracle import Oracle, wait_shipped
-from tests.labs.cluster.secure import grant_admin, login_file, start_secure_hbase_2
+from tests.labs.cluster.oracle import Oracle
+from tests.labs.cluster.secure import grant, login_file
 from tests.labs.export_script import run_export
 from tests.labs.judged_stages import reconciled, verdicts_of
 from tests.labs.real_captures import Taken, read_back
-from tests.labs.secure_nights import CLEANER, LAKE, LISTS, QUARANTINE, Secure, SecureNight
+from tests.labs.secure_nights import (
+    CLEANER,
+    LAKE,
+    LISTS,
+    QUARANTINE,
+    Secure,
+    SecureNight,
+    judged_capture,
+    secure_cluster,
+)
 
 pytestmark = [pytest.mark.realhbase, pytest.mark.long]
 
-TABLE = "guarded"
 PATIENCE_MS = 300_000
 
 
 @pytest.fixture(scope="module")
 def secure(kerberos_hdfs: HdfsCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secure]:
-    cluster = start_secure_hbase_2(tmp_path_factory.mktemp("secure-hbase"), kerberos_hdfs, "secure-hbase")
-    cluster.create_table(TABLE)
-    for table in ("hbase:acl", "hbase:namespace"):
-        cluster.flush(table)  # otherwise their edits keep the WALs of the one server from the archive
-    cluster.add_peer("one", "nowhere:2181:/hbase")
-    cluster.archive_wals(TABLE)
-    wait_shipped(cluster, TABLE)
-    cluster.add_peer("two", "nowhere:2181:/hbase", enabled=False)
-    cluster.archive_wals(TABLE)
-    judge = Oracle(cluster)
-    wait_until(lambda: "KEEP" in judge.verdicts(cluster.old_wals()), "a WAL that a peer needs is archived")
-    for directory in (QUARANTINE, LAKE, LISTS):
-        kerberos_hdfs.create_directory(directory, CLEANER, 0o750)
-    assert kerberos_hdfs.kerberos is not None
-    yield Secure(kerberos_hdfs, cluster, kerberos_hdfs.kerberos, tmp_path_factory.mktemp("secure"))
-    cluster.jvm.close()
+    work = tmp_path_factory.mktemp("secure-hbase")
+    with secure_cluster(start_hbase_2_jvm, kerberos_hdfs, "secure-hbase", work) as cluster:
+        yield cluster
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +54,7 @@ def night(secure: Secure, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     """The ordinary principal, by keytab, with the rights of docs/cleanup-privileges.md."""
     acl_commands(secure.hdfs, f"/{secure.hbase.name}")
     work = tmp_path_factory.mktemp("night")
-    with secure.application(work / "driver.log", *secure.keys(secure.kerberos.queue_reader)) as run:
+    with secure.application(work / "driver.log", *secure.keys()) as run:
         yield SecureNight(secure, run, work)
 
 
@@ -85,7 +80,7 @@ def realm(spark: SparkSession, secure: Secure) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Judged:
-    """A snapshot that was captured by a keytab, and what HBase's cleaner said of each file before and after."""
+    """A snapshot that was captured by a ticket, and what HBase's cleaner said of each file before and after."""
 
     snapshot: Path
     taken: Taken
@@ -93,37 +88,31 @@ class Judged:
 
 
 @pytest.fixture(scope="module")
-def by_keytab(secure: Secure, tmp_path_factory: pytest.TempPathFactory) -> Judged:
-    judge = Oracle(secure.hbase)
-    known = secure.hbase.old_wals()
-    before = judge.verdicts(known)
-    out = tmp_path_factory.mktemp("by-keytab") / "snapshot"
-    done = secure.capture(out, *secure.keys(secure.kerberos.queue_reader))
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert judge.verdicts(known) == before, "the cluster moved meanwhile"
-    return Judged(
-        out, read_back(out, ZOOKEEPER_CAPTURE_ORDER), dict(zip((file.path for file in known), before, strict=True))
-    )
+def by_ticket(secure: Secure, tmp_path_factory: pytest.TempPathFactory) -> Judged:
+    work = tmp_path_factory.mktemp("by-ticket")
+    secure.hdfs.save_ticket(secure.ordinary, work / "tickets")
+    answers = judged_capture(secure, work / "snapshot", KRB5CCNAME=f"FILE:{work}/tickets")
+    return Judged(work / "snapshot", read_back(work / "snapshot", ZOOKEEPER_CAPTURE_ORDER), answers)
 
 
 @pytest.mark.promise("kerberos-is-read")
-def test_a_night_of_an_ordinary_principal_agrees_with_hbases_cleaner(
-    by_keytab: Judged, spark: SparkSession, tmp_path: Path
+def test_a_night_by_ticket_cache_agrees_with_hbases_cleaner(
+    by_ticket: Judged, secure: Secure, spark: SparkSession, tmp_path: Path
 ) -> None:
-    answers = by_keytab.answers
+    answers = by_ticket.answers
     assert set(answers.values()) == {"DELETE", "KEEP"}
     # the server archives WALs of hbase:meta when it likes
-    assert {path for path, _ in by_keytab.taken.names} >= set(answers)
-    ours = verdicts_of(tmp_path, reconciled(spark, tmp_path, {"secure": by_keytab.snapshot}))["secure"]
+    assert {path for path, _ in by_ticket.taken.names} >= set(answers)
+    ours = verdicts_of(tmp_path, reconciled(spark, tmp_path, {"secure": by_ticket.snapshot}))[secure.hbase.name]
     assert {path: row["hbase_verdict"] for path, row in ours.items() if path in answers} == answers
 
 
+@pytest.mark.deep
 @pytest.mark.promise("kerberos-is-read")
-def test_a_ticket_cache_reads_the_same(secure: Secure, by_keytab: Judged, tmp_path: Path) -> None:
-    secure.hdfs.save_ticket(secure.kerberos.queue_reader, tmp_path / "tickets")
-    by_ticket = secure.capture(tmp_path / "by-ticket", KRB5CCNAME=f"FILE:{tmp_path}/tickets")
-    assert by_ticket.returncode == 0, by_ticket.stderr[-3000:]
-    one, other = by_keytab.taken, read_back(tmp_path / "by-ticket", ZOOKEEPER_CAPTURE_ORDER)
+def test_a_keytab_reads_the_same(secure: Secure, by_ticket: Judged, tmp_path: Path) -> None:
+    by_keytab = secure.capture(tmp_path / "by-keytab", *secure.keys())
+    assert by_keytab.returncode == 0, by_keytab.stderr[-3000:]
+    one, other = by_ticket.taken, read_back(tmp_path / "by-keytab", ZOOKEEPER_CAPTURE_ORDER)
     assert one.queues == other.queues
     assert one.snapshot.peers == other.snapshot.peers
 
@@ -162,6 +151,7 @@ def test_the_export_script_saves_the_same(
     reader.close()
 
 
+@pytest.mark.deep
 def test_a_principal_that_may_read_the_files_alone(secure: Secure, tmp_path: Path) -> None:
     done = secure.capture(tmp_path / "snapshot", *secure.keys(secure.kerberos.principal))
     assert done.returncode == 2, done.stderr[-3000:]
@@ -225,6 +215,7 @@ def test_a_clean_up_that_lacks_one_of_the_documented_rights(secure: Secure, nigh
     assert night.restore().exit_code == 0
 
 
+@pytest.mark.deep
 def test_a_ticket_that_has_expired(secure: Secure, tmp_path: Path) -> None:
     secure.hdfs.save_ticket(secure.kerberos.queue_reader, tmp_path / "tickets", expired=True)
     done = secure.capture(tmp_path / "snapshot", KRB5CCNAME=f"FILE:{tmp_path}/tickets")
@@ -236,12 +227,12 @@ def test_a_ticket_that_has_expired(secure: Secure, tmp_path: Path) -> None:
 
 @pytest.mark.deep
 def test_hbases_admin_answers_whoever_has_the_right_admin(secure: Secure, tmp_path: Path) -> None:
-    identity = secure.keys(secure.kerberos.queue_reader)
+    identity = secure.keys()
     refused = secure.capture(tmp_path / "refused", *identity, state="hbase")
     assert refused.returncode == 2, refused.stderr[-3000:]
     # though ZooKeeper has that principal among the superusers
     assert "Insufficient permissions for user 'walsafe' (global, action=ADMIN)" in refused.stdout
-    grant_admin(secure.hbase, "walsafe", secure.site())
+    grant(secure.hbase, secure.site(), CLEANER, "ADMIN")
     done = secure.capture(tmp_path / "granted", *identity, state="hbase")
     assert done.returncode == 0, done.stderr[-3000:]
     taken = read_back(tmp_path / "granted", ZOOKEEPER_CAPTURE_ORDER)

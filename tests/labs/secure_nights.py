@@ -1,10 +1,10 @@
-"""Runs walsafe on a secure HBase 2, as Kerberos principals, and a night of one of them with its clean-up."""
+"""Runs walsafe on a secure HBase, as Kerberos principals, and a night of one of them with its clean-up."""
 
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,8 +17,11 @@ from jobs.cli.launch.jars_lock import jars_for, spark_of
 from jobs.cli.launch.submit import QUICK_START
 from tests.labs.cleanup.rights import set_acl
 from tests.labs.cluster.classpath import HBASE_CLIENT, resolve
-from tests.labs.cluster.hbase import HBaseCluster
+from tests.labs.cluster.hbase import HBaseCluster, wait_until
 from tests.labs.cluster.hdfs import HdfsCluster, Kerberos
+from tests.labs.cluster.jvm import Jvm
+from tests.labs.cluster.oracle import Oracle, wait_shipped
+from tests.labs.cluster.secure import grant, start_secure_hbase
 from tests.labs.places import PROJECT
 from tests.labs.spark.one_application import Done, OneApplication, one_application
 
@@ -26,7 +29,9 @@ WITHOUT_TTL = MappingProxyType({"hbase.master.logcleaner.ttl": "0", "hbase.backu
 HOME = "/walsafe"
 QUARANTINE, LAKE, LISTS = (f"{HOME}/{name}" for name in ("quarantine", "lake", "lists"))
 CLEANER = "walsafe"
-_CLUSTER = "secure"
+TABLE = "guarded"
+RIGHTS_IN_HBASE = (("ADMIN",), ("READ", "hbase:replication"))
+"""What docs/capture.md asks for in a cluster whose queues are in a table."""
 
 
 @dataclass(frozen=True)
@@ -38,23 +43,39 @@ class Secure:
     kerberos: Kerberos
     work: Path
 
+    @property
+    def in_table(self) -> bool:
+        """Returns whether the queues are in a table, as HBase 3 keeps them."""
+        return self.hbase.version().startswith("3")
+
+    @property
+    def ordinary(self) -> str:
+        """Returns the principal whom the documented rights are given to."""
+        return self.kerberos.principal if self.in_table else self.kerberos.queue_reader
+
     def site(self) -> Path:
         """Returns an hbase-site.xml for clients, which also tells the times to live."""
         return self.hbase.write_conf(self.work / "hbase-conf", WITHOUT_TTL) / "hbase-site.xml"
 
-    def configuration(self, state: str = "zookeeper") -> str:
-        """Writes a configuration, with `zookeeper` or `hbase` as the source of the peers; returns its path."""
-        queues = {"source": "zookeeper", "quorum": self.hbase.zookeeper_quorum, "parent": f"/{self.hbase.name}"}
+    def configuration(self, state: str | None = None) -> str:
+        """Writes a configuration; returns its path.
+
+        Args:
+            state: `zookeeper` or `hbase`, the source of the peers; None = `zookeeper` for HBase 2.
+        """
+        parent, quorum = f"/{self.hbase.name}", self.hbase.zookeeper_quorum
+        znodes = {"source": "zookeeper", "quorum": quorum, "parent": parent, "sasl": True, "timeout": "5m"}
+        state = state or ("hbase" if self.in_table else "zookeeper")
         section = {
             "files": {"source": "hadoop"},
-            "queues": {**queues, "sasl": True, "timeout": "5m"},
+            "queues": {"source": "hbase"} if self.in_table else znodes,
             "state": {"source": state},
             "hbase": {"site": str(self.site()), "timeout": "5m"},
             "step_attempts": 1,
             "pause": "1s",
         }
         document = {
-            "cluster": _CLUSTER,
+            "cluster": self.hbase.name,
             "wal_root": self.hbase.wal_root,
             "capture": section,
             # as it stands in the cluster's own hbase-site.xml
@@ -66,9 +87,9 @@ class Secure:
         return str(config)
 
     def capture(
-        self, out: Path, *identity: str, state: str = "zookeeper", **environment: str
+        self, out: Path, *identity: str, state: str | None = None, **environment: str
     ) -> subprocess.CompletedProcess[str]:
-        """Runs `capture` by spark-submit: files from HDFS, queues from ZooKeeper."""
+        """Runs `capture` by spark-submit: files from HDFS, queues from ZooKeeper or from the table."""
         command = [
             *(str(Path(sys.executable).parent / "spark-submit"), *self._options(*resolve(HBASE_CLIENT)), *identity),
             *("--conf", "spark.sql.extensions=", str(PROJECT / "jobs" / "main.py")),
@@ -79,14 +100,16 @@ class Secure:
 
     @contextmanager
     def application(self, log: Path, *identity: str, **environment: str) -> Iterator[OneApplication]:
-        """Starts an application that runs many commands; it has no client of HBase."""
+        """Starts an application that runs many commands; it has HBase's client where the queues are in a table."""
         spark = spark_of(Path(pyspark.__file__).parent / "jars") or ""
-        jars = jars_for(PROJECT / "jars.lock", PROJECT / ".jars", spark)
+        jars = [*jars_for(PROJECT / "jars.lock", PROJECT / ".jars", spark)]
+        jars += resolve(HBASE_CLIENT) if self.in_table else []
         with one_application(log, [*self._options(*jars), *identity], self._environment() | environment) as run:
             yield run
 
-    def keys(self, principal: str) -> tuple[str, ...]:
-        """Returns the options of spark-submit that log a principal in."""
+    def keys(self, principal: str | None = None) -> tuple[str, ...]:
+        """Returns the options of spark-submit that log a principal in, by default the ordinary one."""
+        principal = principal or self.ordinary
         return ("--principal", principal, "--keytab", str(self.kerberos.keytab))
 
     def _options(self, *jars: Path) -> tuple[str, ...]:
@@ -99,6 +122,53 @@ class Secure:
 
     def _environment(self) -> dict[str, str]:
         return {"HADOOP_CONF_DIR": str(self.hdfs.write_conf(self.work / "hadoop")), "PYSPARK_PYTHON": sys.executable}
+
+
+@contextmanager
+def secure_cluster(start_jvm: Callable[..., Jvm], hdfs: HdfsCluster, name: str, work: Path) -> Iterator[Secure]:
+    """Starts an HBase with archived WALs: some that nobody needs, and some that a disabled peer needs.
+
+    The ordinary principal may capture it.
+
+    Args:
+        start_jvm: `start_hbase_jvm` or `start_hbase_2_jvm`.
+        hdfs: an HDFS with Kerberos.
+        name: of the cluster.
+        work: a directory for its files on the disk.
+    """
+    cluster = start_secure_hbase(start_jvm, work, hdfs, name)
+    try:
+        cluster.create_table(TABLE)
+        for table in ("hbase:acl", "hbase:namespace"):  # otherwise their edits keep WALs from the archive
+            if cluster.harness.tableExists(table):
+                cluster.flush(table)
+        cluster.add_peer("one", "nowhere:2181:/hbase")
+        cluster.archive_wals(TABLE)
+        wait_shipped(cluster, TABLE)
+        cluster.add_peer("two", "nowhere:2181:/hbase", enabled=False)
+        cluster.archive_wals(TABLE)
+        judge = Oracle(cluster)
+        wait_until(lambda: "KEEP" in judge.verdicts(cluster.old_wals()), "a WAL that a peer needs is archived")
+        for directory in (QUARANTINE, LAKE, LISTS):
+            hdfs.create_directory(directory, CLEANER, 0o750)
+        assert hdfs.kerberos is not None
+        secure = Secure(hdfs, cluster, hdfs.kerberos, work)
+        if secure.in_table:
+            for right in RIGHTS_IN_HBASE:
+                grant(cluster, secure.site(), CLEANER, *right)
+        yield secure
+    finally:
+        cluster.jvm.close()
+
+
+def judged_capture(secure: Secure, out: Path, *identity: str, **environment: str) -> dict[str, str]:
+    """Captures the cluster; returns what HBase's own cleaner said of each file before and after, by path."""
+    judge, known = Oracle(secure.hbase), secure.hbase.old_wals()
+    before = judge.verdicts(known)
+    done = secure.capture(out, *identity, **environment)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert judge.verdicts(known) == before, "the cluster moved meanwhile"
+    return dict(zip((file.path for file in known), before, strict=True))
 
 
 @dataclass(frozen=True)
@@ -128,7 +198,7 @@ class SecureNight:
     def explain(self, path: str) -> dict[str, Any]:
         """Returns what `explain` says of a file."""
         result = self.work / "explained.json"
-        words = ("--lake", self._lake, "--cluster", _CLUSTER, "--result", str(result), path)
+        words = ("--lake", self._lake, "--cluster", self.secure.hbase.name, "--result", str(result), path)
         done = self.run("explain", *words)
         assert done.exit_code == 0, done.text
         (answer,) = json.loads(result.read_text())["files"]
@@ -142,16 +212,20 @@ class SecureNight:
         """Runs `restore` for all files of the run."""
         return self.run("restore", *self._places(), "--run-id", self.run_id)
 
+    def purge(self, *words: str) -> Done:
+        """Runs `purge` for the run."""
+        return self.run("purge", *self._places(), "--run-id", self.run_id, *words)
+
     def listed(self) -> set[str]:
         """Returns the paths on the list."""
-        folder = f"{LISTS}/{_CLUSTER}/{self.run_id}"
+        folder = f"{LISTS}/{self.secure.hbase.name}/{self.run_id}"
         parts = [path for path in self._below(folder) if path.startswith("part-")]
         text = "".join(self.secure.hdfs.read_text(f"{folder}/{part}") for part in parts)
         return {line.removeprefix(f"{self.secure.hbase.wal_root}/") for line in text.splitlines()}
 
     def resting(self) -> set[str]:
         """Returns the files in quarantine, by the path that they had below the WAL root."""
-        return self._below(f"{QUARANTINE}/{_CLUSTER}/{self.run_id}")
+        return self._below(f"{QUARANTINE}/{self.secure.hbase.name}/{self.run_id}")
 
     @contextmanager
     def without(self, directory: str, spec: str) -> Iterator[None]:
@@ -186,7 +260,7 @@ class SecureNight:
         return f"{self.secure.hdfs.uri}{LAKE}"
 
     def _places(self) -> tuple[str, ...]:
-        return ("--config", self.secure.configuration(), "--cluster", _CLUSTER, "--lake", self._lake)
+        return ("--config", self.secure.configuration(), "--cluster", self.secure.hbase.name, "--lake", self._lake)
 
     def _lists(self) -> tuple[str, ...]:
         return ("--lists", f"{self.secure.hdfs.uri}{LISTS}", "--run-id", self.run_id)

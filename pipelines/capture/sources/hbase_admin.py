@@ -142,7 +142,7 @@ class HBaseAdmin:
 
     def _ask(self, what: str, question: Callable[[], ValueT]) -> ValueT:
         try:
-            with java_errors(f"{self._client.where}, {what}"):
+            with self._client.errors(what):
                 return question()
         except UnavailableError as error:
             cause = java_cause(_cause(error))

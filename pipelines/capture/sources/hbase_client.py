@@ -1,6 +1,8 @@
 """Uses HBase's own client in Spark's JVM (`--jars hbase-shaded-client-….jar`); several sources share it."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 
 from pipelines.common.errors import UsageError
@@ -14,6 +16,8 @@ _BOUNDS = {
     "zookeeper.recovery.retry": "2",
     "hbase.client.start.log.errors.counter": "100",
 }
+_DENIED = re.compile(r"AccessDeniedException: (Insufficient permissions.*?)(?:; check |$)")
+_GRANT = "in hbase shell, as an administrator: grant 'USER', {} (docs/capture.md, Who may read the queues)"
 
 
 class HBaseClient:
@@ -74,6 +78,27 @@ class HBaseClient:
     def queue_table(self) -> str:
         """Returns the name of the table with the replication queues."""
         return str(self.conf.get("hbase.replication.queue.table.name", "hbase:replication"))
+
+    @contextmanager
+    def errors(self, what: str, right: str = "'A'") -> Iterator[None]:
+        """Turns Java exceptions of a question to HBase into walsafe errors.
+
+        Args:
+            what: the question, for the message.
+            right: what `grant` in `hbase shell` must give a user who may not ask it; `'A'` is the global right ADMIN.
+
+        Raises:
+            UsageError, UnavailableError: for the reasons of `java_errors`; the message says which right is missing.
+        """
+        try:
+            with java_errors(f"{self.where}, {what}"):
+                yield
+        except UsageError as error:
+            denied = _DENIED.search(str(error))
+            if denied is None:
+                raise
+            told = f"{self.where}, {what}: {denied.group(1)}. Give the user the right, {_GRANT.format(right)}"
+            raise UsageError(told) from error
 
     def java_class(self, name: str) -> JavaObject:
         """Returns a Java `Class`, which is found in the same way as Spark finds the classes of `--jars`.

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pipelines.capture.sources.hbase_client import HBaseClient
-from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
+from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject
 from pipelines.hbase.replication_queues import Cell, CellVersion
 
 _ROWS_AT_A_TIME = 500
@@ -92,8 +92,8 @@ def _rows(
     client: HBaseClient, table: str, family: bytes | None, prefix: bytes, *, versions: bool
 ) -> Iterator[dict[str, Any]]:
     """Yields rows in the form that `result_mapper` writes."""
-    where = f"{client.where}, scan of {table}"
-    with java_errors(where):
+    what, right = f"scan of {table}", f"'R', '{table}'"
+    with client.errors(what, right):
         result = client.java_class("org.apache.hadoop.hbase.client.Result")
         mapper = result_mapper(client.hadoop, result, versions=versions)
         scanner = client.connection.getTable(client.table_name(table)).getScanner(
@@ -101,13 +101,13 @@ def _rows(
         )
     try:
         while True:
-            with java_errors(where):
+            with client.errors(what, right):
                 rows = json.loads(str(mapper.writeValueAsString(scanner.next(_ROWS_AT_A_TIME))))
             if not rows:
                 return
             yield from rows
     finally:
-        with java_errors(where):
+        with client.errors(what, right):
             scanner.close()
 
 

@@ -217,7 +217,7 @@ class HdfsCluster:
         Args:
             principal: the owner of the ticket.
             cache: the file.
-            expired: whether the cache says that the ticket ended an hour ago.
+            expired: whether the cache says that the ticket, and the time to renew it, ended an hour ago.
         """
         if self.kerberos is None:
             raise ValueError("this HDFS has no Kerberos")
@@ -229,7 +229,9 @@ class HdfsCluster:
         ticket = client.requestTgt(principal, java.java.io.File(str(self.kerberos.keytab)))
         if expired:
             ended = java.java.lang.System.currentTimeMillis() - 3_600_000
-            ticket.getEncKdcRepPart().setEndTime(java.org.apache.kerby.kerberos.kerb.type.KerberosTime(ended))
+            told = ticket.getEncKdcRepPart()
+            for change in (told.setEndTime, told.setRenewTill):  # otherwise Hadoop renews it
+                change(java.org.apache.kerby.kerberos.kerb.type.KerberosTime(ended))
         client.storeTicket(ticket, java.java.io.File(str(cache)))
 
     def safe_mode(self, on: bool) -> None:

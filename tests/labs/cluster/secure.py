@@ -1,10 +1,14 @@
-"""Starts an HBase 2 with Kerberos, and a ZooKeeper that knows its clients by SASL, on the secured HDFS."""
+"""Starts an HBase with Kerberos, and a ZooKeeper that knows its clients by SASL, on the secured HDFS."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 
-from tests.labs.cluster.hbase import HBaseCluster, start_hbase_2_jvm
+from tests.labs.cleanup.rights import set_acl
+from tests.labs.cluster.hbase import ROOT_IN_HDFS, HBaseCluster
 from tests.labs.cluster.hdfs import HdfsCluster, Kerberos
+from tests.labs.cluster.jvm import Jvm
 
 _ACCESS = "org.apache.hadoop.hbase.security.access.AccessController"
 _SECURE = MappingProxyType(
@@ -33,10 +37,11 @@ def login_file(path: Path, kerberos: Kerberos, **principals: str) -> Path:
     return path
 
 
-def start_secure_hbase_2(work: Path, hdfs: HdfsCluster, name: str) -> HBaseCluster:
-    """Starts an HBase 2 with one region server, as the principal `hbase`, in a JVM of its own.
+def start_secure_hbase(start_jvm: Callable[..., Jvm], work: Path, hdfs: HdfsCluster, name: str) -> HBaseCluster:
+    """Starts an HBase with one region server, as the principal `hbase`, in a JVM of its own.
 
     Args:
+        start_jvm: `start_hbase_jvm` or `start_hbase_2_jvm`, which decides the version.
         work: the directory for its data and logs.
         hdfs: an HDFS with Kerberos.
         name: the directory in HDFS, and the parent znode.
@@ -52,7 +57,7 @@ def start_secure_hbase_2(work: Path, hdfs: HdfsCluster, name: str) -> HBaseClust
         "-Dzookeeper.kerberos.removeHostFromPrincipal=true",
         "-Dzookeeper.kerberos.removeRealmFromPrincipal=true",
     ]
-    jvm = start_hbase_2_jvm(work, options=options)
+    jvm = start_jvm(work, options=options)
     try:
         hdfs.create_directory(f"/{name}", "hbase", 0o750)
         hdfs.add_acl(f"/{name}", "user:walsafe:--x")
@@ -63,32 +68,56 @@ def start_secure_hbase_2(work: Path, hdfs: HdfsCluster, name: str) -> HBaseClust
         users = jvm.view.org.apache.hadoop.security.UserGroupInformation
         users.setConfiguration(configuration)
         users.loginUserFromKeytab(kerberos.hbase, str(kerberos.keytab))
-        cluster = HBaseCluster(jvm, hdfs, name, 1, properties={**_SECURE, **_server_logins(kerberos)})
-        for directory in ("WALs", "oldWALs"):
-            hdfs.add_acl(f"/{name}/{directory}", "user:walsafe:r-x")
+        cluster = HBaseCluster(jvm, hdfs, name, 1, properties={**ROOT_IN_HDFS, **_SECURE, **_server_logins(kerberos)})
+        for directory in ("WALs", "remoteWALs", "oldWALs"):
+            set_acl(hdfs, f"/{name}/{directory}", "user:walsafe:r-x")
     except BaseException:
         jvm.close()
         raise
     return cluster
 
 
-def grant_admin(cluster: HBaseCluster, user: str, site: Path) -> None:
-    """Grants a user of HBase the global right ADMIN.
+def grant(cluster: HBaseCluster, site: Path, user: str, action: str, scope: str | None = None) -> None:
+    """Grants a right, as `grant` in `hbase shell` does.
 
     Args:
-        cluster: from `start_secure_hbase_2`.
-        user: its short name.
+        cluster: from `start_secure_hbase`.
         site: the hbase-site.xml for clients of the cluster.
+        user: the short name.
+        action: ADMIN or READ.
+        scope: a table, or a namespace as `@name`; None = everything.
     """
+    _change("grant", cluster, site, user, action, scope)
+
+
+def revoke(cluster: HBaseCluster, site: Path, user: str, action: str, scope: str | None = None) -> None:
+    """Takes a right back; see `grant`."""
+    _change("revoke", cluster, site, user, action, scope)
+
+
+@contextmanager
+def revoked(cluster: HBaseCluster, site: Path, user: str, action: str, scope: str | None = None) -> Iterator[None]:
+    """Meanwhile a user lacks a right; see `grant`."""
+    revoke(cluster, site, user, action, scope)
+    yield
+    grant(cluster, site, user, action, scope)
+
+
+def _change(verb: str, cluster: HBaseCluster, site: Path, user: str, action: str, scope: str | None) -> None:
     java = cluster.jvm.view
     hbase = java.org.apache.hadoop.hbase
     configuration = hbase.HBaseConfiguration.create()
     configuration.addResource(java.org.apache.hadoop.fs.Path(site.as_uri()))
     connection = hbase.client.ConnectionFactory.createConnection(configuration)
-    action = hbase.security.access.Permission.Action
-    actions = cluster.jvm.gateway.new_array(action, 1)
-    actions[0] = action.ADMIN
-    hbase.security.access.AccessControlClient.grant(connection, user, actions)
+    actions = cluster.jvm.gateway.new_array(hbase.security.access.Permission.Action, 1)
+    actions[0] = getattr(hbase.security.access.Permission.Action, action)
+    change = getattr(hbase.security.access.AccessControlClient, verb)
+    if scope is None:
+        change(connection, user, actions)
+    elif scope.startswith("@"):
+        change(connection, scope[1:], user, actions)
+    else:
+        change(connection, hbase.TableName.valueOf(scope), user, None, None, actions)
     connection.close()
 
 

@@ -36,6 +36,7 @@ import org.apache.hadoop.hbase.master.HMaster;
 import org.apache.hadoop.hbase.master.procedure.ServerCrashProcedure;
 import org.apache.hadoop.hbase.regionserver.HRegionServer;
 import org.apache.hadoop.hbase.replication.ReplicationPeerConfig;
+import org.apache.hadoop.hbase.replication.ReplicationPeerConfigBuilder;
 import org.apache.hadoop.hbase.replication.SyncReplicationState;
 import org.apache.hadoop.hbase.shaded.protobuf.ProtobufUtil;
 import org.apache.hadoop.hbase.util.Bytes;
@@ -296,10 +297,14 @@ public final class Harness {
 
   // replication
 
+  /** A peer: another cluster, or, if the host of its key is `nowhere`, one that takes everything at once. */
   public void addPeer(String id, String clusterKey, boolean enabled, boolean serial) throws IOException {
-    ReplicationPeerConfig config =
-      ReplicationPeerConfig.newBuilder().setClusterKey(clusterKey).setSerial(serial).build();
-    admin().addReplicationPeer(id, config, enabled);
+    ReplicationPeerConfigBuilder config =
+      ReplicationPeerConfig.newBuilder().setClusterKey(clusterKey).setSerial(serial);
+    if (clusterKey.startsWith("nowhere:")) {
+      config.setReplicationEndpointImpl(NowhereEndpoint.class.getName());
+    }
+    admin().addReplicationPeer(id, config.build(), enabled);
   }
 
   /** A peer with synchronous replication of one whole table; it begins as DOWNGRADE_ACTIVE. */

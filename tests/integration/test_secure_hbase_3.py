@@ -1,0 +1,168 @@
+"""A night of an HBase 3 with Kerberos, its queues in the table `hbase:replication`, as an ordinary principal."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.labs.cleanup.rights import acl_commands
+from tests.labs.cluster.hbase import start_hbase_jvm
+from tests.labs.cluster.hdfs import HdfsCluster
+from tests.labs.cluster.oracle import Oracle
+from tests.labs.cluster.secure import grant, revoke, revoked
+from tests.labs.judged_stages import reconciled, verdicts_of
+from tests.labs.real_captures import read_back
+from tests.labs.secure_nights import CLEANER, QUARANTINE, Secure, SecureNight, judged_capture, secure_cluster
+
+pytestmark = [pytest.mark.realhbase, pytest.mark.long]
+
+QUEUES = "hbase:replication"
+GRANT_ADMIN, GRANT_READ = "grant 'USER', 'A' (docs", f"grant 'USER', 'R', '{QUEUES}' (docs"
+
+
+@pytest.fixture(scope="module")
+def secure(kerberos_hdfs: HdfsCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secure]:
+    work = tmp_path_factory.mktemp("secure-hbase-3")
+    with secure_cluster(start_hbase_jvm, kerberos_hdfs, "secure-hbase-3", work) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def night(secure: Secure, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecureNight]:
+    """The ordinary principal, by keytab, with the rights of docs/cleanup-privileges.md."""
+    acl_commands(secure.hdfs, f"/{secure.hbase.name}")
+    work = tmp_path_factory.mktemp("night")
+    with secure.application(work / "driver.log", *secure.keys()) as run:
+        yield SecureNight(secure, run, work)
+
+
+def of_run(night: SecureNight, work: Path, run_id: str) -> SecureNight:
+    return SecureNight(night.secure, night.run, work, run_id)
+
+
+@pytest.mark.promise("kerberos-is-read")
+def test_a_night_by_keytab_agrees_with_hbases_cleaner(secure: Secure, spark: SparkSession, tmp_path: Path) -> None:
+    answers = judged_capture(secure, tmp_path / "snapshot", *secure.keys())
+    assert set(answers.values()) == {"DELETE", "KEEP"}
+    taken = read_back(tmp_path / "snapshot")
+    assert {path for path, _ in taken.names} >= set(answers)
+    assert {peer.peer_id: peer.state for peer in taken.snapshot.peers} == {"one": "ENABLED", "two": "DISABLED"}
+    # ZooKeeper tells everybody whether a znode exists, and nobody without SASL what is in it
+    assert taken.snapshot.flags is not None
+    assert taken.snapshot.flags.zk_queue_data is False
+    assert {peer.sync_replication_state for peer in taken.snapshot.peers} == {None}
+    ours = verdicts_of(tmp_path, reconciled(spark, tmp_path, {"secure": tmp_path / "snapshot"}))[secure.hbase.name]
+    assert {path: row["hbase_verdict"] for path, row in ours.items() if path in answers} == answers
+    # what HBase keeps is never freed; it is the only one to say DELETE of names that it does not track
+    assert {answers[path] for path, row in ours.items() if path in answers and row["verdict"] == "DELETABLE"} == {
+        "DELETE"
+    }
+
+
+@pytest.mark.deep
+@pytest.mark.promise("kerberos-clean-up")
+def test_the_clean_up_of_an_ordinary_principal(secure: Secure, night: SecureNight, tmp_path: Path) -> None:
+    night = of_run(night, tmp_path, "night")
+    known = secure.hbase.old_wals()
+    kept = {file.path for file, one in zip(known, Oracle(secure.hbase).verdicts(known), strict=True) if one != "DELETE"}
+    for done in (night.capture(), night.reconcile()):
+        assert done.exit_code == 0, done.text
+    listed = night.listed()
+    assert kept
+    assert listed
+    assert not listed & kept
+    waits = [night.explain(path) for path in sorted(kept) if ".rep." not in path]
+    assert {(answer["verdict"], answer["reason"]) for answer in waits} == {("HELD", "PENDING")}
+    assert {holder["peer_id"] for answer in waits for holder in answer["holders"]} == {"two"}
+
+    rehearsed = night.clean()
+    assert rehearsed.exit_code == 0, rehearsed.text
+    assert night.resting() == set()
+    done = night.clean("--execute")
+    assert done.exit_code == 0, done.text
+    assert night.resting() == listed
+    assert kept <= {file.path for file in secure.hbase.old_wals()}
+    back = night.restore()
+    assert back.exit_code == 0, back.text
+    assert night.resting() == set()
+    home = {file.path: file for file in secure.hbase.old_wals()}
+    assert [home.get(file.path) for file in known] == known
+
+
+@pytest.mark.deep
+@pytest.mark.promise("kerberos-is-read")
+def test_a_right_in_hbase_that_is_missing_is_named(secure: Secure, night: SecureNight, tmp_path: Path) -> None:
+    night = of_run(night, tmp_path, "rights")
+    hbase, site = secure.hbase, secure.site()
+    with revoked(hbase, site, CLEANER, "ADMIN"):
+        refused = [night.capture()]
+        grant(hbase, site, CLEANER, "ADMIN", "@hbase")
+        refused.append(night.capture())
+        revoke(hbase, site, CLEANER, "ADMIN", "@hbase")
+    with revoked(hbase, site, CLEANER, "READ", QUEUES):
+        refused.append(night.capture())
+    for done, ways in zip(refused, (GRANT_ADMIN, GRANT_ADMIN, GRANT_READ), strict=True):
+        assert (done.exit_code, ways in done.text, "Insufficient permissions" in done.text) == (2, True, True), (
+            done.text
+        )
+        assert "RemoteWithExtrasException" not in done.text
+    assert list(tmp_path.iterdir()) == []  # not even a snapshot in the making
+
+
+@pytest.mark.deep
+@pytest.mark.promise("kerberos-clean-up")
+def test_a_second_look_that_lacks_a_right_moves_nothing(secure: Secure, night: SecureNight, tmp_path: Path) -> None:
+    night = of_run(night, tmp_path, "second-look")
+    for done in (night.capture(), night.reconcile()):
+        assert done.exit_code == 0, done.text
+    for right, way in ((("ADMIN",), GRANT_ADMIN), (("READ", QUEUES), GRANT_READ)):
+        with revoked(secure.hbase, secure.site(), CLEANER, *right):
+            done = night.clean("--execute")
+        assert (done.exit_code, way in done.text) == (2, True), done.text
+        assert night.resting() == set()
+
+
+@pytest.mark.deep
+@pytest.mark.promise("kerberos-clean-up")
+def test_a_purge_needs_the_quarantine_alone(secure: Secure, night: SecureNight, tmp_path: Path) -> None:
+    night = of_run(night, tmp_path, "purged")
+    for done in (night.capture(), night.reconcile(), night.clean("--execute")):
+        assert done.exit_code == 0, done.text
+    listed, at_home = night.listed(), secure.hbase.old_wals()
+    assert night.resting() == listed
+    assert listed
+    words = ("--before-grace", "disk full", "--execute")
+    with night.not_owned(QUARANTINE):
+        refused = night.purge(*words)
+    assert (refused.exit_code, "Permission denied" in refused.text, QUARANTINE in refused.text) == (2, True, True), (
+        refused.text
+    )
+    waits = night.purge("--execute")
+    assert waits.exit_code == 0, waits.text
+    assert night.resting() == listed
+    # neither HBase nor its directories are asked
+    with (
+        revoked(secure.hbase, secure.site(), CLEANER, "ADMIN"),
+        revoked(secure.hbase, secure.site(), CLEANER, "READ", QUEUES),
+        night.without(f"/{secure.hbase.name}/oldWALs", "user:walsafe:rwx"),
+    ):
+        done = night.purge(*words)
+    assert done.exit_code == 0, done.text
+    assert night.resting() == set()
+    assert secure.hbase.old_wals() == at_home
+
+
+@pytest.mark.deep
+def test_a_ticket_cache_reads_the_same_until_it_expires(secure: Secure, tmp_path: Path) -> None:
+    secure.hdfs.save_ticket(secure.ordinary, tmp_path / "tickets")
+    done = secure.capture(tmp_path / "snapshot", KRB5CCNAME=f"FILE:{tmp_path}/tickets")
+    assert done.returncode == 0, done.stderr[-3000:]
+    for cache in ("expired", "none"):
+        if cache == "expired":
+            secure.hdfs.save_ticket(secure.ordinary, tmp_path / cache, expired=True)
+        refused = secure.capture(tmp_path / "refused", KRB5CCNAME=f"FILE:{tmp_path}/{cache}")
+        assert refused.returncode == 2, refused.stderr[-3000:]
+        assert "no valid Kerberos ticket" in refused.stdout
+        assert "run kinit" in refused.stdout
+        assert not (tmp_path / "refused").exists()
