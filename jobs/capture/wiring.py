@@ -106,7 +106,7 @@ class CaptureWiring:
         section = self._section.files
         exported = state if isinstance(state, ExportedState) else None
         if isinstance(section, WebHdfsFilesSection):
-            tree = WalTree(WebHdfsLister(section.urls, self._wal_root, section.user, section.timeout), self._wal_root)
+            tree = self._webhdfs_tree(section)
             return tree, exported or tree
         if isinstance(section, HadoopFilesSection):
             tree = self._hadoop_tree(secret_values(section.properties))
@@ -118,6 +118,11 @@ class CaptureWiring:
 
     def _hadoop_tree(self, properties: Mapping[str, str]) -> WalTree:
         return WalTree(self._closed(HadoopLister(self._hadoop, self._wal_root, properties)), self._wal_root)
+
+    def _webhdfs_tree(self, section: WebHdfsFilesSection) -> WalTree:
+        kerberos = self._hadoop if section.kerberos else None
+        lister = WebHdfsLister(section.urls, self._wal_root, section.user, section.timeout, kerberos)
+        return WalTree(lister, self._wal_root)
 
     def _fsimage(self, section: FsimageFilesSection) -> FileSource:
         return FsimageFiles(
@@ -233,7 +238,7 @@ class CaptureWiring:
         """Returns the source of the listing; for a saved one, `WatchedListing` finds directories of live servers."""
         section = self._section.files
         if isinstance(section, WebHdfsFilesSection):
-            return WalTree(WebHdfsLister(section.urls, self._wal_root, section.user, section.timeout), self._wal_root)
+            return self._webhdfs_tree(section)
         if isinstance(section, HadoopFilesSection):
             return self._hadoop_tree(secret_values(section.properties))
         return self._ls_files(section) if isinstance(section, LsFilesSection) else self._fsimage(section)

@@ -142,7 +142,7 @@ def _store(
     calls: FileCalls
     if isinstance(files, WebHdfsFilesSection):
         calls, where = (
-            WebHdfsCalls(files.urls, files.user, files.timeout, clean.threads),
+            WebHdfsCalls(files.urls, files.user, files.timeout, clean.threads, hadoop if files.kerberos else None),
             f"WebHDFS {', '.join(files.urls)}",
         )
     elif parse_uri(wal_root).scheme == "file":

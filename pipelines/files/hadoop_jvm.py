@@ -24,6 +24,7 @@ _WRONG_NAME_OR_RIGHTS = (
 )
 _NO_TICKET = (
     *("cannot authenticate via", "GSSException", "LoginException", "KerberosAuthException", "KrbException"),
+    "GSS initiate failed",  # of a server that did not accept the ticket
     "no valid authentication method",  # of HBase's client
 )
 _NO_KDC = ("timed out", "Connection refused", "Cannot contact", "Network is unreachable")

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.capture.sources.export_parts import ExportDirectory
 from pipelines.capture.sources.exported_znodes import ExportedZnodes
+from pipelines.capture.sources.webhdfs_files import WebHdfsLister
 from pipelines.capture.sources.zookeeper_queues import ZooKeeperQueues
 from pipelines.capture.sources.zookeeper_sasl import Login, SaslZooKeeperClient
 from pipelines.common.errors import UnavailableError, UsageError
@@ -22,7 +23,7 @@ from tests.labs.cluster.classpath import HBASE_2, resolve
 from tests.labs.cluster.hbase import start_hbase_2_jvm
 from tests.labs.cluster.hdfs import HdfsCluster
 from tests.labs.cluster.oracle import Oracle
-from tests.labs.cluster.secure import grant, login_file
+from tests.labs.cluster.secure import clock_off, grant, login_file
 from tests.labs.export_script import run_export
 from tests.labs.judged_stages import reconciled, verdicts_of
 from tests.labs.real_captures import Taken, read_back
@@ -256,6 +257,19 @@ def test_every_znode_is_read_in_one_session(secure: Secure, spark: SparkSession,
     reader.close()
 
 
+@pytest.mark.deep
+def test_a_clock_that_is_off(secure: Secure, spark: SparkSession, realm: str) -> None:
+    del realm
+    reader = client(spark, secure, secure.ordinary, secure.kerberos.keytab)
+    with (
+        clock_off(secure.hbase.jvm, secure.kerberos),
+        pytest.raises(UsageError, match=r"did not accept the ticket of .*this machine's clock"),
+    ):
+        reader.exists("/")
+    assert reader.exists("/")
+    reader.close()
+
+
 def test_what_is_wrong_is_said_in_one_sentence(secure: Secure, spark: SparkSession, realm: str, tmp_path: Path) -> None:
     own, system = secure.kerberos, HadoopJvm.of(spark).view.java.lang.System
     forbidden = client(spark, secure, own.principal, own.keytab)
@@ -267,6 +281,11 @@ def test_what_is_wrong_is_said_in_one_sentence(secure: Secure, spark: SparkSessi
         client(spark, secure, own.principal, tmp_path / "no.keytab").exists("/")
     with pytest.raises(UsageError, match="no Kerberos ticket for nobody@"):
         client(spark, secure, "nobody@EXAMPLE.COM", own.keytab).exists("/")
+    urls = [secure.hdfs.webhdfs()]
+    with pytest.raises(UsageError, match="Kerberos: set kerberos: true in capture"):
+        list(WebHdfsLister(urls, secure.hbase.wal_root).pages("oldWALs"))
+    with pytest.raises(UsageError, match=r"no valid Kerberos ticket .*kinit"):  # nobody is logged in to this JVM
+        list(WebHdfsLister(urls, secure.hbase.wal_root, kerberos=HadoopJvm.of(spark)).pages("oldWALs"))
     system.setProperty("zookeeper.server.principal", "zookeeper/elsewhere")
     try:
         with pytest.raises(UsageError, match="did not accept the ticket of walsafe@"):

@@ -1,6 +1,7 @@
 """A night of an HBase 3 with Kerberos, its queues in the table `hbase:replication`, as an ordinary principal."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from tests.labs.cleanup.rights import acl_commands
 from tests.labs.cluster.hbase import start_hbase_jvm
 from tests.labs.cluster.hdfs import HdfsCluster
 from tests.labs.cluster.oracle import Oracle
-from tests.labs.cluster.secure import grant, revoke, revoked
+from tests.labs.cluster.secure import clock_off, grant, revoke, revoked
 from tests.labs.judged_stages import reconciled, verdicts_of
 from tests.labs.real_captures import read_back
 from tests.labs.secure_nights import CLEANER, QUARANTINE, Secure, SecureNight, judged_capture, secure_cluster
@@ -124,29 +125,62 @@ def test_a_second_look_that_lacks_a_right_moves_nothing(secure: Secure, night: S
 
 
 @pytest.mark.deep
+@pytest.mark.promise("kerberos-is-read", "kerberos-clean-up")
+def test_webhdfs_with_a_ticket_lists_and_moves_the_same(secure: Secure, night: SecureNight, tmp_path: Path) -> None:
+    nights = []
+    for name, extra in (("stranger", {}), ("ticket", {"kerberos": True})):
+        (tmp_path / name).mkdir()
+        files = {"source": "webhdfs", "urls": [secure.hdfs.webhdfs()], **extra}
+        nights.append(replace(of_run(night, tmp_path / name, f"webhdfs-{name}"), files=files))
+    stranger, web = nights
+    refused = stranger.capture()
+    assert (refused.exit_code, "set kerberos: true in capture.files" in refused.text) == (2, True), refused.text
+    rpc = of_run(night, tmp_path, "rpc")
+    for done in (web.capture(), rpc.capture(), web.reconcile()):
+        assert done.exit_code == 0, done.text
+    one, other = (read_back(path) for path in (tmp_path / "ticket/snapshot-webhdfs-ticket", tmp_path / "snapshot-rpc"))
+    assert one.files == other.files
+    assert web.listed()
+    known = secure.hbase.old_wals()
+    with web.without(f"/{secure.hbase.name}/oldWALs", "user:walsafe:rwx"):
+        refused = web.clean("--execute")
+    assert (refused.exit_code, "Permission denied" in refused.text) == (2, True), refused.text
+    assert web.resting() == set()
+    done = web.clean("--execute")
+    assert done.exit_code == 0, done.text
+    assert web.resting() == web.listed()
+    back = web.restore()
+    assert back.exit_code == 0, back.text
+    assert secure.hbase.old_wals() == known
+
+
+@pytest.mark.deep
 @pytest.mark.promise("kerberos-clean-up")
-def test_a_purge_needs_the_quarantine_alone(secure: Secure, night: SecureNight, tmp_path: Path) -> None:
+def test_a_purge_needs_the_rights_of_the_second_look_and_the_quarantine(
+    secure: Secure, night: SecureNight, tmp_path: Path
+) -> None:
     night = of_run(night, tmp_path, "purged")
     for done in (night.capture(), night.reconcile(), night.clean("--execute")):
         assert done.exit_code == 0, done.text
     listed, at_home = night.listed(), secure.hbase.old_wals()
     assert night.resting() == listed
     assert listed
-    words = ("--before-grace", "disk full", "--execute")
-    with night.not_owned(QUARANTINE):
-        refused = night.purge(*words)
-    assert (refused.exit_code, "Permission denied" in refused.text, QUARANTINE in refused.text) == (2, True, True), (
-        refused.text
+    words, root = ("--before-grace", "disk full", "--execute"), f"/{secure.hbase.name}"
+    lacking = (
+        (night.not_owned(QUARANTINE), "Permission denied"),
+        (night.without(f"{root}/WALs", "user:walsafe:r-x"), "Permission denied"),
+        (revoked(secure.hbase, secure.site(), CLEANER, "ADMIN"), GRANT_ADMIN),
+        (revoked(secure.hbase, secure.site(), CLEANER, "READ", QUEUES), GRANT_READ),
     )
+    for right, said in lacking:
+        with right:
+            refused = night.purge(*words)
+        assert (refused.exit_code, said in refused.text) == (2, True), refused.text
+        assert night.resting() == listed
     waits = night.purge("--execute")
     assert waits.exit_code == 0, waits.text
     assert night.resting() == listed
-    # neither HBase nor its directories are asked
-    with (
-        revoked(secure.hbase, secure.site(), CLEANER, "ADMIN"),
-        revoked(secure.hbase, secure.site(), CLEANER, "READ", QUEUES),
-        night.without(f"/{secure.hbase.name}/oldWALs", "user:walsafe:rwx"),
-    ):
+    with night.without(f"{root}/oldWALs", "user:walsafe:rwx"):
         done = night.purge(*words)
     assert done.exit_code == 0, done.text
     assert night.resting() == set()
@@ -165,4 +199,15 @@ def test_a_ticket_cache_reads_the_same_until_it_expires(secure: Secure, tmp_path
         assert refused.returncode == 2, refused.stderr[-3000:]
         assert "no valid Kerberos ticket" in refused.stdout
         assert "run kinit" in refused.stdout
+        assert not (tmp_path / "refused").exists()
+
+
+@pytest.mark.deep
+def test_a_clock_that_is_off(secure: Secure, tmp_path: Path) -> None:
+    for jvm, asked in ((secure.hdfs.jvm, secure.hbase.wal_root), (secure.hbase.jvm, "cluster metrics")):
+        with clock_off(jvm, secure.kerberos):
+            refused = secure.capture(tmp_path / "refused", *secure.keys())
+        assert refused.returncode == 2, refused.stderr[-3000:]
+        assert asked in refused.stdout
+        assert "check this machine's clock" in refused.stdout
         assert not (tmp_path / "refused").exists()

@@ -4,9 +4,9 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -23,6 +23,7 @@ from tests.labs.cluster.jvm import Jvm
 from tests.labs.cluster.oracle import Oracle, wait_shipped
 from tests.labs.cluster.secure import grant, start_secure_hbase
 from tests.labs.places import PROJECT
+from tests.labs.real_captures import HADOOP_FILES
 from tests.labs.spark.one_application import Done, OneApplication, one_application
 
 WITHOUT_TTL = MappingProxyType({"hbase.master.logcleaner.ttl": "0", "hbase.backup.enable": "false"})
@@ -57,17 +58,18 @@ class Secure:
         """Returns an hbase-site.xml for clients, which also tells the times to live."""
         return self.hbase.write_conf(self.work / "hbase-conf", WITHOUT_TTL) / "hbase-site.xml"
 
-    def configuration(self, state: str | None = None) -> str:
+    def configuration(self, state: str | None = None, files: Mapping[str, object] = HADOOP_FILES) -> str:
         """Writes a configuration; returns its path.
 
         Args:
             state: `zookeeper` or `hbase`, the source of the peers; None = `zookeeper` for HBase 2.
+            files: the source of the listing.
         """
         parent, quorum = f"/{self.hbase.name}", self.hbase.zookeeper_quorum
         znodes = {"source": "zookeeper", "quorum": quorum, "parent": parent, "sasl": True, "timeout": "5m"}
         state = state or ("hbase" if self.in_table else "zookeeper")
         section = {
-            "files": {"source": "hadoop"},
+            "files": files,
             "queues": {"source": "hbase"} if self.in_table else znodes,
             "state": {"source": state},
             "hbase": {"site": str(self.site()), "timeout": "5m"},
@@ -82,7 +84,7 @@ class Secure:
             "cleaners": {"interval": "24h"},
             "clean": {"quarantine": f"{self.hdfs.uri}{QUARANTINE}"},
         }
-        config = self.work / f"{state}.yaml"
+        config = self.work / f"{state}-{files['source']}.yaml"
         config.write_text(json.dumps(document))
         return str(config)
 
@@ -180,16 +182,18 @@ class SecureNight:
         run: an application of that principal.
         work: a directory for files on the disk.
         run_id: of the decision.
+        files: the source of the listing, and of the clean-up's moves.
     """
 
     secure: Secure
     run: OneApplication
     work: Path
     run_id: str = "night"
+    files: Mapping[str, object] = field(default_factory=lambda: HADOOP_FILES)
 
     def capture(self) -> Done:
         """Runs `capture`."""
-        return self.run("capture", "--config", self.secure.configuration(), "--out", self._snapshot)
+        return self.run("capture", "--config", self._configuration, "--out", self._snapshot)
 
     def reconcile(self) -> Done:
         """Runs `reconcile` on the snapshot of `capture`."""
@@ -252,6 +256,10 @@ class SecureNight:
         return found
 
     @property
+    def _configuration(self) -> str:
+        return self.secure.configuration(files=self.files)
+
+    @property
     def _snapshot(self) -> str:
         return f"file:{self.work}/snapshot-{self.run_id}"
 
@@ -260,7 +268,7 @@ class SecureNight:
         return f"{self.secure.hdfs.uri}{LAKE}"
 
     def _places(self) -> tuple[str, ...]:
-        return ("--config", self.secure.configuration(), "--cluster", self.secure.hbase.name, "--lake", self._lake)
+        return ("--config", self._configuration, "--cluster", self.secure.hbase.name, "--lake", self._lake)
 
     def _lists(self) -> tuple[str, ...]:
         return ("--lists", f"{self.secure.hdfs.uri}{LISTS}", "--run-id", self.run_id)

@@ -63,7 +63,18 @@ class WebHdfsFilesSection(Section):
         examples=[["http://nn1:9870", "http://nn2:9870"]],
     )  # fmt: skip
     user: Text | None = Field(default=None, description="`user.name`; absent = the user that runs walsafe")
+    kerberos: bool = Field(
+        default=False,
+        description="whether to log in with Kerberos (SPNEGO): with the principal and keytab given to Spark, else with "
+        "the ticket; `user` must then be absent",
+    )
     timeout: DurationMs = Field(default=60_000, description="of each request", examples=["60s"])
+
+    @model_validator(mode="after")
+    def _one_identity(self) -> "WebHdfsFilesSection":
+        if self.kerberos and self.user is not None:
+            raise ValueError("user and kerberos exclude each other: the ticket says who the user is")
+        return self
 
 
 class FsimageFilesSection(Section):

@@ -1,26 +1,29 @@
-"""Lists directories through WebHDFS or HttpFS, with the `hdfs` library: no Hadoop client, no Kerberos."""
+"""Lists directories through WebHDFS or HttpFS, with the `hdfs` library."""
 
 import logging
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from hdfs import HdfsError, InsecureClient
+from hdfs import Client, HdfsError
 from hdfs.client import _Request
 from requests import RequestException
 
 from pipelines.capture.sources.wal_tree import NoSuchDirectoryError, WalTreeEntry
 from pipelines.common.errors import UnavailableError, UsageError
+from pipelines.files.hadoop_jvm import LOG_IN, HadoopJvm
+from pipelines.files.webhdfs_session import webhdfs_session
 from pipelines.hbase.server_names import MAX_LONG
 
 logger = logging.getLogger(__name__)
 
-_WANTS_KERBEROS = ("Authentication failure", "Security enabled but user not authenticated")
-"""The library's words for a 401, and those of a name node whose HTTP filter asks for no ticket."""
+_WANTS_KERBEROS = ("Authentication failure", "Security enabled but user not authenticated", "GSSException")
+"""The library's words for a 401, those of a name node whose HTTP filter asks for no ticket, and of one that refuses."""
+_KERBEROS = "This HDFS asks for Kerberos: set kerberos: true in capture.files, or use source: hadoop"
 _PATH_OF_URI = re.compile(r"[^:/]+://[^/]*(/.*)")
 
 
-class _PagingClient(InsecureClient):  # type: ignore[misc] # hdfs ships no types
+class _PagingClient(Client):  # type: ignore[misc] # hdfs ships no types
     """The library's client with the operations that are used here, of which the library lacks some."""
 
     list_status_batch = _Request("GET").to_method("LISTSTATUS_BATCH")
@@ -40,15 +43,25 @@ class WebHdfsLister:
         wal_root: a full URI, of which only the path is used.
         user: the value of `user.name`; None = the user of this process.
         timeout_ms: the limit of each request.
+        kerberos: the JVM whose ticket is used; None = the name alone.
     """
 
-    def __init__(self, urls: Sequence[str], wal_root: str, user: str | None = None, timeout_ms: int = 60_000) -> None:
+    def __init__(
+        self,
+        urls: Sequence[str],
+        wal_root: str,
+        user: str | None = None,
+        timeout_ms: int = 60_000,
+        kerberos: HadoopJvm | None = None,
+    ) -> None:
         match = _PATH_OF_URI.fullmatch(wal_root)
         if match is None:
             raise UsageError(f"wal_root {wal_root} has no path; write it like hdfs://ns1/hbase")
         self._path = match.group(1)
         self._where = f"WebHDFS {', '.join(urls)}"
-        self._client = _PagingClient(";".join(urls), user=user, timeout=timeout_ms / 1000)
+        self._kerberos = kerberos is not None
+        session = webhdfs_session(user, kerberos)
+        self._client = _PagingClient(";".join(urls), timeout=timeout_ms / 1000, session=session)
         self._batched = True
 
     def pages(self, directory: str) -> Iterator[Sequence[WalTreeEntry]]:
@@ -98,7 +111,7 @@ class WebHdfsLister:
         except HdfsError as error:
             if error.exception in {"IllegalArgumentException", "UnsupportedOperationException"}:
                 return None, 0
-            raise _translated(error, self._where, path) from error
+            raise self._translated(error, path) from error
         try:
             listing = document["DirectoryListing"]
             return _entries(listing["partialListing"]), int(listing["remainingEntries"])
@@ -109,7 +122,7 @@ class WebHdfsLister:
         try:
             return _entries(self._ask(path, "list_status", {}))
         except HdfsError as error:
-            raise _translated(error, self._where, path) from error
+            raise self._translated(error, path) from error
         except (KeyError, TypeError, ValueError) as error:
             raise self._strange(path) from error
 
@@ -118,6 +131,17 @@ class WebHdfsLister:
             return getattr(self._client, operation)(path, **parameters).json()
         except (RequestException, KeyError, TypeError) as error:  # a body that does not have WebHDFS's form
             raise UnavailableError(f"{self._where}, {path}: {_short(error)}; check urls, then try again") from error
+
+    def _translated(self, error: HdfsError, path: str) -> Exception:
+        if error.exception == "FileNotFoundException":
+            return NoSuchDirectoryError(path)
+        text = f"{self._where}, {path}: {_short(error)}"
+        if any(sign in text for sign in _WANTS_KERBEROS):
+            way = f"It did not accept the ticket. {LOG_IN}" if self._kerberos else _KERBEROS
+            return UsageError(f"{text}. {way}")
+        if error.exception in {"AccessControlException", "SecurityException"}:
+            return UsageError(f"{text}; check user and permissions")
+        return UnavailableError(f"{text}; try again")
 
     def _strange(self, path: str) -> UnavailableError:
         return UnavailableError(f"{self._where} answers in a form that is not WebHDFS's for {path}; check urls")
@@ -133,17 +157,6 @@ def _entry(status: dict[str, Any]) -> WalTreeEntry:
     if not isinstance(name, str) or not all(isinstance(number, int) and 0 <= number <= MAX_LONG for number in numbers):
         raise TypeError(f"not a FileStatus: {str(status)[:120]!r}")
     return WalTreeEntry(name, kind == "DIRECTORY", *numbers)
-
-
-def _translated(error: HdfsError, where: str, path: str) -> Exception:
-    if error.exception == "FileNotFoundException":
-        return NoSuchDirectoryError(path)
-    text = f"{where}, {path}: {_short(error)}"
-    if error.exception in {"AccessControlException", "SecurityException"}:
-        return UsageError(f"{text}; check user and permissions")
-    if any(sign in text for sign in _WANTS_KERBEROS):
-        return UsageError(f"{text}. This HDFS asks for Kerberos, which webhdfs does not support: use source: hadoop")
-    return UnavailableError(f"{text}; try again")
 
 
 def _short(error: Exception) -> str:

@@ -139,7 +139,8 @@ class SaslZooKeeperClient:
         if name.endswith("SaslException"):
             return UsageError(
                 f"{self.where} did not accept the ticket of {self._login}: its servers need SASL, and the principal "
-                "zookeeper/<host name>, or Java's property zookeeper.server.principal must name theirs"
+                "zookeeper/<host name>, or Java's property zookeeper.server.principal must name theirs. Check also "
+                "this machine's clock"
             )
         if any(name.endswith(sign) for sign in _NO_RIGHT):
             return self._forbidden(what)

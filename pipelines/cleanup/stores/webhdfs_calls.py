@@ -1,4 +1,4 @@
-"""Makes the clean-up's calls through WebHDFS, with the `hdfs` library: no Hadoop client, no Kerberos."""
+"""Makes the clean-up's calls through WebHDFS, with the `hdfs` library."""
 
 import uuid
 from collections.abc import Callable, Iterator, Sequence
@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import Any, TypeVar
 
-from hdfs import HdfsError, InsecureClient
+from hdfs import Client, HdfsError
 from hdfs.client import _Request
-from requests import JSONDecodeError, RequestException, Session
+from requests import JSONDecodeError, RequestException
 from requests.adapters import HTTPAdapter
 
 from pipelines.cleanup.paths import parse_uri
@@ -16,13 +16,15 @@ from pipelines.cleanup.stores.file_calls import FileCallError, check_file
 from pipelines.cleanup.stores.store_failures import OTHER, Failure, failed, parse_failure
 from pipelines.common.errors import UsageError
 from pipelines.files.file_status import FileStatus
+from pipelines.files.hadoop_jvm import HadoopJvm
+from pipelines.files.webhdfs_session import webhdfs_session
 
 _R = TypeVar("_R")
 _BLOCK = 1 << 16
 _IGNORED = Failure("UnsupportedOperationException", "the server ignores renameoptions")
 
 
-class _Client(InsecureClient):  # type: ignore[misc] # hdfs ships no types
+class _Client(Client):  # type: ignore[misc] # hdfs ships no types
     """The library's client with the operations and parameters that it lacks."""
 
     file_status = _Request("GET").to_method("GETFILESTATUS")
@@ -49,16 +51,22 @@ class WebHdfsCalls:
         user: the value of `user.name`; None = the user of this process.
         timeout_ms: the timeout of each request.
         threads: the number of concurrent requests.
+        kerberos: the JVM whose ticket is used; None = the name alone.
     """
 
     def __init__(
-        self, urls: Sequence[str], user: str | None = None, timeout_ms: int = 60_000, threads: int = 8
+        self,
+        urls: Sequence[str],
+        user: str | None = None,
+        timeout_ms: int = 60_000,
+        threads: int = 8,
+        kerberos: HadoopJvm | None = None,
     ) -> None:
-        session = Session()
+        session = webhdfs_session(user, kerberos)
         for scheme in ("http://", "https://"):
             session.mount(scheme, HTTPAdapter(pool_connections=2 * len(urls), pool_maxsize=threads))
         self._session = session
-        self._user, self._timeout = user, timeout_ms / 1000
+        self._timeout = timeout_ms / 1000
         self._where = f"WebHDFS {', '.join(urls)}"
         self._client = self._made(";".join(urls))
         self._reader = self._client
@@ -171,7 +179,7 @@ class WebHdfsCalls:
         return response
 
     def _made(self, urls: str) -> _Client:
-        return _Client(urls, user=self._user, timeout=self._timeout, session=self._session)
+        return _Client(urls, timeout=self._timeout, session=self._session)
 
     def _read_from_writer(self) -> None:
         """Sends all further reads to the name node that has just accepted a change; the others may be behind it."""

@@ -140,6 +140,9 @@ class HdfsCluster:
             "dfs.datanode.keytab.file": str(keytab),
             "dfs.web.authentication.kerberos.principal": web,
             "dfs.web.authentication.kerberos.keytab": str(keytab),
+            "hadoop.http.authentication.type": "kerberos",  # otherwise WebHDFS believes every name
+            "hadoop.http.authentication.kerberos.principal": web,
+            "hadoop.http.authentication.kerberos.keytab": str(keytab),
             "dfs.block.access.token.enable": "true",
             # data nodes of a secured HDFS want ports below 1024; there are none for a test
             "ignore.secure.ports.for.testing": "true",

@@ -103,6 +103,20 @@ def revoked(cluster: HBaseCluster, site: Path, user: str, action: str, scope: st
     grant(cluster, site, user, action, scope)
 
 
+@contextmanager
+def clock_off(jvm: Jvm, kerberos: Kerberos) -> Iterator[None]:
+    """Meanwhile the servers in a JVM refuse every ticket because of the time: they tolerate no difference at all."""
+    system, strict = jvm.view.java.lang.System, jvm.work / "clocks.conf"
+    text = kerberos.krb5_conf.read_text(encoding="utf-8")
+    strict.write_text(text.replace("[libdefaults]", "[libdefaults]\n    clockskew = 0"), encoding="utf-8")
+    for path in (strict, kerberos.krb5_conf):
+        system.setProperty("java.security.krb5.conf", str(path))
+        jvm.view.sun.security.krb5.Config.refresh()
+        if path == strict:
+            yield
+    assert "Clock skew too great (37)" in jvm.log.read_text(encoding="utf-8", errors="replace")
+
+
 def _change(verb: str, cluster: HBaseCluster, site: Path, user: str, action: str, scope: str | None) -> None:
     java = cluster.jvm.view
     hbase = java.org.apache.hadoop.hbase

@@ -126,8 +126,11 @@ def test_no_permission_is_the_users_to_mend(kind: str) -> None:
         ),
     ],
 )
-def test_a_server_with_kerberos_is_not_for_webhdfs(answer: tuple[int, object]) -> None:
-    with serving(lambda _: answer) as lister, pytest.raises(UsageError, match=r"Kerberos.*use source: hadoop"):
+def test_a_server_with_kerberos_wants_a_ticket(answer: tuple[int, object]) -> None:
+    with (
+        serving(lambda _: answer) as lister,
+        pytest.raises(UsageError, match=r"set kerberos: true.*use source: hadoop"),
+    ):
         listing(lister)
 
 

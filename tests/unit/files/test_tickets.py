@@ -13,6 +13,8 @@ _OF_GSS = "javax.security.sasl.SaslException: GSS initiate failed [Caused by GSS
         "org.apache.hadoop.security.AccessControlException: Client cannot authenticate via:[TOKEN, KERBEROS]",
         f"{_OF_GSS} (Mechanism level: Failed to find any Kerberos tgt)]",
         "org.apache.hadoop.security.KerberosAuthException: failure to login: Checksum failed",
+        "java.lang.RuntimeException: Found no valid authentication method from options",
+        "org.apache.hadoop.ipc.RemoteException(javax.security.sasl.SaslException): GSS initiate failed",
     ],
 )
 def test_no_ticket(cause: str) -> None:

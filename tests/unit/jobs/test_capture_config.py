@@ -148,6 +148,7 @@ def test_queues_in_zookeeper_with_and_without_a_master() -> None:
         ({"files": "{source: hadoop, propertys: {}}"}, "unknown key 'capture.files.propertys'"),
         ({"files": "{source: webhdfs, urls: []}"}, "capture.files.urls"),
         ({"files": "{source: webhdfs, urls: ['http://u:p@h:1']}"}, "capture.files.urls"),
+        ({"files": "{source: webhdfs, urls: ['http://h:1'], user: u, kerberos: true}"}, "user and kerberos exclude"),
         ({"files": "{source: ls, path: x, time_zone: Mars/Base, started_at: 1}"}, "a time zone by its name"),
         ({"files": "{source: ls, path: x, time_zone: UTC}"}, "together, or none"),
         ({"files": "{source: ls}"}, r"files is to come from the export script: export\.path is missing"),
