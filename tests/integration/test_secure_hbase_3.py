@@ -1,5 +1,6 @@
 """A night of an HBase 3 with Kerberos, its queues in the table `hbase:replication`, as an ordinary principal."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from tests.labs.cluster.oracle import Oracle
 from tests.labs.cluster.secure import clock_off, grant, revoke, revoked
 from tests.labs.judged_stages import reconciled, verdicts_of
 from tests.labs.real_captures import read_back
-from tests.labs.secure_nights import CLEANER, QUARANTINE, Secure, SecureNight, judged_capture, secure_cluster
+from tests.labs.secure_nights import CLEANER, QUARANTINE, TABLE, Secure, SecureNight, judged_capture, secure_cluster
 
 pytestmark = [pytest.mark.realhbase, pytest.mark.long]
 
@@ -109,6 +110,20 @@ def test_a_right_in_hbase_that_is_missing_is_named(secure: Secure, night: Secure
         )
         assert "RemoteWithExtrasException" not in done.text
     assert list(tmp_path.iterdir()) == []  # not even a snapshot in the making
+
+
+@pytest.mark.deep
+def test_a_right_to_a_part_of_the_queues_is_not_enough(secure: Secure, night: SecureNight, tmp_path: Path) -> None:
+    """HBase would show such a user an empty table, if it is outside the namespace `hbase`."""
+    document = json.loads(Path(secure.configuration()).read_text())
+    document["capture"]["hbase"]["properties"] = {"hbase.replication.queue.table.name": TABLE}
+    config = tmp_path / "renamed.json"
+    config.write_text(json.dumps(document))
+    grant(secure.hbase, secure.site(), CLEANER, "READ", TABLE, "f:nothing")
+    refused = night.run("capture", "--config", str(config), "--out", f"file:{tmp_path}/snapshot")
+    way = f"may not read the whole table {TABLE}" in refused.text, f"grant 'USER', 'R', '{TABLE}'" in refused.text
+    assert (refused.exit_code, way) == (2, (True, True)), refused.text
+    assert not (tmp_path / "snapshot").exists()
 
 
 @pytest.mark.deep
@@ -209,5 +224,6 @@ def test_a_clock_that_is_off(secure: Secure, tmp_path: Path) -> None:
             refused = secure.capture(tmp_path / "refused", *secure.keys())
         assert refused.returncode == 2, refused.stderr[-3000:]
         assert asked in refused.stdout
+        assert "GSS initiate failed" in refused.stdout
         assert "check this machine's clock" in refused.stdout
         assert not (tmp_path / "refused").exists()

@@ -17,7 +17,13 @@ _BOUNDS = {
     "hbase.client.start.log.errors.counter": "100",
 }
 _DENIED = re.compile(r"AccessDeniedException: (Insufficient permissions.*?)(?:; check |$)")
-_GRANT = "in hbase shell, as an administrator: grant 'USER', {} (docs/capture.md, Who may read the queues)"
+GRANT = "in hbase shell, as an administrator: grant 'USER', {} (docs/capture.md, Who may read the queues)"
+"""What to do if a right is missing."""
+
+
+def read_right(table: str) -> str:
+    """Returns the words of `grant` for the right to read a whole table."""
+    return f"'R', '{table}'"
 
 
 class HBaseClient:
@@ -97,7 +103,7 @@ class HBaseClient:
             denied = _DENIED.search(str(error))
             if denied is None:
                 raise
-            told = f"{self.where}, {what}: {denied.group(1)}. Give the user the right, {_GRANT.format(right)}"
+            told = f"{self.where}, {what}: {denied.group(1)}. Give the user the right, {GRANT.format(right)}"
             raise UsageError(told) from error
 
     def java_class(self, name: str) -> JavaObject:

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from pipelines.capture.sources.hbase_client import HBaseClient
+from pipelines.capture.sources.hbase_client import GRANT, HBaseClient, read_right
 from pipelines.capture.sources.hbase_client_scan import scan_cells
-from pipelines.files.hadoop_jvm import java_errors
+from pipelines.common.errors import UsageError
 from pipelines.hbase.replication_queues import Cell
 
 
@@ -19,8 +19,28 @@ class HBaseClientQueues:
 
     def cells(self, _step: str) -> Iterator[Cell]:
         """See `QueueSource.cells`."""
+        client, table = self._client, self._client.queue_table
+        with client.errors(f"table {table}"):
+            name = client.table_name(table)
+            there = bool(client.admin.tableExists(name))
+            # of a table outside the namespace hbase, HBase leaves out what the user may not read, and does not say so
+            whole = bool(name.isSystemTable()) or self._may_read(table)
+        if not there:
+            return
+        if not whole:
+            raise UsageError(
+                f"{client.where}: this user may not read the whole table {table}, and HBase would leave out the rest "
+                f"without a word. Give the user the right, {GRANT.format(read_right(table))}"
+            )
+        yield from scan_cells(client, table)
+
+    def _may_read(self, table: str) -> bool:
+        """Returns whether the user has the right READ on a whole table; true where HBase checks no rights."""
         client = self._client
-        with java_errors(f"{client.where}, table {client.queue_table}"):
-            there = bool(client.admin.tableExists(client.table_name(client.queue_table)))
-        if there:
-            yield from scan_cells(client, client.queue_table)
+        access = client.hadoop.view.org.apache.hadoop.hbase.security.access.Permission
+        actions = client.hadoop.gateway.new_array(access.Action, 1)
+        actions[0] = access.Action.READ
+        wanted = access.newBuilder(client.table_name(table)).withActions(actions).build()
+        return bool(
+            client.admin.hasUserPermissions(client.hadoop.view.java.util.Collections.singletonList(wanted)).get(0)
+        )

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pipelines.capture.sources.hbase_client import HBaseClient
+from pipelines.capture.sources.hbase_client import HBaseClient, read_right
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject
 from pipelines.hbase.replication_queues import Cell, CellVersion
 
@@ -92,7 +92,7 @@ def _rows(
     client: HBaseClient, table: str, family: bytes | None, prefix: bytes, *, versions: bool
 ) -> Iterator[dict[str, Any]]:
     """Yields rows in the form that `result_mapper` writes."""
-    what, right = f"scan of {table}", f"'R', '{table}'"
+    what, right = f"scan of {table}", read_right(table)
     with client.errors(what, right):
         result = client.java_class("org.apache.hadoop.hbase.client.Result")
         mapper = result_mapper(client.hadoop, result, versions=versions)
