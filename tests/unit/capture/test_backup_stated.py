@@ -15,6 +15,7 @@ from pipelines.capture.sources.hbase_admin import HBaseAdmin
 from pipelines.capture.sources.zookeeper_queues import ZooKeeperQueues
 from pipelines.capture.sources.zookeeper_state import ZooKeeperState
 from pipelines.common.errors import UsageError
+from pipelines.files.hadoop_jvm import java_errors
 from pipelines.files.saved_text import LocalCopies
 from pipelines.snapshot.model import Backup
 
@@ -67,6 +68,7 @@ def by_admin(conf: Mapping[str, str], *tables: str | None) -> HBaseAdmin:
         conf=Conf(conf),
         admin=Admin(*tables),
         where="HBase",
+        errors=java_errors,
         table_name=str,
         hadoop=SimpleNamespace(view=SimpleNamespace(org=org, java=java)),
     )
