@@ -20,6 +20,7 @@ TIMES = "started_at: 2026-11-21T02:00:00Z, finished_at: 2026-11-21T02:01:00.5Z"
 FILES = (
     "{source: hadoop, properties: {dfs.nameservices: ns1}}",
     "{source: webhdfs, urls: ['http://nn1:9870'], user: hbase, timeout: 60s}",
+    "{source: webhdfs, urls: ['http://nn1:9870'], kerberos: true}",
     "{source: fsimage, path: x, time_zone: UTC, transaction_time: 2026-11-21T02:00:00Z, delimiter: ';'}",
     f"{{source: ls, path: x, time_zone: UTC, {TIMES}, clock_host: edge1}}",
 )

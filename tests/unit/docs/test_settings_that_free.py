@@ -20,7 +20,7 @@ JOBS_ON_THE_PATH = ("night", "capture", "reconcile", "clean", "purge")
 """The jobs between a cluster and a file that is gone; restore and maintain are listed in `CANNOT_FREE`."""
 _HARMLESS = """
     capacity
-    capture.files.user capture.files.timeout capture.files.delimiter
+    capture.files.user capture.files.kerberos capture.files.timeout capture.files.delimiter
     capture.queues.transport capture.queues.protocol capture.queues.timeout capture.queues.digest capture.queues.sasl
     capture.queues.jars
     capture.state.quorum capture.state.parent capture.state.replication capture.state.digest capture.state.sasl
