@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from pipelines.capture.sources.exported_cells import parse_cell
+from pipelines.capture.sources.hbase_client import HBaseClient
+from pipelines.capture.sources.hbase_client_queues import HBaseClientQueues
 from pipelines.common.errors import RefusedError
 from pipelines.common.forms import read_value
 from pipelines.files.hadoop_jvm import HadoopJvm
@@ -15,6 +17,7 @@ from pipelines.snapshot.barriers import serial_gaps
 from pipelines.snapshot.extras_lines import REGION
 from pipelines.snapshot.model import Backup
 from pipelines.snapshot.other_families import OtherFamilyCells
+from tests.labs.cluster.hbase_data import ROWS
 from tests.labs.cluster.hdfs import HdfsCluster
 from tests.labs.cluster.thrift import ThriftGateway
 from tests.labs.export_script import classes_of_hbase_3, run_export
@@ -78,6 +81,13 @@ def beside(lab: Lab, take: Callable[[], Taken]) -> tuple[Taken, Taken]:
         if (before.files, before.queues) == (after.files, after.queues):
             return before, other
     raise AssertionError("the cluster never stood still")
+
+
+def test_a_queue_table_of_another_name_is_read_where_hbase_checks_no_rights(lab: Lab) -> None:
+    named = {"hbase.replication.queue.table.name": "capture"}
+    client = HBaseClient(HadoopJvm.of(lab.context.spark), str(lab.site), named, 300_000, "HBase")
+    assert len(list(HBaseClientQueues(client).cells("queues-1"))) == len(ROWS)
+    client.close()
 
 
 @pytest.mark.promise("sources-agree")
