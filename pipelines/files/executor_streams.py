@@ -1,7 +1,7 @@
 """Reads files as streams of bytes or copies them, with Hadoop's client in a JVM.
 
 A task on an executor cannot reach Spark's JVM. It opens a local file directly. For all other files, its Python process
-starts one JVM with the jars of Spark. So it reads every file system that Spark knows, and memory does not grow with the
+starts one JVM with the jars of Spark. So it reads every file system of these jars, and memory does not grow with the
 file (docs/adr/0018).
 """
 
@@ -12,10 +12,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
+from io import FileIO
 from pathlib import Path
 
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.errors import PySparkException
 
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_cause
 
@@ -71,7 +73,7 @@ def open_in_jvm(uri: str, hadoop: HadoopJvm) -> Iterator[Read]:
         pipe = str(Path(scratch, "pipe"))
         os.mkfifo(pipe)
         sent = thread.submit(_send, stream, pipe, hadoop)
-        with open(pipe, "rb", buffering=0) as source:
+        with _opened(pipe) as source:
 
             def read(count: int) -> bytes:
                 piece = source.read(count)
@@ -83,6 +85,20 @@ def open_in_jvm(uri: str, hadoop: HadoopJvm) -> Iterator[Read]:
             yield read
 
 
+def _opened(pipe: str) -> FileIO:
+    """Opens the end of a named pipe for reading; if that fails, nobody else waits for this end."""
+    try:
+        return FileIO(pipe)
+    except BaseException:
+        _let_go(pipe)
+        raise
+
+
+def _let_go(pipe: str) -> None:
+    """Wakes up who waits for the other end of a named pipe."""
+    os.close(os.open(pipe, os.O_RDWR))
+
+
 def _send(stream: JavaObject, pipe: str, hadoop: HadoopJvm) -> None:
     """Writes a stream of the JVM into a named pipe; raises what the JVM raised."""
     try:
@@ -90,12 +106,13 @@ def _send(stream: JavaObject, pipe: str, hadoop: HadoopJvm) -> None:
         out = hadoop.view.java.io.FileOutputStream(pipe)
         hadoop.view.org.apache.hadoop.io.IOUtils.copyBytes(stream, out, _PIECE, close_both)
     finally:
-        # a reader may still wait for somebody to write
-        os.close(os.open(pipe, os.O_RDWR))
+        _let_go(pipe)
 
 
 def copy_directory(uri: str, target: str, hadoop_conf: str) -> None:
-    """Copies a directory with all files to a new local directory; Hadoop compares its own checksums.
+    """Copies a directory with all its files to a new local directory; Hadoop compares its own checksums.
+
+    The directory has no subdirectories: Hadoop would not say that it could not copy one.
 
     Args:
         uri: the directory, on any file system that Spark knows.
@@ -112,6 +129,8 @@ def copy_directory(uri: str, target: str, hadoop_conf: str) -> None:
         path.getFileSystem(hadoop.conf).copyToLocalFile(
             False, path, hadoop.path(f"file://{target}"), without_checksum_files
         )
+    if not Path(target).is_dir():
+        raise NotReadError(f"{uri}: {target} could not be made")
 
 
 @contextmanager
@@ -120,6 +139,8 @@ def _errors_of(uri: str, hadoop: HadoopJvm) -> Iterator[None]:
         yield
     except Py4JJavaError as error:
         raise (NotReadError if _exists(uri, hadoop) else NotThereError)(f"{uri}: {java_cause(error)}") from error
+    except PySparkException as error:  # what PySpark makes of some Java exceptions, on the driver
+        raise NotReadError(f"{uri}: {java_cause(error)}") from error
     except Py4JError as error:
         task_jvm.cache_clear()  # the JVM may have ended; the next file gets another one
         raise NotReadError(f"{uri}: Hadoop's client did not answer ({java_cause(error)})") from error
@@ -130,7 +151,7 @@ def _exists(uri: str, hadoop: HadoopJvm) -> bool:
     try:
         path = hadoop.path(uri)
         return bool(path.getFileSystem(hadoop.conf).exists(path))
-    except Py4JError:
+    except (Py4JError, PySparkException):
         return True
 
 
@@ -145,29 +166,31 @@ def task_jvm(hadoop_conf: str) -> HadoopJvm:
     py4j = next((jar for folder in jars for jar in sorted(folder.glob("py4j-*.jar"))), None)
     java_home = os.environ.get("JAVA_HOME")
     java = str(Path(java_home, "bin", "java")) if java_home else "java"
+    # where this executor may have a Hadoop configuration of its own
+    confs = [folder for folder in (os.environ.get("HADOOP_CONF_DIR"), "__spark_conf__/__hadoop_conf__") if folder]
+    process = None
     try:
-        port, token = launch_gateway(
+        port, token, process = launch_gateway(
             jarpath=str(py4j),
-            classpath=os.pathsep.join([*_configurations(), *(f"{folder}/*" for folder in jars)]),
+            classpath=os.pathsep.join([*confs, *(f"{folder}/*" for folder in jars)]),
             javaopts=_OPTIONS,
             java_path=java,
             die_on_exit=True,
             enable_auth=True,
+            return_proc=True,
         )
-    except (OSError, ValueError, Py4JError) as error:  # ValueError: it ended before it had a port
+        gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port, auth_token=token))
+        view = gateway.jvm
+        conf = view.org.apache.hadoop.conf.Configuration()
+        conf.addResource(view.java.io.ByteArrayInputStream(hadoop_conf.encode("utf-8")))
+        # it would take the configuration of this machine alone
+        view.org.apache.hadoop.security.UserGroupInformation.setConfiguration(conf)
+    # ValueError: it ended before it had a port; TypeError: it has no class of Hadoop
+    except (OSError, ValueError, TypeError, Py4JError) as error:
+        if process is not None:
+            process.kill()
         raise NotReadError(f"{java} did not start with Hadoop's client: {error}") from error
-    gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port, auth_token=token))
-    view = gateway.jvm
-    conf = view.org.apache.hadoop.conf.Configuration()
-    conf.addResource(view.java.io.ByteArrayInputStream(hadoop_conf.encode("utf-8")))
-    # it would take the configuration of this machine alone
-    view.org.apache.hadoop.security.UserGroupInformation.setConfiguration(conf)
     return HadoopJvm(view, gateway, conf)
-
-
-def _configurations() -> list[str]:
-    """Returns the folders where this executor may have a Hadoop configuration of its own."""
-    return [folder for folder in (os.environ.get("HADOOP_CONF_DIR"), "__spark_conf__/__hadoop_conf__") if folder]
 
 
 def _jar_folders() -> list[Path]:

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import py4j.java_gateway
+import py4j.protocol
 import pytest
 from pyspark.sql import SparkSession
 
@@ -14,8 +16,12 @@ FOLDER = "/streams/a [b]*"
 FILES = {"one": b"1" * 3_000_000, "two{2}": b"", ".three": b"3"}
 
 
-def test_files_are_read_and_copied(spark: SparkSession, tmp_path: Path, hdfs_cluster: HdfsCluster) -> None:
+def test_files_are_read_and_copied(
+    spark: SparkSession, tmp_path: Path, hdfs_cluster: HdfsCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     conf = hadoop_configuration(HadoopJvm.of(spark))
+    # on the driver, PySpark asks Spark's JVM about the exceptions of every JVM
+    monkeypatch.setattr(py4j.java_gateway, "get_return_value", py4j.protocol.get_return_value)
     for name, content in FILES.items():
         hdfs_cluster.create_file(f"{FOLDER}/{name}", content)
     with open_file(f"{hdfs_cluster.uri}{FOLDER}/one", conf) as read:

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from pipelines.snapshot.extras import BACKUP
+from pipelines.snapshot.model import Backup
 from tests.labs.cleanup.rights import acl_commands
 from tests.labs.cluster.hbase import start_hbase_jvm
 from tests.labs.cluster.hdfs import HdfsCluster
@@ -16,6 +18,7 @@ from tests.labs.cluster.secure import clock_off, grant, revoke, revoked
 from tests.labs.judged_stages import reconciled, verdicts_of
 from tests.labs.real_captures import read_back
 from tests.labs.secure_nights import CLEANER, QUARANTINE, TABLE, Secure, SecureNight, judged_capture, secure_cluster
+from tests.labs.spark.one_application import Done
 
 pytestmark = [pytest.mark.realhbase, pytest.mark.long]
 
@@ -113,17 +116,25 @@ def test_a_right_in_hbase_that_is_missing_is_named(secure: Secure, night: Secure
 
 
 @pytest.mark.deep
-def test_a_right_to_a_part_of_the_queues_is_not_enough(secure: Secure, night: SecureNight, tmp_path: Path) -> None:
+def test_a_right_to_a_part_of_a_table_is_not_enough(secure: Secure, night: SecureNight, tmp_path: Path) -> None:
     """HBase would show such a user an empty table, if it is outside the namespace `hbase`."""
-    document = json.loads(Path(secure.configuration()).read_text())
-    document["capture"]["hbase"]["properties"] = {"hbase.replication.queue.table.name": TABLE}
-    config = tmp_path / "renamed.json"
-    config.write_text(json.dumps(document))
     grant(secure.hbase, secure.site(), CLEANER, "READ", TABLE, "f:nothing")
-    refused = night.run("capture", "--config", str(config), "--out", f"file:{tmp_path}/snapshot")
+
+    def capture(out: str, **properties: str) -> Done:
+        document = json.loads(Path(secure.configuration()).read_text())
+        document["capture"]["hbase"]["properties"] = properties
+        config = tmp_path / f"{out}.json"
+        config.write_text(json.dumps(document))
+        return night.run("capture", "--config", str(config), "--out", f"file:{tmp_path}/{out}")
+
+    refused = capture("queues", **{"hbase.replication.queue.table.name": TABLE})
     way = f"may not read the whole table {TABLE}" in refused.text, f"grant 'USER', 'R', '{TABLE}'" in refused.text
     assert (refused.exit_code, way) == (2, (True, True)), refused.text
-    assert not (tmp_path / "snapshot").exists()
+    assert not (tmp_path / "queues").exists()
+    done = capture("backups", **{"hbase.backup.system.table.name": TABLE, "hbase.backup.enable": "true"})
+    assert done.exit_code == 0, done.text
+    taken = read_back(tmp_path / "backups").snapshot
+    assert (taken.backup, BACKUP in taken.extras) == (Backup(enabled=True), False), "unknown, and not without a session"
 
 
 @pytest.mark.deep

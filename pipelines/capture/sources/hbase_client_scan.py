@@ -5,10 +5,13 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pipelines.capture.sources.hbase_client import HBaseClient, read_right
+from pipelines.capture.sources.hbase_client import GRANT, HBaseClient, read_right
+from pipelines.common.errors import UnavailableError, UsageError
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject
 from pipelines.hbase.replication_queues import Cell, CellVersion
 
+_NO_RIGHTS = "AccessController is not loaded"
+"""HBase's words if it checks no rights."""
 _ROWS_AT_A_TIME = 500
 _CELLS_OF_A_ROW_AT_A_TIME = 1_000
 _PLAIN, _VERSIONS = "noVersionMap", "map"
@@ -26,7 +29,7 @@ def scan_cells(client: HBaseClient, table: str, family: bytes | None = None, pre
         prefix: the prefix of the row keys.
 
     Raises:
-        UsageError: the user may not read the table.
+        UsageError: the user may not read the whole table.
         UnavailableError: HBase did not answer.
     """
     for row in _rows(client, table, family, prefix, versions=False):
@@ -93,6 +96,7 @@ def _rows(
 ) -> Iterator[dict[str, Any]]:
     """Yields rows in the form that `result_mapper` writes."""
     what, right = f"scan of {table}", read_right(table)
+    _refuse_a_part(client, table)
     with client.errors(what, right):
         result = client.java_class("org.apache.hadoop.hbase.client.Result")
         mapper = result_mapper(client.hadoop, result, versions=versions)
@@ -109,6 +113,39 @@ def _rows(
     finally:
         with client.errors(what, right):
             scanner.close()
+
+
+def _refuse_a_part(client: HBaseClient, table: str) -> None:
+    """Makes sure that the user may read a whole table.
+
+    Of a table outside the namespace `hbase`, HBase leaves out what the user may not read, and does not say so.
+
+    Raises:
+        UsageError: the user may not.
+    """
+    with client.errors(f"table {table}"):
+        of_hbase = bool(client.table_name(table).isSystemTable())
+    if not of_hbase and not _may_read(client, table):
+        raise UsageError(
+            f"{client.where}: this user may not read the whole table {table}, and HBase would leave out the rest "
+            f"without a word. Give the user the right, {GRANT.format(read_right(table))}"
+        )
+
+
+def _may_read(client: HBaseClient, table: str) -> bool:
+    """Returns whether the user has the right READ on a whole table; true where HBase checks no rights."""
+    view = client.hadoop.view
+    try:
+        with client.errors(f"rights on table {table}"):
+            permission = view.org.apache.hadoop.hbase.security.access.Permission
+            actions = client.hadoop.gateway.new_array(permission.Action, 1)
+            actions[0] = permission.Action.READ
+            wanted = permission.newBuilder(client.table_name(table)).withActions(actions).build()
+            return bool(client.admin.hasUserPermissions(view.java.util.Collections.singletonList(wanted)).get(0))
+    except UnavailableError as error:
+        if _NO_RIGHTS not in str(error):
+            raise
+        return True
 
 
 def _scan(client: HBaseClient, family: bytes | None, prefix: bytes, *, versions: bool) -> JavaObject:

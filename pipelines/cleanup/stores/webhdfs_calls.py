@@ -1,5 +1,6 @@
 """Makes the clean-up's calls through WebHDFS, with the `hdfs` library."""
 
+import re
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,6 +22,8 @@ from pipelines.files.webhdfs_session import webhdfs_session
 
 _R = TypeVar("_R")
 _BLOCK = 1 << 16
+_DELEGATION = re.compile(r"(delegation=)[^&\s']+")
+"""The token with which a data node knows the user: whoever reads it is that user."""
 _IGNORED = Failure("UnsupportedOperationException", "the server ignores renameoptions")
 
 
@@ -199,13 +202,14 @@ def _translated() -> Iterator[None]:
         yield
     except HdfsError as error:
         text = next(iter(str(error).splitlines()), "")
-        # the library does not keep the exception name of a 401
-        kind = error.exception or ("SecurityException" if text.startswith("Authentication failure") else "HdfsError")
+        # the library does not keep the exception name of a 401, and a refused ticket has none
+        refused = text.startswith("Authentication failure") or "GSSException" in text
+        kind = error.exception or ("SecurityException" if refused else "HdfsError")
         raise FileCallError(Failure(kind, text)) from error
     except (JSONDecodeError, KeyError, TypeError) as error:  # a proxy's page, for example
         raise FileCallError(Failure("ConnectError", "the answer does not come from WebHDFS; check urls")) from error
     except RequestException as error:
-        text = next(iter(str(error).splitlines()), "")
+        text = _DELEGATION.sub(r"\1…", next(iter(str(error).splitlines()), ""))
         raise FileCallError(Failure(type(error).__name__, text)) from error
 
 

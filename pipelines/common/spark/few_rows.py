@@ -53,10 +53,12 @@ def for_few_rows(session: SparkSession) -> SparkSession:
     query.
     """
     with _LOCK:
+        if session in _SESSIONS.values():
+            return session
         found = _SESSIONS.get(session)
         if found is None:
             found = session.newSession()
             for name, value in _AS_IT_STANDS.items():
                 found.conf.set(name, value)
-            _SESSIONS[session] = _SESSIONS[found] = found
+            _SESSIONS[session] = found
         return found

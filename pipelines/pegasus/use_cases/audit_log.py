@@ -107,8 +107,8 @@ def _broken(mutations: DataFrame, inputs: LogInputs) -> Iterator[FindingRow]:
             durable[partition] = max(durable[partition], decree)
         frame = spark.createDataFrame([*durable.items()], "partition int, durable long")
         frames.append(log_rules.unlogged_writes(acknowledged_writes(inputs.journal, facts.app_id), decrees, frame))
-    every = frames[0]
-    for frame in frames[1:]:
+    every = frames[-1]  # with a journal, which may be long, its session runs the query
+    for frame in frames[:-1]:
         every = every.unionByName(frame)
     yield from broken_rules(BrokenDecrees(**row.asDict()) for row in every.collect())
     if groups is not None:

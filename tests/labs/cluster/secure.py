@@ -102,8 +102,10 @@ def revoke(cluster: HBaseCluster, site: Path, user: str, action: str, scope: str
 def revoked(cluster: HBaseCluster, site: Path, user: str, action: str, scope: str | None = None) -> Iterator[None]:
     """Meanwhile a user lacks a right; see `grant`."""
     revoke(cluster, site, user, action, scope)
-    yield
-    grant(cluster, site, user, action, scope)
+    try:
+        yield
+    finally:
+        grant(cluster, site, user, action, scope)
 
 
 @contextmanager
@@ -112,11 +114,16 @@ def clock_off(jvm: Jvm, kerberos: Kerberos) -> Iterator[None]:
     system, strict = jvm.view.java.lang.System, jvm.work / "clocks.conf"
     text = kerberos.krb5_conf.read_text(encoding="utf-8")
     strict.write_text(text.replace("[libdefaults]", "[libdefaults]\n    clockskew = 0"), encoding="utf-8")
-    for path in (strict, kerberos.krb5_conf):
+
+    def read(path: Path) -> None:
         system.setProperty("java.security.krb5.conf", str(path))
         jvm.view.sun.security.krb5.Config.refresh()
-        if path == strict:
-            yield
+
+    read(strict)
+    try:
+        yield
+    finally:
+        read(kerberos.krb5_conf)
 
 
 def _change(

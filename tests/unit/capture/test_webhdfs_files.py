@@ -115,6 +115,7 @@ def test_no_permission_is_the_users_to_mend(kind: str) -> None:
     "answer",
     [
         (401, "<html>Authentication required</html>"),
+        (403, "<html>GSSException: Clock skew too great</html>"),
         (
             403,
             {

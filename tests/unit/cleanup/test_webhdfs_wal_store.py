@@ -4,6 +4,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from urllib.parse import parse_qs, urlsplit
 
@@ -33,6 +34,8 @@ def served(answer: Answer) -> Iterator[tuple[str, list[tuple[str, str]]]]:
             asked.append((operation, path))
             status, body = answer(operation, path)
             self.send_response(status)
+            if status == HTTPStatus.TEMPORARY_REDIRECT:
+                self.send_header("Location", str(body))
             self.end_headers()
             self.wfile.write((body if isinstance(body, str) else json.dumps(body)).encode())
 
@@ -139,6 +142,7 @@ def test_a_symbolic_link_on_the_way_is_refused() -> None:
         (lambda *_: error("RuntimeException"), UnavailableError, "RuntimeException of the server"),
         (lambda *_: error("AccessControlException"), UsageError, "check the user"),
         (lambda *_: (401, "no"), UsageError, "Authentication"),
+        (lambda *_: (403, "<html>GSSException: Clock skew too great</html>"), UsageError, "Clock skew too great"),
     ],
 )
 def test_not_to_know_is_never_gone(answer: Answer, kind: type[Exception], words: str) -> None:
@@ -148,6 +152,18 @@ def test_not_to_know_is_never_gone(answer: Answer, kind: type[Exception], words:
                 ask()
         with pytest.raises(kind, match=words):
             store.delete([MOVE.source])
+
+
+def test_the_token_for_a_data_node_is_in_no_message() -> None:
+    """Whoever has it is that user; a data node behind a firewall would bring it into the log."""
+
+    def answer(operation: str, path: str) -> tuple[int, object]:
+        elsewhere = f"http://127.0.0.1:1/webhdfs/v1{path}?op={operation}&delegation=SECRET&offset=0"
+        return (307, elsewhere) if operation == "CREATE" else everything_is_there(operation, path)
+
+    with serving(answer) as (store, _), pytest.raises(UnavailableError, match=r"delegation=…&offset") as failed:
+        store.create(f"{QUARANTINE}/lease", "text")
+    assert "SECRET" not in str(failed.value)
 
 
 def test_nothing_more_is_tried_once_the_server_is_gone() -> None:

@@ -8,8 +8,12 @@ import struct
 import zlib
 from pathlib import Path
 
+import py4j.java_gateway
+import py4j.protocol
+import pyspark
 import pytest
 
+from pipelines.files import executor_streams
 from pipelines.files.executor_streams import NotReadError, open_file, task_jvm
 from pipelines.hbase.wal_format.reader import WalEnd
 from pipelines.queues.wals.inspected import WalAnswer, WalTask, inspect_wal
@@ -59,6 +63,12 @@ def test_what_cannot_be_read_is_no_empty_wal(there: Path, scheme: str) -> None:
     assert "irectory" in answer.problem
 
 
+@pytest.fixture(autouse=True)
+def as_on_an_executor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the driver, PySpark asks Spark's JVM about the exceptions of every JVM."""
+    monkeypatch.setattr(py4j.java_gateway, "get_return_value", py4j.protocol.get_return_value)
+
+
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("program", ["nothing", "true"], ids=["no program", "it ends at once"])
 def test_an_executor_without_java_says_so(there: Path, monkeypatch: pytest.MonkeyPatch, program: str) -> None:
@@ -71,6 +81,18 @@ def test_an_executor_without_java_says_so(there: Path, monkeypatch: pytest.Monke
     assert answer.fault == UNREADABLE
     assert answer.problem is not None
     assert "java did not start" in answer.problem
+
+
+def test_a_spark_without_hadoop_says_so(there: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "jars").mkdir()
+    (jar,) = (Path(pyspark.__file__).parent / "jars").glob("py4j-*.jar")
+    (tmp_path / "jars" / jar.name).symlink_to(jar)
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path))
+    monkeypatch.setattr(executor_streams, "find_spec", lambda _: None)
+    answer = ask(str(there), conf=f"{CONF}<!-- without Hadoop -->")
+    assert answer.fault == UNREADABLE
+    assert answer.problem is not None
+    assert "did not start with Hadoop's client" in answer.problem
 
 
 def test_a_damage_in_the_middle_is_no_end(there: Path) -> None:
