@@ -155,7 +155,7 @@ def whole_airflow(airflow: Airflow, configs: Mapping[str, Path]) -> Iterator[Who
 
 
 def wait_for(what: Callable[[], object], why: str | Callable[[], str]) -> object:
-    until = time.monotonic() + 1_800
+    until = time.monotonic() + 600
     while not (found := what()):
         assert time.monotonic() < until, why if isinstance(why, str) else why()
         time.sleep(0.5)
