@@ -51,8 +51,7 @@ class Airflow:
             "AIRFLOW__CORE__LOAD_EXAMPLES": "false",
             "AIRFLOW__CORE__DAGS_FOLDER": str(DAG.parent),
             "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_ALL_ADMINS": "true",
-            # at times two requests in the API server wait for each other; then one of them fails, and is asked again
-            "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{self.home}/airflow.db?timeout=30",
+            "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{self.home}/airflow.db?timeout=900",
             "WALSAFE_NIGHTLY_CONFIG": str(config),
             "PYTHONDONTWRITEBYTECODE": "1",
         }

@@ -29,9 +29,10 @@ class WholeAirflow:
     _token: str = ""
 
     def start(self, component: str, *options: str) -> None:
-        with (self.airflow.home / f"{component}.log").open("ab") as log:
+        name = " ".join((component, *options[:2]))
+        with (self.airflow.home / f"{name}.log").open("ab") as log:
             command = [str(self.airflow.python.with_name("airflow")), component, *options]
-            self.parts[component] = subprocess.Popen(
+            self.parts[name] = subprocess.Popen(
                 command, env=self.environment, cwd=self.airflow.home, stdout=log, stderr=log
             )
 
@@ -125,7 +126,7 @@ DAG.dag_id = {name!r}
 @contextmanager
 def whole_airflow(airflow: Airflow, configs: Mapping[str, Path]) -> Iterator[WholeAirflow]:
     """Starts an Airflow with the nightly DAG once for each configuration, and a pool `walsafe` of one place."""
-    dags, port = airflow.home / "dags", free_port()
+    dags, port, tasks_port = airflow.home / "dags", free_port(), free_port()
     dags.mkdir()
     for name, config in configs.items():
         (dags / f"{name}.py").write_text(_dag_file(name, config))
@@ -133,7 +134,7 @@ def whole_airflow(airflow: Airflow, configs: Mapping[str, Path]) -> Iterator[Who
     environment = airflow.environment(dags) | {
         "AIRFLOW__API__PORT": str(port),
         "AIRFLOW__API__WORKERS": "1",
-        "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{url}/execution/",
+        "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"http://localhost:{tasks_port}/execution/",
         "AIRFLOW__CORE__DAGS_FOLDER": str(dags),
         "AIRFLOW__CORE__PARALLELISM": "2",
         "AIRFLOW__CORE__DAGS_ARE_PAUSED_AT_CREATION": "false",
@@ -145,7 +146,9 @@ def whole_airflow(airflow: Airflow, configs: Mapping[str, Path]) -> Iterator[Who
     pool = [airflow.python.with_name("airflow"), "pools", "set", "walsafe", "1", "Spark drivers", "--include-deferred"]
     subprocess.run(pool, env=environment, cwd=airflow.home, capture_output=True, check=True)
     try:
-        whole.start("api-server", "--port", str(port), "--workers", "1")
+        # in one process, a person's request and a task's at times wait for each other's lock of SQLite
+        for apps, own_port in (("core", port), ("execution", tasks_port)):
+            whole.start("api-server", "--apps", apps, "--port", str(own_port), "--workers", "1")
         for component in COMPONENTS:
             whole.start(component)
         yield whole
