@@ -66,12 +66,12 @@ def open_in_jvm(uri: str, hadoop: HadoopJvm) -> Iterator[Read]:
 
     A thread lets the JVM write the file into a pipe: 64 MiB took 0.2 s, and 7 s as py4j's own bytes.
     """
-    with _errors_of(uri, hadoop):
-        path = hadoop.path(uri)
-        stream = path.getFileSystem(hadoop.conf).open(path)
     with tempfile.TemporaryDirectory(prefix="walsafe-stream-") as scratch, ThreadPoolExecutor(1) as thread:
         pipe = str(Path(scratch, "pipe"))
         os.mkfifo(pipe)
+        with _errors_of(uri, hadoop):
+            path = hadoop.path(uri)
+            stream = path.getFileSystem(hadoop.conf).open(path)
         sent = thread.submit(_send, stream, pipe, hadoop)
         with _opened(pipe) as source:
 

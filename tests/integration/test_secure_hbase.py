@@ -22,7 +22,6 @@ from tests.labs.cleanup.rights import acl_commands
 from tests.labs.cluster.classpath import HBASE_2, resolve
 from tests.labs.cluster.hbase import start_hbase_2_jvm
 from tests.labs.cluster.hdfs import HdfsCluster
-from tests.labs.cluster.oracle import Oracle
 from tests.labs.cluster.secure import clock_off, grant, login_file
 from tests.labs.export_script import run_export
 from tests.labs.judged_stages import reconciled, verdicts_of
@@ -34,6 +33,7 @@ from tests.labs.secure_nights import (
     QUARANTINE,
     Secure,
     SecureNight,
+    clean_and_restore,
     judged_capture,
     secure_cluster,
 )
@@ -162,32 +162,8 @@ def test_a_principal_that_may_read_the_files_alone(secure: Secure, tmp_path: Pat
 
 @pytest.mark.deep
 @pytest.mark.promise("kerberos-clean-up")
-def test_the_clean_up_of_an_ordinary_principal(secure: Secure, night: SecureNight, tmp_path: Path) -> None:
-    night = replace(night, work=tmp_path)
-    known = secure.hbase.old_wals()
-    kept = {file.path for file, one in zip(known, Oracle(secure.hbase).verdicts(known), strict=True) if one != "DELETE"}
-    for done in (night.capture(), night.reconcile()):
-        assert done.exit_code == 0, done.text
-    listed = night.listed()
-    assert kept
-    assert listed
-    assert not listed & kept
-    waits = night.explain(min(kept))
-    assert (waits["verdict"], waits["reason"]) == ("HELD", "PENDING")
-    assert {holder["peer_id"] for holder in waits["holders"]} == {"two"}
-
-    rehearsed = night.clean()
-    assert rehearsed.exit_code == 0, rehearsed.text
-    assert night.resting() == set()
-    done = night.clean("--execute")
-    assert done.exit_code == 0, done.text
-    assert night.resting() == listed
-    assert kept <= {file.path for file in secure.hbase.old_wals()}
-    back = night.restore()
-    assert back.exit_code == 0, back.text
-    assert night.resting() == set()
-    home = {file.path: file for file in secure.hbase.old_wals()}
-    assert [home.get(file.path) for file in known] == known
+def test_the_clean_up_of_an_ordinary_principal(night: SecureNight, tmp_path: Path) -> None:
+    clean_and_restore(replace(night, work=tmp_path))
 
 
 @pytest.mark.deep

@@ -13,11 +13,19 @@ from pipelines.snapshot.model import Backup
 from tests.labs.cleanup.rights import acl_commands
 from tests.labs.cluster.hbase import start_hbase_jvm
 from tests.labs.cluster.hdfs import HdfsCluster
-from tests.labs.cluster.oracle import Oracle
 from tests.labs.cluster.secure import clock_off, grant, revoke, revoked
 from tests.labs.judged_stages import reconciled, verdicts_of
 from tests.labs.real_captures import read_back
-from tests.labs.secure_nights import CLEANER, QUARANTINE, TABLE, Secure, SecureNight, judged_capture, secure_cluster
+from tests.labs.secure_nights import (
+    CLEANER,
+    QUARANTINE,
+    TABLE,
+    Secure,
+    SecureNight,
+    clean_and_restore,
+    judged_capture,
+    secure_cluster,
+)
 from tests.labs.spark.one_application import Done
 
 pytestmark = [pytest.mark.realhbase, pytest.mark.long]
@@ -42,10 +50,6 @@ def night(secure: Secure, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         yield SecureNight(secure, run, work)
 
 
-def of_run(night: SecureNight, work: Path, run_id: str) -> SecureNight:
-    return SecureNight(night.secure, night.run, work, run_id)
-
-
 @pytest.mark.promise("kerberos-is-read")
 def test_a_night_by_keytab_agrees_with_hbases_cleaner(secure: Secure, spark: SparkSession, tmp_path: Path) -> None:
     answers = judged_capture(secure, tmp_path / "snapshot", *secure.keys())
@@ -67,38 +71,14 @@ def test_a_night_by_keytab_agrees_with_hbases_cleaner(secure: Secure, spark: Spa
 
 @pytest.mark.deep
 @pytest.mark.promise("kerberos-clean-up")
-def test_the_clean_up_of_an_ordinary_principal(secure: Secure, night: SecureNight, tmp_path: Path) -> None:
-    night = of_run(night, tmp_path, "night")
-    known = secure.hbase.old_wals()
-    kept = {file.path for file, one in zip(known, Oracle(secure.hbase).verdicts(known), strict=True) if one != "DELETE"}
-    for done in (night.capture(), night.reconcile()):
-        assert done.exit_code == 0, done.text
-    listed = night.listed()
-    assert kept
-    assert listed
-    assert not listed & kept
-    waits = [night.explain(path) for path in sorted(kept) if ".rep." not in path]
-    assert {(answer["verdict"], answer["reason"]) for answer in waits} == {("HELD", "PENDING")}
-    assert {holder["peer_id"] for answer in waits for holder in answer["holders"]} == {"two"}
-
-    rehearsed = night.clean()
-    assert rehearsed.exit_code == 0, rehearsed.text
-    assert night.resting() == set()
-    done = night.clean("--execute")
-    assert done.exit_code == 0, done.text
-    assert night.resting() == listed
-    assert kept <= {file.path for file in secure.hbase.old_wals()}
-    back = night.restore()
-    assert back.exit_code == 0, back.text
-    assert night.resting() == set()
-    home = {file.path: file for file in secure.hbase.old_wals()}
-    assert [home.get(file.path) for file in known] == known
+def test_the_clean_up_of_an_ordinary_principal(night: SecureNight, tmp_path: Path) -> None:
+    clean_and_restore(replace(night, work=tmp_path))
 
 
 @pytest.mark.deep
 @pytest.mark.promise("kerberos-is-read")
 def test_a_right_in_hbase_that_is_missing_is_named(secure: Secure, night: SecureNight, tmp_path: Path) -> None:
-    night = of_run(night, tmp_path, "rights")
+    night = replace(night, work=tmp_path, run_id="rights")
     hbase, site = secure.hbase, secure.site()
     with revoked(hbase, site, CLEANER, "ADMIN"):
         refused = [night.capture()]
@@ -140,7 +120,7 @@ def test_a_right_to_a_part_of_a_table_is_not_enough(secure: Secure, night: Secur
 @pytest.mark.deep
 @pytest.mark.promise("kerberos-clean-up")
 def test_a_second_look_that_lacks_a_right_moves_nothing(secure: Secure, night: SecureNight, tmp_path: Path) -> None:
-    night = of_run(night, tmp_path, "second-look")
+    night = replace(night, work=tmp_path, run_id="second-look")
     for done in (night.capture(), night.reconcile()):
         assert done.exit_code == 0, done.text
     for right, way in ((("ADMIN",), GRANT_ADMIN), (("READ", QUEUES), GRANT_READ)):
@@ -157,11 +137,11 @@ def test_webhdfs_with_a_ticket_lists_and_moves_the_same(secure: Secure, night: S
     for name, extra in (("stranger", {}), ("ticket", {"kerberos": True})):
         (tmp_path / name).mkdir()
         files = {"source": "webhdfs", "urls": [secure.hdfs.webhdfs()], **extra}
-        nights.append(replace(of_run(night, tmp_path / name, f"webhdfs-{name}"), files=files))
+        nights.append(replace(night, work=tmp_path / name, run_id=f"webhdfs-{name}", files=files))
     stranger, web = nights
     refused = stranger.capture()
     assert (refused.exit_code, "set kerberos: true in capture.files" in refused.text) == (2, True), refused.text
-    rpc = of_run(night, tmp_path, "rpc")
+    rpc = replace(night, work=tmp_path, run_id="rpc")
     for done in (web.capture(), rpc.capture(), web.reconcile()):
         assert done.exit_code == 0, done.text
     one, other = (read_back(path) for path in (tmp_path / "ticket/snapshot-webhdfs-ticket", tmp_path / "snapshot-rpc"))
@@ -185,7 +165,7 @@ def test_webhdfs_with_a_ticket_lists_and_moves_the_same(secure: Secure, night: S
 def test_a_purge_needs_the_rights_of_the_second_look_and_the_quarantine(
     secure: Secure, night: SecureNight, tmp_path: Path
 ) -> None:
-    night = of_run(night, tmp_path, "purged")
+    night = replace(night, work=tmp_path, run_id="purged")
     for done in (night.capture(), night.reconcile(), night.clean("--execute")):
         assert done.exit_code == 0, done.text
     listed, at_home = night.listed(), secure.hbase.old_wals()

@@ -32,7 +32,8 @@ class CleanSection(Section):
     )
     lease: DurationMs = Field(
         default=600_000,
-        description="a job that did not renew its lease for so long is taken for dead; twice as long as a batch takes",
+        description="a job that did not renew its lease for so long counts as dead; make it twice as long as a batch "
+        "takes",
         examples=["10m"],
     )
     threads: Annotated[int, Field(ge=1, le=64)] = Field(

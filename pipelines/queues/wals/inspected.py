@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from pipelines.files.executor_streams import NotReadError, NotThereError, open_file
+from pipelines.files.executor_streams import NotThereError, open_file
 from pipelines.queues.wals.rows import GONE, UNREADABLE
 from pipelines.queues.wals.tally import WalContents, tally_wal
 
@@ -42,6 +42,6 @@ def inspect_wal(task: WalTask, hadoop_conf: str) -> WalAnswer:
                 return WalAnswer(tally_wal(read, task.cuts))
         except NotThereError:
             continue
-        except NotReadError as error:
+        except OSError as error:  # also of this machine's disk
             return WalAnswer(None, UNREADABLE, str(error))
     return WalAnswer(None, GONE, f"it is neither there nor archived: {', '.join(task.uris)}")
