@@ -9,7 +9,6 @@ import re
 import shutil
 import signal
 import subprocess
-import venv
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ from tests.labs.spark.jar_repository import jar_repository
 from tests.labs.spark.kubernetes_api import DRIVER, NAMESPACE, KubernetesApi
 from tests.labs.spark.same_night import MANY_SMALL_TASKS, Night, assert_same, reconcile
 from tests.labs.spark.submitter import Submitter
+from tests.labs.spark.yarn import pack_environment
 
 MANIFESTS = PROJECT / "conf" / "kubernetes"
 RUN_ID = "walsafe-prod-a-29384720"
@@ -271,11 +271,7 @@ def test_executors_in_pods_of_their_own(submit: Submitter, snapshots: Path, here
 @pytest.mark.deep
 @pytest.mark.promise("packed-environment-runs")
 def test_a_packed_environment_runs_elsewhere(tmp_path: Path) -> None:
-    tool, archive, there = tmp_path / "tool", tmp_path / "walsafe-env.tar.gz", tmp_path / "container" / "environment"
-    venv.create(tool, with_pip=True)
-    subprocess.run([tool / "bin" / "pip", "install", "--quiet", "venv-pack2==0.9.2"], check=True)
-    pack = ["--quiet", "--prefix", str((PROJECT / ".venv").resolve()), "--exclude", "*/pyspark/jars/*"]
-    subprocess.run([tool / "bin" / "venv-pack", *pack, "--compress-level", "1", "--output", archive], check=True)
+    archive, there = pack_environment(tmp_path), tmp_path / "container" / "environment"
     there.mkdir(parents=True)
     subprocess.run(["tar", "--extract", "--file", archive, "--directory", there], check=True)
     archive.unlink()

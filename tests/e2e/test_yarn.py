@@ -1,30 +1,39 @@
 """`--master yarn`, where the driver runs here and where it runs on the cluster."""
 
 import json
+import shutil
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.labs.cluster.classpath import HADOOP_3_4, resolve
 from tests.labs.cluster.hdfs import HdfsCluster
+from tests.labs.debian import java_8
 from tests.labs.inspected_wals import Inspected
 from tests.labs.spark.same_night import MANY_SMALL_TASKS, Night, assert_same, reconcile
 from tests.labs.spark.submitter import Submitter
-from tests.labs.spark.yarn import YarnCluster
+from tests.labs.spark.yarn import YarnCluster, copy_java, pack_environment, zip_spark_jars
 
 pytestmark = [pytest.mark.realhbase, pytest.mark.long]
 
 SPARK_JARS = Path(pyspark.__file__).parent / "jars"
 # All nodes are this machine, so they take Spark from here; a real cluster names spark.yarn.archive once.
-SMALL = (
-    f"--conf 'spark.yarn.jars=local:{SPARK_JARS}/*' --conf spark.driver.memory=1g --conf spark.executor.memory=1g "
+SIZES = (
+    "--conf spark.driver.memory=1g --conf spark.executor.memory=1g "
     "--conf spark.executor.instances=1 --conf spark.yarn.maxAppAttempts=1 "
-    "--conf spark.driver.defaultJavaOptions=-XX:TieredStopAtLevel=1 "
+    "--conf spark.driver.defaultJavaOptions=-XX:TieredStopAtLevel=1"
+)
+SMALL = (
+    f"--conf 'spark.yarn.jars=local:{SPARK_JARS}/*' {SIZES} "
     f"--conf spark.yarn.appMasterEnv.PYSPARK_PYTHON={sys.executable}"
 )
+# large packages of the tests alone
+UNUSED = ("*/_polars_runtime*", "*/playwright/*", "*/kubernetes_validate/*", "*/_duckdb*")
 
 
 @pytest.fixture(scope="module")
@@ -116,3 +125,87 @@ def test_the_same_night(
     there = reconcile(submit, snapshots, tmp_path, spark, env={"HADOOP_CONF_DIR": str(conf_dir)})
     assert len({task["Task Info"]["Executor ID"] for task in there.tasks}) == 2, yarn.logs()
     assert_same(here, there)
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """A YARN and an HDFS that have neither our Java nor our Spark nor our packages.
+
+    Attributes:
+        yarn: the YARN.
+        hdfs: the HDFS.
+        java: a folder with our Java, on every node.
+        conf_dir: of a client.
+    """
+
+    yarn: YarnCluster
+    hdfs: HdfsCluster
+    java: Path
+    conf_dir: Path
+
+    def settings(self, java: str | Path) -> str:
+        """Returns the options of spark-submit for containers with our Spark and this Java."""
+        homes = " ".join(f"--conf spark.{of}.JAVA_HOME={java}" for of in ("yarn.appMasterEnv", "executorEnv"))
+        return f"--master yarn --conf spark.yarn.archive={self.hdfs.uri}/apps/spark-jars.zip {homes} {SIZES}"
+
+    def shipped(self) -> str:
+        """Returns the options for a driver on the cluster, to which everything comes as an archive."""
+        archives = ("walsafe-env.tar.gz#environment", "java.tar.gz#java")
+        shipped = ",".join(f"{self.hdfs.uri}/apps/{archive}" for archive in archives)
+        python = "--conf spark.yarn.appMasterEnv.PYSPARK_PYTHON=./environment/bin/python"
+        return f"{self.settings('./java')} --deploy-mode cluster --archives {shipped} {python}"
+
+
+@pytest.fixture(scope="module")
+def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Elsewhere]:
+    """Hadoop 3.4 on Java 8. Its nodes see of this machine: files of tests, our Python, a copy of our Java."""
+    work = tmp_path_factory.mktemp("elsewhere")
+    java = copy_java(work / "our-java")
+    packed = [Path(shutil.make_archive(str(work / "java"), "gztar", java)), pack_environment(work, *UNUSED)]
+    jars = {jar.parent for jar in resolve(HADOOP_3_4)}
+    seen = [tmp_path_factory.getbasetemp(), Path(sys.base_prefix), *sorted(jars)]
+    places = [work / name for name in ("hdfs", "yarn")]
+    for place in places:
+        place.mkdir()
+    java_of = [java_8(place, seen) for place in places]
+    hdfs = HdfsCluster(places[0], hadoop=HADOOP_3_4, java_8=java_of[0])
+    try:
+        for archive in (*packed, zip_spark_jars(work)):
+            hdfs.file_system().copyFromLocalFile(hdfs.path(f"file://{archive}"), hdfs.path(f"/apps/{archive.name}"))
+        yarn = YarnCluster(places[1], hdfs.client_properties, hadoop=HADOOP_3_4, java_8=java_of[1])
+        try:
+            java_of_the_nodes = yarn.jvm.view.java.lang.System.getProperty("java.version")
+            assert java_of_the_nodes.startswith("1.8."), java_of_the_nodes
+            yield Elsewhere(yarn, hdfs, java, yarn.write_conf(work / "conf"))
+        finally:
+            yarn.close()
+    finally:
+        hdfs.close()
+
+
+@pytest.mark.promise("own-spark-on-another-hadoop")
+@pytest.mark.deep
+@pytest.mark.parametrize("mode", ["client", "cluster"])
+def test_our_spark_and_java_on_a_cluster_of_others(
+    submit: Submitter, elsewhere: Elsewhere, snapshots: Path, here: Night, tmp_path: Path, mode: str
+) -> None:
+    spark = f"{elsewhere.settings(elsewhere.java)} --conf spark.driver.host=127.0.0.1"
+    if mode == "cluster":
+        spark = elsewhere.shipped()
+    environment = {"HADOOP_CONF_DIR": str(elsewhere.conf_dir)}
+    there = reconcile(submit, snapshots, tmp_path, f"{spark} {MANY_SMALL_TASKS}", env=environment)
+    assert there.java.startswith(("17.", "21.", "25."))
+    assert_same(here, there)
+
+
+@pytest.mark.promise("own-spark-on-another-hadoop")
+@pytest.mark.deep
+def test_executors_with_a_packed_environment_read_wals(
+    submit: Submitter, elsewhere: Elsewhere, spark: SparkSession, tmp_path: Path
+) -> None:
+    inspected, hdfs = Inspected(spark, tmp_path, f"{elsewhere.hdfs.uri}/inspected"), elsewhere.hdfs
+    hdfs.file_system().copyFromLocalFile(hdfs.path(f"file://{inspected.hbase}"), hdfs.path("/inspected"))
+    environment = {"HADOOP_CONF_DIR": str(elsewhere.conf_dir), "SPARK_SUBMIT_ARGS": elsewhere.shipped()}
+    done = submit("inspect-wals", "--snapshot", f"file:{inspected.snapshot}", "--output", "json", env=environment)
+    assert done.returncode == 5, done.stderr + elsewhere.yarn.logs()
+    assert json.loads(done.stdout)["endings"] == {"CLOSED": 5, "NO_HEADER": 1, "OPEN": 2}

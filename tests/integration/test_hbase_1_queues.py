@@ -22,7 +22,7 @@ from tests.judge.zookeeper_states import ZkJudgedState
 from tests.labs.cluster.classpath import PYSPARK_JARS, hbase_1, resolve
 from tests.labs.cluster.hbase_1 import FILES, PARENT, PEER_OF_TABLES, PEERS, A, HBase1, Recorded
 from tests.labs.cluster.zookeeper import ZooKeeper, connected
-from tests.labs.debian import debian, inside
+from tests.labs.debian import java_8
 from tests.labs.places import GOLDEN
 from tests.strategies.clusters import NOW
 from tests.strategies.zookeeper import ZooKeeperCase, zookeeper_snapshot
@@ -32,7 +32,6 @@ pytestmark = pytest.mark.realhbase
 RECORDED = "1.7.2"
 RECORD = GOLDEN / "hbase" / "hbase-1.json"
 OLD = NOW - 10**9
-_JAVA_8 = "/usr/lib/jvm/java-8-openjdk-amd64/bin/java"
 
 
 def recorded() -> list[Recorded]:
@@ -142,9 +141,8 @@ def test_a_lock_of_hbase_1_is_read(writer: KazooClient, queues: ZooKeeperQueues)
 @pytest.mark.deep
 @pytest.mark.parametrize("version", ["1.4.14", "1.5.0", "1.6.0", RECORDED])
 def test_hbase_1_on_java_8_gives_the_recorded_answers(version: str, zookeeper: ZooKeeper, tmp_path: Path) -> None:
-    root = debian("sid", "openjdk-8-jre-headless")
     folders = sorted({tmp_path, PYSPARK_JARS, *(jar.parent for jar in resolve(hbase_1(version)))})
-    assert_as_recorded(HBase1(tmp_path, zookeeper.quorum, version, [*inside(root, folders), _JAVA_8]), tmp_path, "1.8.")
+    assert_as_recorded(HBase1(tmp_path, zookeeper.quorum, version, java_8(tmp_path, folders)), tmp_path, "1.8.")
 
 
 @pytest.mark.long

@@ -10,7 +10,7 @@ from tests.labs.installed import installed
 from tests.labs.places import PROJECT
 from tests.labs.spark.submitter import Submitter
 
-_OF_THIS_MACHINE = ("etc/resolv.conf", "etc/pip.conf", "etc/ssl/certs/ca-certificates.crt")
+_OF_THIS_MACHINE = ("etc/hosts", "etc/resolv.conf", "etc/pip.conf", "etc/ssl/certs/ca-certificates.crt")
 
 
 def debian(release: str, *packages: str) -> Path:
@@ -24,11 +24,12 @@ def debian(release: str, *packages: str) -> Path:
     def install() -> None:
         command = ["debootstrap", "--variant=minbase", f"--include={include}", release, str(root), _mirror()]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-        for name in _OF_THIS_MACHINE:
-            if Path("/", name).exists():
-                shutil.copy(Path("/", name), root / name)
 
-    return installed(root, include, install)
+    installed(root, include, install)
+    for name in _OF_THIS_MACHINE:
+        if Path("/", name).exists():
+            shutil.copy(Path("/", name), root / name)
+    return root
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,17 @@ def inside(root: Path, folders: Sequence[Path]) -> list[str]:
     ]
     script = " && ".join([*binds, f"mount -t proc proc '{root}/proc'", f"exec chroot '{root}' \"$@\""])
     return ["unshare", "--mount", "--pid", "--fork", "bash", "-c", script, "bash"]
+
+
+def java_8(work: Path, folders: Sequence[Path]) -> list[str]:
+    """Returns the command that starts a Java 8, in a root of its own.
+
+    Args:
+        work: its working directory.
+        folders: what it sees of this machine, under the same names.
+    """
+    root, home = debian("sid", "openjdk-8-jre-headless"), "/usr/lib/jvm/java-8-openjdk-amd64"
+    return [*inside(root, folders), "env", f"--chdir={work}", f"JAVA_HOME={home}", f"{home}/bin/java"]
 
 
 def _mirror() -> str:

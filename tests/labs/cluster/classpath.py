@@ -104,6 +104,18 @@ HDFS = Classpath(
         "py4j-*.jar",
     ),
 )
+# Older than the client that pyspark ships, and for Java 8: nothing of pyspark belongs to it.
+HADOOP_3_4 = Classpath(
+    "hadoop3.4",
+    (
+        Artifact("org.apache.hadoop:hadoop-client-minicluster:3.4.1"),
+        Artifact("org.mockito:mockito-core:4.11.0"),
+        Artifact("org.bouncycastle:bcpkix-jdk18on:1.78.1"),
+        Artifact("ch.qos.reload4j:reload4j:1.2.22"),
+        Artifact("org.slf4j:slf4j-simple:1.7.36"),
+        Artifact("net.sf.py4j:py4j:0.10.9.9"),
+    ),
+)
 THRIFT = Classpath("thrift", (Artifact("org.apache.hbase:hbase-thrift:2.5.8"),), ("py4j-*.jar",))
 # Bundles Hadoop 2.10: it must stand behind Spark's own jars (spark.jars, not spark.driver.extraClassPath).
 HBASE_CLIENT = Classpath("client", (Artifact("org.apache.hbase:hbase-shaded-client:2.6.4"),))

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.labs.cluster.classpath import HDFS, resolve
+from tests.labs.cluster.classpath import HDFS, Classpath, resolve
 from tests.labs.cluster.conf import merged, write_site
 from tests.labs.cluster.jvm import STARTED, JavaObject, Jvm
 
@@ -49,6 +49,9 @@ class HdfsCluster:
         kerberos: whether to start a KDC, and an HDFS that requires Kerberos.
         properties: further properties for the servers.
         heap: the heap of the JVM; a name node needs some 300 bytes for each file.
+        options: of the JVM.
+        hadoop: the class path, which decides the version.
+        java_8: see `Jvm`.
     """
 
     def __init__(
@@ -60,13 +63,15 @@ class HdfsCluster:
         properties: Mapping[str, str] | None = None,
         heap: str = "512m",
         options: Sequence[str] = (),
+        hadoop: Classpath = HDFS,
+        java_8: Sequence[str] = (),
     ) -> None:
         if ha and kerberos:
             raise ValueError("an HA nameservice with Kerberos is not built")
         work.mkdir(parents=True, exist_ok=True)
         self.work = work
         self.ha = ha
-        self.jvm = Jvm("hdfs", resolve(HDFS), work, heap=heap, options=options)
+        self.jvm = Jvm("hdfs", resolve(hadoop), work, heap=heap, options=options, java_8=java_8)
         self.kerberos: Kerberos | None = None
         self._kdc: JavaObject = None
         self._name_node_of: Sequence[JavaObject] = ()

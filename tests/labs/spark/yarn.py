@@ -1,11 +1,17 @@
-"""Starts a real YARN: a resource manager and two node managers in one JVM."""
+"""Starts a real YARN: a resource manager and two node managers in one JVM; and packs what its containers need."""
 
 import os
+import shutil
+import subprocess
+import venv
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from zipfile import ZipFile
 
-from tests.labs.cluster.classpath import HDFS, Artifact, Classpath, resolve
+from tests.labs.cluster.classpath import HDFS, PYSPARK_JARS, Artifact, Classpath, resolve
 from tests.labs.cluster.conf import write_site
 from tests.labs.cluster.jvm import Jvm
+from tests.labs.places import PROJECT
 
 YARN = Classpath(
     "yarn",
@@ -26,10 +32,14 @@ class YarnCluster:
     Args:
         work: the directory for its data and logs.
         site: the properties of a client, for example of the HDFS from which YARN localizes files.
+        hadoop: the class path, which decides the version.
+        java_8: see `Jvm`.
     """
 
-    def __init__(self, work: Path, site: dict[str, str]) -> None:
-        self.jvm = Jvm("yarn", resolve(YARN), work, heap="1g")
+    def __init__(
+        self, work: Path, site: Mapping[str, str], *, hadoop: Classpath = YARN, java_8: Sequence[str] = ()
+    ) -> None:
+        self.jvm = Jvm("yarn", resolve(hadoop), work, heap="1g", java_8=java_8)
         view = self.jvm.view
         conf = view.org.apache.hadoop.yarn.conf.YarnConfiguration()
         properties = {
@@ -68,3 +78,35 @@ class YarnCluster:
     def close(self) -> None:
         """Ends the JVM with everything that runs in it."""
         self.jvm.close()
+
+
+def pack_environment(work: Path, *left_out: str) -> Path:
+    """Packs `.venv` without Spark's jars, as docs/deployment.md does; returns the archive.
+
+    Args:
+        work: a directory.
+        left_out: patterns of further files.
+    """
+    tool, archive = work / "pack", work / "walsafe-env.tar.gz"
+    venv.create(tool, with_pip=True)
+    subprocess.run([tool / "bin" / "pip", "install", "--quiet", "venv-pack2==0.9.2"], check=True)
+    excluded = [word for pattern in ("*/pyspark/jars/*", *left_out) for word in ("--exclude", pattern)]
+    pack = ["--quiet", "--prefix", str((PROJECT / ".venv").resolve()), *excluded, "--compress-level", "1"]
+    subprocess.run([tool / "bin" / "venv-pack", *pack, "--output", archive], check=True)
+    return archive
+
+
+def zip_spark_jars(work: Path) -> Path:
+    """Writes the jars of Spark into an archive for `spark.yarn.archive`; returns it."""
+    archive = work / "spark-jars.zip"
+    with ZipFile(archive, "w") as written:
+        for jar in PYSPARK_JARS.glob("*.jar"):
+            written.write(jar, jar.name)
+    return archive
+
+
+def copy_java(target: Path) -> Path:
+    """Copies the Java of this machine to a folder that needs nothing beside it; returns the folder."""
+    home = Path(str(shutil.which("java"))).resolve().parents[1]
+    unused = shutil.ignore_patterns("jmods", "src.zip", "docs", "man")
+    return shutil.copytree(home, target, ignore=unused, ignore_dangling_symlinks=True)
