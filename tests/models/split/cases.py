@@ -4,6 +4,7 @@ They are rows of the failure table and mutants, each with the audits that must d
 """
 
 from dataclasses import dataclass
+from functools import cache
 
 from pipelines.pegasus.simulate.clients import DOUBLE, LOST, STUCK
 from pipelines.pegasus.simulate.scope import Design
@@ -76,6 +77,7 @@ class Case:
     seen_by: frozenset[str] = frozenset()
 
 
+@cache
 def tables() -> dict[str, list[Case]]:
     """Returns tables of cases with one case for each partition; the number of cases of a table is a power of two.
 

@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
 from pipelines.pegasus.simulate.clients import STUCK, is_settled, violation
 from pipelines.pegasus.simulate.faults import FAULTS
@@ -103,7 +103,7 @@ class _Ways:
         return [key for key in self._before if key not in reaching]
 
 
-@lru_cache(maxsize=64)
+@cache
 def explore(scope: Scope, design: Design, limit: int = 200_000) -> Explored:
     """Searches all histories. Rows with the same scope share the result.
 

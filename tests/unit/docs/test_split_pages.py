@@ -1,5 +1,6 @@
 """The answers that docs/split-model.md shows are those of the model."""
 
+import os
 import re
 from collections.abc import Sequence
 
@@ -15,6 +16,12 @@ PAGE = (DOCS / "split-model.md").read_text(encoding="utf-8")
 NETWORK = {"socket", "http", "requests", "hdfs", "happybase", "kazoo"}
 """Not urllib, of which quoting names is used; `urllib.request` is nowhere in the product."""
 BLOCKS = re.findall(r"^```text\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(autouse=True)
+def here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Searches in this process, which knows most of them from the tests of the model."""
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
 
 
 def said(rows: Sequence[str], design: str) -> tuple[int, str]:

@@ -3,7 +3,6 @@
 import io
 import json
 from contextlib import nullcontext
-from functools import cache
 
 import pytest
 
@@ -40,13 +39,8 @@ from tests.models.split.injections import INJECTIONS, MUTANTS
 SEEDS = range(0, 60, 4)
 
 
-@cache
-def cases() -> dict[str, list[Case]]:
-    return tables()
-
-
 def every_case() -> list[Case]:
-    return [case for rows in cases().values() for case in rows]
+    return [case for rows in tables().values() for case in rows]
 
 
 def emitted_of(case: Case) -> Emitted:
@@ -81,11 +75,11 @@ def stale_codes(emitted: Emitted) -> set[tuple[str, str]]:
 
 
 def test_no_row_and_no_mutant_is_left_out() -> None:
-    rows = cases()
+    rows = tables()
     assert {case.name for name in ("good", "cancelled") for case in rows[name]} >= {one.row for one in INJECTIONS}
     assert {case.name for case in every_case() if case.design == "mutant"} == set(MUTANTS) == set(SEEN_BY)
     assert {case.name for case in rows["cancelled"]} == set(CANCELLED)
-    assert all(len(cases()[name]) == 1 for name in ALONE)
+    assert all(len(tables()[name]) == 1 for name in ALONE)
     assert all(len(found) & (len(found) - 1) == 0 for found in rows.values())
     assert all(SEEN_BY.values()), "each must be seen by some audit"
 
@@ -104,7 +98,7 @@ def test_states_and_rows_show_what_they_must() -> None:
         emitted = emitted_of(case)
         assert CONFIG not in case.seen_by or grave(emitted), case.name
         assert VERIFY not in case.seen_by or differing(emitted), case.name
-    (lost,) = cases()["env-lost"]
+    (lost,) = tables()["env-lost"]
     assert ("SPLIT_C9", "error") in stale_codes(emitted_of(lost))
 
 
@@ -115,7 +109,7 @@ def test_random_splits_leave_whole_tables_and_states_without_a_fault() -> None:
 
 
 def test_a_disk_without_room_is_what_the_preflight_blocks() -> None:
-    (case,) = [case for case in cases()["good"] if case.name == "F37"]
+    (case,) = [case for case in tables()["good"] if case.name == "F37"]
     verdicts = set()
     for number, text in enumerate(emitted_of(case).states):
         state = parse_state(json.dumps(text), f"state-{number}")
@@ -149,7 +143,7 @@ def test_which_logs_may_go_by_registration_and_duplication() -> None:
     assert reasons(None) == ["0 NEWEST_LOG", "0 NOT_NEEDED", "1 NEWEST_LOG"]
     assert reasons(45) == ["0 NEWEST_LOG", "0 NOT_NEEDED", "1 NEWEST_LOG"], "decrees 41 to 45 are confirmed"
     assert reasons(44) == ["0 DUPLICATION_PENDING", "0 NEWEST_LOG", "1 NEWEST_LOG"]
-    emitted = emit([case.history for case in cases()["cancelled"]], crc32c)
+    emitted = emit([case.history for case in tables()["cancelled"]], crc32c)
     facts = parse_facts(json.dumps(emitted.facts), "facts.json")
     assert {line.split()[1] for line in files_of(emitted, facts)} == {"NEWEST_LOG", "CHILD_NOT_REGISTERED"}
 

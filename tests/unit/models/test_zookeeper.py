@@ -2,14 +2,15 @@
 
 from collections.abc import Callable
 from random import Random
+from typing import NamedTuple
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 
 from jobs.demo.cluster.capture import capture_at
-from jobs.demo.cluster.model import ClusterPlan
+from jobs.demo.cluster.model import ClusterPlan, GeneratedCapture
 from jobs.demo.cluster.plans import demo_plan
-from jobs.demo.cluster.zookeeper import before_upgrade
+from jobs.demo.cluster.zookeeper import ZooKeeperCapture, before_upgrade
 from pipelines.common.instants import DAY_MS
 from pipelines.decide.rule.settings import ReconcileSettings, Release
 from pipelines.decide.rule.verdict import Verdict, decide
@@ -17,7 +18,7 @@ from pipelines.decide.rule.zookeeper_trust import zookeeper_distrust_reason
 from pipelines.hbase.replication_queues import NEEDS_ALL, parse_queue_cells
 from pipelines.hbase.wal_names import wal_timestamp
 from pipelines.hbase.zookeeper.queued_wals import unsettled_reason
-from pipelines.hbase.zookeeper.tree import Znode, parse_tree
+from pipelines.hbase.zookeeper.tree import ReplicationTree, Znode, parse_tree
 from pipelines.queues.migration.plan import MigrationPeers, migration_rows, offset_of
 from tests.models.drawn import drawn_plan
 from tests.models.truth import needed_wals
@@ -27,27 +28,41 @@ from tests.suite.sizes import examples
 
 NOW = 1_790_000_000_000
 PLAN = demo_plan(NOW)
-MADE = capture_at(PLAN, NOW + DAY_MS)
-OLD = before_upgrade(PLAN, MADE)
-TREE = parse_tree(OLD.znodes)
 
 
-def test_it_is_a_snapshot_that_is_believed() -> None:
-    assert zookeeper_distrust_reason(OLD.snapshot, [TREE, TREE], Release()) is None
-    assert unsettled_reason([TREE, TREE]) is None
-    assert {len(queue.queue.dead_servers) for queue in TREE.queues} >= {0, 1}
-    assert TREE.sequence_ids
+class Upgrade(NamedTuple):
+    """A cluster whose queues are in the table, and the same cluster before its upgrade."""
+
+    made: GeneratedCapture
+    old: ZooKeeperCapture
+    tree: ReplicationTree
 
 
-def test_the_migration_gives_the_rows_of_the_same_cluster_with_the_table() -> None:
+@pytest.fixture(scope="module")
+def upgrade() -> Upgrade:
+    made = capture_at(PLAN, NOW + DAY_MS)
+    old = before_upgrade(PLAN, made)
+    return Upgrade(made, old, parse_tree(old.znodes))
+
+
+def test_it_is_a_snapshot_that_is_believed(upgrade: Upgrade) -> None:
+    assert zookeeper_distrust_reason(upgrade.old.snapshot, [upgrade.tree, upgrade.tree], Release()) is None
+    assert unsettled_reason([upgrade.tree, upgrade.tree]) is None
+    assert {len(queue.queue.dead_servers) for queue in upgrade.tree.queues} >= {0, 1}
+    assert upgrade.tree.sequence_ids
+
+
+def test_the_migration_gives_the_rows_of_the_same_cluster_with_the_table(upgrade: Upgrade) -> None:
     """The table has lazily written offsets, and knows no WAL that is to come; ZooKeeper lists every one to be read."""
-    lengths = {file.path.rpartition("/")[2]: file.length for file in OLD.files}
+    lengths = {file.path.rpartition("/")[2]: file.length for file in upgrade.old.files}
     rows = [
-        row for row in migration_rows(TREE, MigrationPeers.of(OLD.snapshot.peers), lengths) if row.family == "queue"
+        row
+        for row in migration_rows(upgrade.tree, MigrationPeers.of(upgrade.old.snapshot.peers), lengths)
+        if row.family == "queue"
     ]
     written = {(row.row, row.qualifier): row for row in rows if row.action == "WRITE"}
-    table = {(str(cell.queue), cell.group): cell.offset for cell in parse_queue_cells(MADE.pass_1)}
-    known = {peer.peer_id for peer in OLD.snapshot.peers}
+    table = {(str(cell.queue), cell.group): cell.offset for cell in parse_queue_cells(upgrade.made.pass_1)}
+    known = {peer.peer_id for peer in upgrade.old.snapshot.peers}
     odd = {odd.row for odd in PLAN.odd_rows}
     compared = 0
     for (row, group), offset in table.items():
