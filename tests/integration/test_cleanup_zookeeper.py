@@ -1,4 +1,4 @@
-"""clean, restore and purge where the queues are in ZooKeeper: on an HBase 2.6.4, whose own cleaner is the judge.
+"""clean, restore and purge where the queues are in ZooKeeper: on HBase 2.6.4 and HBase 1; their cleaners judge.
 
 The suite cleans a list in test_zookeeper_cluster.py; here peers, claims and queues change in between.
 """
@@ -17,12 +17,13 @@ from pipelines.capture.sources.zookeeper_queues import ZooKeeperQueues
 from pipelines.hbase.zookeeper.tree import parse_tree
 from tests.labs.cleanup.real import HOME, RealLab
 from tests.labs.cluster.hbase import HBaseCluster, wait_until
+from tests.labs.cluster.hbase_data import ROWS
 from tests.labs.cluster.hdfs import HdfsCluster
 from tests.labs.cluster.oracle import Oracle, wait_shipped
 
 pytestmark = [pytest.mark.realhbase, pytest.mark.deep]
 
-TABLE, PEER, LATE = "cleaned2", "cleaned", "late"
+TABLE, SENT, PEER, LATE = "cleaned2", "sent2", "cleaned", "late"
 NOWHERE = "nowhere:2181:/hbase"
 """Its endpoint takes everything, and keeps nothing."""
 
@@ -77,25 +78,27 @@ class Queues:
 
 
 @pytest.fixture
-def queues(hbase_2_cluster: HBaseCluster) -> Iterator[Queues]:
-    client = ZooKeeperClient(hbase_2_cluster.zookeeper_quorum, 300_000)
-    writer = KazooClient(hosts=hbase_2_cluster.zookeeper_quorum)
+def queues(zookeeper_cluster: HBaseCluster) -> Iterator[Queues]:
+    client = ZooKeeperClient(zookeeper_cluster.zookeeper_quorum, 300_000)
+    writer = KazooClient(hosts=zookeeper_cluster.zookeeper_quorum)
     writer.start(timeout=300)
-    found = Queues(hbase_2_cluster, writer, ZooKeeperQueues(client, f"/{hbase_2_cluster.name}"))
+    found = Queues(zookeeper_cluster, writer, ZooKeeperQueues(client, f"/{zookeeper_cluster.name}"))
     yield found
     found.clear()
     for peer in found.reader.peers():
-        hbase_2_cluster.remove_peer(peer.peer_id)
+        zookeeper_cluster.remove_peer(peer.peer_id)
     writer.stop()
     writer.close()
     client.close()
 
 
-def lab_of(cluster: HBaseCluster, hdfs: HdfsCluster, spark: SparkSession, work: pytest.TempPathFactory) -> RealLab:
+def lab_of(
+    cluster: HBaseCluster, hdfs: HdfsCluster, spark: SparkSession, work: pytest.TempPathFactory, name: str
+) -> RealLab:
     queues = {"source": "zookeeper", "quorum": cluster.zookeeper_quorum, "parent": f"/{cluster.name}"}
     sections = {"queues": queues, "state": {"source": "zookeeper"}, "quiet_attempts": 1}
     hdfs.file_system().mkdirs(hdfs.path(f"{HOME}/quarantine"))
-    return RealLab(cluster, hdfs, spark, work.mktemp("cleaned2"), "cleaned2", sections=sections)
+    return RealLab(cluster, hdfs, spark, work.mktemp(name), f"{name}-{cluster.name}", sections=sections)
 
 
 def kept(cluster: HBaseCluster) -> set[str]:
@@ -106,13 +109,13 @@ def kept(cluster: HBaseCluster) -> set[str]:
 
 @pytest.mark.promise("zookeeper-clean-stops", "zookeeper-names-again-are-left")
 def test_the_life_of_a_list(
-    hbase_2_cluster: HBaseCluster,
+    zookeeper_cluster: HBaseCluster,
     hdfs_cluster: HdfsCluster,
     spark: SparkSession,
     queues: Queues,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    cluster = hbase_2_cluster
+    cluster = zookeeper_cluster
     cluster.create_table(TABLE)
     cluster.add_peer(PEER, NOWHERE)
     cluster.archive_wals(TABLE)
@@ -121,7 +124,7 @@ def test_the_life_of_a_list(
     cluster.move_region(TABLE, victim)
     cluster.disable_peer(PEER)
     cluster.archive_wals(TABLE)
-    lab = lab_of(cluster, hdfs_cluster, spark, tmp_path_factory)
+    lab = lab_of(cluster, hdfs_cluster, spark, tmp_path_factory, TABLE)
     lab.night()
     start, listed = lab.home(), sorted(lab.listed())
     assert len(listed) > 3
@@ -164,3 +167,47 @@ def test_the_life_of_a_list(
     assert sorted(lab.resting()) == [held]
     assert {path: lab.outcomes()[path] for path in purged} == dict.fromkeys(purged, "PURGED")
     lab.assert_nothing_is_lost(start)
+
+
+@pytest.mark.promise("zookeeper-clean-leaves-what-is-unsent")
+def test_all_rows_arrive_after_a_clean_up(
+    zookeeper_cluster: HBaseCluster,
+    hdfs_cluster: HdfsCluster,
+    spark: SparkSession,
+    queues: Queues,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    """What a dead server wrote waits in a claimed queue; after the clean-up the cluster starts again and sends it."""
+    cluster = zookeeper_cluster
+    other = HBaseCluster(cluster.jvm, hdfs_cluster, f"{cluster.name}-peer", 1, zookeeper_of=cluster)
+    for one in (cluster, other):
+        one.create_table(SENT)
+    cluster.add_peer(PEER, other.cluster_key)
+    cluster.archive_wals(SENT)
+    cluster.wait_replicated(SENT, other, len(ROWS))
+    wait_shipped(cluster, SENT)
+    cluster.disable_peer(PEER)
+    victim = cluster.start_server()
+    cluster.move_region(SENT, victim)
+    cluster.put(SENT, [f"{row}-late" for row in ROWS])
+    cluster.archive_wals(SENT)
+    cluster.kill_server(victim)
+    wait_until(lambda: victim not in queues.owners(), f"the queues of {victim} are claimed")
+
+    lab = lab_of(cluster, hdfs_cluster, spark, tmp_path_factory, SENT)
+    lab.night()
+    start, listed = lab.home(), sorted(lab.listed())
+    assert len(listed) > 1
+    assert not set(listed) & kept(cluster)
+    assert lab.clean(execute=True).result["done_files"] == len(listed)
+    assert lab.restore(listed[:1]).exit_code == 0
+    assert sorted(lab.resting()) == listed[1:]
+    lab.assert_nothing_is_lost(start)
+
+    assert other.count(SENT) == len(ROWS), "nothing has been sent meanwhile"
+    cluster.crash()
+    cluster.restart(2)
+    assert cluster.count(SENT) == 2 * len(ROWS)
+    cluster.enable_peer(PEER)
+    cluster.wait_replicated(SENT, other, 2 * len(ROWS))
+    other.crash()

@@ -1,4 +1,4 @@
-"""Queues in ZooKeeper on the real thing: an HBase 2.6.4, captured through kazoo, judged by its own cleaner.
+"""Queues in ZooKeeper on the real thing: HBase 2.6.4 and HBase 1, captured through kazoo, judged by their own cleaners.
 
 The cluster is driven through a short life. At each stage it is captured, and its ReplicationLogCleaner is asked about
 every captured file; at the end all captures are reconciled, and compared with its answers file by file.
@@ -34,7 +34,7 @@ from pipelines.snapshot.capture_order import ZOOKEEPER_CAPTURE_ORDER
 from pipelines.snapshot.model import Snapshot
 from pipelines.snapshot.queue_lines import ZNODE
 from pipelines.snapshot.snapshot_json import parse_snapshot
-from tests.labs.cluster.classpath import HBASE_2, resolve
+from tests.labs.cluster.classpath import HBASE_2, hbase_1, resolve
 from tests.labs.cluster.hbase import HBaseCluster, wait_until
 from tests.labs.cluster.hbase_data import ATTEMPTS
 from tests.labs.cluster.hdfs import HdfsCluster
@@ -146,8 +146,8 @@ def tree(path: Path) -> ReplicationTree:
 
 
 @pytest.fixture(scope="module")
-def story(hbase_2_cluster: HBaseCluster, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Story:
-    cluster = hbase_2_cluster
+def story(zookeeper_cluster: HBaseCluster, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Story:
+    cluster = zookeeper_cluster
     story = Story(cluster, spark, tmp_path_factory.mktemp("story2"))
     cluster.create_table(TABLE)
     cluster.add_peer(ONE, "nowhere:2181:/hbase")
@@ -285,10 +285,19 @@ def test_peers_and_the_clusters_id_come_from_zookeeper(story: Story) -> None:
 
 
 def test_hbases_own_admin_says_what_zookeeper_says(story: Story, hbase_spark: SparkSession, tmp_path: Path) -> None:
-    """`state: hbase`, by HBase's client 2.6.4 and the master of an HBase 2.6.4."""
+    """`state: hbase`, by HBase's client 2.6.4; the master of an HBase 1 cannot answer it."""
     section = story.config("admin", timeout="5m").capture
     assert section is not None
     section = section.model_copy(update={"state": HBaseStateSection(source="hbase")})
+    version = story.cluster.version()
+    if version.startswith("1."):
+        context, said = (
+            JobContext("x", spark=hbase_spark),
+            rf"HBase {version} does not answer .*state: {{source: zookeeper",
+        )
+        with pytest.raises(UsageError, match=said):
+            capture_cluster("c", story.cluster.wal_root, section, f"file:{tmp_path}/refused", context)
+        return
     taken = []
     for name, one in (("admin", section), ("znodes", story.config("znodes").capture)):
         assert one is not None
@@ -317,7 +326,9 @@ def taken(story: Story, out: Path, **sections: object) -> Taken:
 @pytest.mark.promise("exported-znodes-agree")
 def test_an_export_has_what_is_read_live(story: Story, hdfs_cluster: HdfsCluster, tmp_path: Path) -> None:
     """Between two captures that are equal: HBase rolls a WAL when it likes."""
-    hbase = [story.cluster.write_conf(tmp_path / "conf", NO_TTL_NO_BACKUP), *resolve(HBASE_2)]
+    version = story.cluster.version()
+    jars = resolve(hbase_1(version) if version.startswith("1.") else HBASE_2)
+    hbase = [story.cluster.write_conf(tmp_path / "conf", NO_TTL_NO_BACKUP), *jars]
     hadoop_conf = hdfs_cluster.write_conf(tmp_path / "hadoop-conf")
     for attempt in range(ATTEMPTS):
         out = tmp_path / f"export-{attempt}"
@@ -357,7 +368,7 @@ def test_an_export_has_what_is_read_live(story: Story, hdfs_cluster: HdfsCluster
 def test_a_wrong_address_is_named(story: Story, tmp_path: Path) -> None:
     with pytest.raises(UnavailableError, match=r"ZooKeeper 127\.0\.0\.1:1, connecting.*capture\.queues\.quorum"):
         story.capture("c", tmp_path / "out", quorum="127.0.0.1:1", timeout="1s")
-    with pytest.raises(UsageError, match=r"zookeeper\.znode\.parent is /hbase2, but /other would be read"):
+    with pytest.raises(UsageError, match=rf"znode\.parent is /{story.cluster.name}, but /other would be read"):
         story.capture("c", tmp_path / "out", parent="/other")
     with pytest.raises(UsageError, match=r"zookeeper\.znode\.replication is replication, but other would be read"):
         story.capture("c", tmp_path / "out", replication="other")

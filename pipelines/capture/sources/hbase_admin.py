@@ -12,7 +12,7 @@ from pipelines.capture.ports import ClusterSettings
 from pipelines.capture.sources.hbase_client import HBaseClient
 from pipelines.capture.sources.hbase_neighbours import has_backup_table, read_backups, read_barriers, stated_backup
 from pipelines.capture.sources.replication_znodes import ReplicationZnodes
-from pipelines.common.errors import MalformedError, UnavailableError
+from pipelines.common.errors import MalformedError, UnavailableError, UsageError
 from pipelines.files.hadoop_jvm import JavaObject, java_cause, java_errors
 from pipelines.hbase.known_servers import KnownServers
 from pipelines.hbase.peer_rules import PeerRule, Tables, table_name
@@ -58,12 +58,22 @@ class HBaseAdmin:
         return self._client.hadoop.view.org.apache.hadoop.hbase.ClusterMetrics.Option
 
     def settings(self) -> ClusterSettings:
-        """Returns the cluster id and HBase version that the master reports, and the settings of hbase-site.xml."""
+        """Returns the cluster id and HBase version that the master reports, and the settings of hbase-site.xml.
+
+        Raises:
+            UsageError: the master is an HBase 1, whose master does not answer a client about peers.
+        """
         metrics = self._metrics(self._options.CLUSTER_ID, self._options.HBASE_VERSION)
+        version = self._ask("HBase version", lambda: str(metrics.getHBaseVersion()))
+        if version.startswith("1."):
+            raise UsageError(
+                f"{self._client.where}: the master of HBase {version} does not answer a client about its peers; write "
+                "capture.state: {source: zookeeper}"
+            )
         cluster_id = self._ask("cluster id", lambda: str(metrics.getClusterId()))
         return ClusterSettings(
             cluster_id=cluster_id if _ID.fullmatch(cluster_id) else None,
-            hbase_version=self._ask("HBase version", lambda: str(metrics.getHBaseVersion())),
+            hbase_version=version,
             retention=Retention(
                 wal_ttl_ms=self._milliseconds("hbase.master.logcleaner.ttl", 600_000),
                 procedure_wal_ttl_ms=self._milliseconds("hbase.master.procedurewalcleaner.ttl", 604_800_000),

@@ -16,9 +16,11 @@ import pyspark
 from tests.labs.places import PROJECT
 
 CACHE = PROJECT / ".cache" / "classpath"
-JAVA_SOURCES = Path(__file__).resolve().parent / "java"
-JAVA_SOURCES_HBASE_2 = Path(__file__).resolve().parent / "java_hbase2"
-JAVA_SOURCES_OF_BOTH = Path(__file__).resolve().parent / "java_both"
+_SOURCES = Path(__file__).resolve().parent
+JAVA_HBASE_3 = (_SOURCES / "java", _SOURCES / "java_both")
+JAVA_HBASE_2 = (_SOURCES / "java_hbase2", _SOURCES / "java_both")
+JAVA_HBASE_1 = (_SOURCES / "java_hbase1",)
+"""The directories of this package's own Java classes for each HBase."""
 PYSPARK_JARS = Path(pyspark.__file__).resolve().parent / "jars"
 
 IVY_SETTINGS_ENV = "WALSAFE_IVY_SETTINGS"
@@ -122,12 +124,11 @@ HBASE_CLIENT = Classpath("client", (Artifact("org.apache.hbase:hbase-shaded-clie
 
 
 def hbase_1(version: str) -> Classpath:
-    """Returns the class path of an HBase 1, for its classes alone: nothing of it is started."""
+    """Returns the class path of an HBase 1, with a Hadoop of its own (2.7 or 2.8)."""
     # it leaves out a Jackson that its Hadoop asks for
     jackson = Artifact("org.codehaus.jackson:jackson-mapper-asl:1.9.13")
-    return Classpath(
-        f"hbase{version}", (Artifact(f"org.apache.hbase:hbase-server:{version}"), jackson), ("py4j-*.jar",)
-    )
+    testing = Artifact(f"org.apache.hbase:hbase-testing-util:{version}", ("org.apache.hbase:hbase-annotations",))
+    return Classpath(f"hbase{version}", (testing, jackson), ("py4j-*.jar",))
 
 
 def resolve(wanted: Classpath) -> list[Path]:
@@ -154,12 +155,13 @@ def resolve(wanted: Classpath) -> list[Path]:
     return jars + [jar for pattern in wanted.pyspark_jars for jar in sorted(PYSPARK_JARS.glob(pattern))]
 
 
-def compiled(jars: Sequence[Path], java: Path = JAVA_SOURCES) -> Path:
+def compiled(jars: Sequence[Path], folders: Sequence[Path], *, release: int = 17) -> Path:
     """Compiles this package's own Java classes on first use.
 
     Args:
         jars: The class path to compile against.
-        java: The directory of their sources; those of HBase 2 are others. What compiles against either stands apart.
+        folders: The directories of their sources, such as `JAVA_HBASE_3`.
+        release: The oldest Java that shall run them.
 
     Returns:
         The directory of the classes.
@@ -167,7 +169,7 @@ def compiled(jars: Sequence[Path], java: Path = JAVA_SOURCES) -> Path:
     Raises:
         ClasspathError: There is no ``javac``, or it refused the sources.
     """
-    sources = sorted(source for folder in (java, JAVA_SOURCES_OF_BOTH) for source in folder.rglob("*.java"))
+    sources = sorted(source for folder in folders for source in folder.rglob("*.java"))
     digest = hashlib.sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()[:16]
     target = CACHE / f"classes-{digest}"
     with _locked("classes.lock"):
@@ -180,7 +182,8 @@ def compiled(jars: Sequence[Path], java: Path = JAVA_SOURCES) -> Path:
             building.mkdir(parents=True)
             # in the environment, not the arguments: a long class path stays out of process lists
             environment = {**os.environ, "CLASSPATH": os.pathsep.join(map(str, jars))}
-            _run([javac, "-nowarn", "-proc:none", "-d", str(building), *map(str, sources)], environment)
+            options = ["-nowarn", "-proc:none", "--release", str(release), "-d", str(building)]
+            _run([javac, *options, *map(str, sources)], environment)
             building.rename(target)
     return target
 

@@ -13,6 +13,7 @@ from tests.labs.cluster.hbase import (
     SEPARATE_OLD_WALS,
     TAKES_BULK_LOADS,
     HBaseCluster,
+    start_hbase_1_jvm,
     start_hbase_2_jvm,
     start_hbase_jvm,
 )
@@ -87,6 +88,32 @@ def hbase_2_cluster(hdfs_cluster: HdfsCluster, tmp_path_factory: pytest.TempPath
     """Yields an HBase 2 with two region servers in its own JVM, with queues in its own ZooKeeper."""
     jvm = start_hbase_2_jvm(tmp_path_factory.mktemp("hbase2"))
     yield HBaseCluster(jvm, hdfs_cluster, "hbase2", 2)
+    jvm.close()
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(None, id="2.6.4"),
+        pytest.param(("1.7.2", "true"), id="1.7.2", marks=pytest.mark.deep),
+        pytest.param(("1.7.2", "false"), id="1.7.2-by-lock", marks=pytest.mark.deep),
+        pytest.param(("1.4.14", "false"), id="1.4.14-by-lock", marks=pytest.mark.deep),
+    ],
+)
+def zookeeper_cluster(
+    request: pytest.FixtureRequest, hdfs_cluster: HdfsCluster, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[HBaseCluster]:
+    """Yields each HBase whose queues are in ZooKeeper: the HBase 2, and HBase 1 with two region servers in its own JVM.
+
+    HBase 1 claims a queue in one transaction, or, without `useMulti`, by a lock and copies.
+    """
+    if request.param is None:
+        yield request.getfixturevalue("hbase_2_cluster")
+        return
+    version, multi = request.param
+    jvm = start_hbase_1_jvm(tmp_path_factory.mktemp("hbase1"), version)
+    name = f"hbase-{version}-{multi}"
+    yield HBaseCluster(jvm, hdfs_cluster, name, 2, properties={"hbase.zookeeper.useMulti": multi})
     jvm.close()
 
 

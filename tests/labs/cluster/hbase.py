@@ -6,7 +6,16 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
-from tests.labs.cluster.classpath import HBASE, HBASE_2, JAVA_SOURCES_HBASE_2, compiled, resolve
+from tests.labs.cluster.classpath import (
+    HBASE,
+    HBASE_2,
+    JAVA_HBASE_1,
+    JAVA_HBASE_2,
+    JAVA_HBASE_3,
+    compiled,
+    hbase_1,
+    resolve,
+)
 from tests.labs.cluster.conf import merged, write_site
 from tests.labs.cluster.hbase_data import FAMILY, Cell, HBaseData, WalFile, wait_until
 from tests.labs.cluster.hdfs import HdfsCluster
@@ -23,6 +32,8 @@ __all__ = [
     "HBaseCluster",
     "LoadStage",
     "WalFile",
+    "start_hbase_1_jvm",
+    "start_hbase_2_jvm",
     "start_hbase_jvm",
     "wait_until",
 ]
@@ -68,7 +79,7 @@ _DEFAULTS = MappingProxyType(
 def start_hbase_jvm(work: Path, *, heap: str = "2g", options: Sequence[str] = ()) -> Jvm:
     """Starts a JVM that can hold several HBase clusters."""
     jars = resolve(HBASE)
-    return Jvm("hbase", [compiled(jars), *jars], work, heap=heap, options=options)
+    return Jvm("hbase", [compiled(jars, JAVA_HBASE_3), *jars], work, heap=heap, options=options)
 
 
 def start_hbase_2_jvm(work: Path, *, heap: str = "1g", options: Sequence[str] = ()) -> Jvm:
@@ -77,7 +88,16 @@ def start_hbase_2_jvm(work: Path, *, heap: str = "1g", options: Sequence[str] = 
     `HBaseCluster` drives it as far as its harness allows.
     """
     jars = resolve(HBASE_2)
-    return Jvm("hbase2", [compiled(jars, JAVA_SOURCES_HBASE_2), *jars], work, heap=heap, options=options)
+    return Jvm("hbase2", [compiled(jars, JAVA_HBASE_2), *jars], work, heap=heap, options=options)
+
+
+def start_hbase_1_jvm(work: Path, version: str, *, java_8: Sequence[str] = ()) -> Jvm:
+    """Starts a JVM for an HBase 1, whose queues are in ZooKeeper; `java_8` as in `Jvm`.
+
+    `HBaseCluster` drives it as far as its harness allows.
+    """
+    jars = resolve(hbase_1(version))
+    return Jvm("hbase1", [compiled(jars, JAVA_HBASE_1, release=8), *jars], work, heap="1g", java_8=java_8)
 
 
 class HBaseCluster(HBaseData):

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.labs.cluster.classpath import HBASE, HBASE_2, JAVA_SOURCES_HBASE_2, compiled, resolve
+from tests.labs.cluster.classpath import HBASE, HBASE_2, JAVA_HBASE_2, compiled, resolve
 from tests.labs.cluster.hbase import HBaseCluster, wait_until
 from tests.labs.cluster.jvm import Process
 
@@ -74,7 +74,7 @@ def run_of_hbase_2(
     conf = cluster.write_conf(work / "conf")
     (conf / "log4j.properties").write_text(_LOGS_OPENED_WALS, encoding="utf-8")
     jars = resolve(HBASE_2)
-    process = Process(name, [conf, compiled(jars, JAVA_SOURCES_HBASE_2), *jars], [_TOOL], work)
+    process = Process(name, [conf, compiled(jars, JAVA_HBASE_2), *jars], [_TOOL], work)
 
     def printed() -> str:
         return process.log.read_text(encoding="utf-8", errors="replace") if process.log.exists() else ""
