@@ -95,9 +95,9 @@ def hbase_2_cluster(hdfs_cluster: HdfsCluster, tmp_path_factory: pytest.TempPath
     scope="module",
     params=[
         pytest.param(None, id="2.6.4"),
-        pytest.param(("1.7.2", "true"), id="1.7.2", marks=pytest.mark.deep),
-        pytest.param(("1.7.2", "false"), id="1.7.2-by-lock", marks=pytest.mark.deep),
-        pytest.param(("1.4.14", "false"), id="1.4.14-by-lock", marks=pytest.mark.deep),
+        pytest.param(("1.7.2", "true", False), id="1.7.2", marks=pytest.mark.deep),
+        pytest.param(("1.7.2", "false", False), id="1.7.2-by-lock", marks=pytest.mark.deep),
+        pytest.param(("1.4.14", "false", True), id="1.4.14-by-lock-on-java-8", marks=pytest.mark.deep),
     ],
 )
 def zookeeper_cluster(
@@ -105,15 +105,15 @@ def zookeeper_cluster(
 ) -> Iterator[HBaseCluster]:
     """Yields each HBase whose queues are in ZooKeeper: the HBase 2, and HBase 1 with two region servers in its own JVM.
 
-    HBase 1 claims a queue in one transaction, or, without `useMulti`, by a lock and copies.
+    HBase 1 claims a queue in one transaction, or, without `useMulti`, by a lock and copies. Its Java 8 needs root and
+    `debootstrap`.
     """
     if request.param is None:
         yield request.getfixturevalue("hbase_2_cluster")
         return
-    version, multi = request.param
-    jvm = start_hbase_1_jvm(tmp_path_factory.mktemp("hbase1"), version)
-    name = f"hbase-{version}-{multi}"
-    yield HBaseCluster(jvm, hdfs_cluster, name, 2, properties={"hbase.zookeeper.useMulti": multi})
+    version, multi, on_java_8 = request.param
+    jvm = start_hbase_1_jvm(tmp_path_factory.mktemp("hbase1"), version, on_java_8=on_java_8)
+    yield HBaseCluster(jvm, hdfs_cluster, f"hbase-{version}-{multi}", 2, properties={"hbase.zookeeper.useMulti": multi})
     jvm.close()
 
 

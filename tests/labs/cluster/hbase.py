@@ -20,6 +20,7 @@ from tests.labs.cluster.conf import merged, write_site
 from tests.labs.cluster.hbase_data import FAMILY, Cell, HBaseData, WalFile, wait_until
 from tests.labs.cluster.hdfs import HdfsCluster
 from tests.labs.cluster.jvm import STARTED, Jvm
+from tests.labs.debian import java_8
 
 __all__ = [
     "MULTIWAL",
@@ -91,13 +92,15 @@ def start_hbase_2_jvm(work: Path, *, heap: str = "1g", options: Sequence[str] = 
     return Jvm("hbase2", [compiled(jars, JAVA_HBASE_2), *jars], work, heap=heap, options=options)
 
 
-def start_hbase_1_jvm(work: Path, version: str, *, java_8: Sequence[str] = ()) -> Jvm:
-    """Starts a JVM for an HBase 1, whose queues are in ZooKeeper; `java_8` as in `Jvm`.
+def start_hbase_1_jvm(work: Path, version: str, *, on_java_8: bool = False) -> Jvm:
+    """Starts a JVM for an HBase 1, whose queues are in ZooKeeper.
 
     `HBaseCluster` drives it as far as its harness allows.
     """
     jars = resolve(hbase_1(version))
-    return Jvm("hbase1", [compiled(jars, JAVA_HBASE_1, release=8), *jars], work, heap="1g", java_8=java_8)
+    classpath = [compiled(jars, JAVA_HBASE_1, release=8), *jars]
+    folders = sorted({work, *(path.parent for path in classpath)})
+    return Jvm("hbase1", classpath, work, heap="1g", java_8=java_8(work, folders) if on_java_8 else ())
 
 
 class HBaseCluster(HBaseData):

@@ -40,9 +40,10 @@ public final class Harness {
       super(conf);
     }
 
-    /** On the file system of its own URI: with another default, every server would run as a user of its own. */
+    /** With the HDFS as the default, every server would run as a user of its own, who may not write there. */
     @Override
     public Path createRootDir(boolean create) throws IOException {
+      getConfiguration().set("fs.defaultFS", "file:///");
       Path root = new Path(getConfiguration().get("hbase.wal.dir"));
       FileSystem files = root.getFileSystem(getConfiguration());
       FSUtils.setRootDir(getConfiguration(), root);
@@ -59,6 +60,7 @@ public final class Harness {
   public Harness(Map<String, String> properties, Harness other) {
     Configuration conf = HBaseConfiguration.create();
     properties.forEach(conf::set);
+    conf.unset("hbase.client.registry.impl"); // 1.4 has no such class; ZooKeeper is its only registry
     // a killed server closes its file system, which others would use
     conf.setBoolean("fs.hdfs.impl.disable.cache", true);
     this.util = new Util(conf);
