@@ -169,7 +169,7 @@ def test_the_life_of_a_list(
     lab.assert_nothing_is_lost(start)
 
 
-@pytest.mark.promise("zookeeper-clean-leaves-what-is-unsent")
+@pytest.mark.promise("zookeeper-free-stays-free")
 def test_all_rows_arrive_after_a_clean_up(
     zookeeper_cluster: HBaseCluster,
     hdfs_cluster: HdfsCluster,

@@ -1,6 +1,6 @@
 """The export script where the queues are in ZooKeeper: on a real ZooKeeper, with the classes of HBase 1 and of HBase 2.
 
-`test_zookeeper_cluster.py` runs it beside a running HBase 2.
+`test_zookeeper_cluster.py` runs it beside a running HBase 2 and HBase 1.
 """
 
 import json
