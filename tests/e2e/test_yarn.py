@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
@@ -17,21 +16,10 @@ from tests.labs.debian import java_8
 from tests.labs.inspected_wals import Inspected
 from tests.labs.spark.same_night import MANY_SMALL_TASKS, Night, assert_same, reconcile
 from tests.labs.spark.submitter import Submitter
-from tests.labs.spark.yarn import YarnCluster, copy_java, pack_environment, zip_spark_jars
+from tests.labs.spark.yarn import SIZES, SMALL, YarnCluster, copy_java, pack_environment, zip_spark_jars
 
 pytestmark = [pytest.mark.realhbase, pytest.mark.long]
 
-SPARK_JARS = Path(pyspark.__file__).parent / "jars"
-# All nodes are this machine, so they take Spark from here; a real cluster names spark.yarn.archive once.
-SIZES = (
-    "--conf spark.driver.memory=1g --conf spark.executor.memory=1g "
-    "--conf spark.executor.instances=1 --conf spark.yarn.maxAppAttempts=1 "
-    "--conf spark.driver.defaultJavaOptions=-XX:TieredStopAtLevel=1"
-)
-SMALL = (
-    f"--conf 'spark.yarn.jars=local:{SPARK_JARS}/*' {SIZES} "
-    f"--conf spark.yarn.appMasterEnv.PYSPARK_PYTHON={sys.executable}"
-)
 # large packages of the tests alone
 UNUSED = ("*/_polars_runtime*", "*/playwright/*", "*/kubernetes_validate/*", "*/_duckdb*")
 

@@ -3,7 +3,7 @@
 from xdist.scheduler import LoadScopeScheduling
 
 SHARED = (
-    ("tests/e2e/test_yarn.py", "tests/integration", "tests/judge"),
+    ("tests/e2e/test_yarn", "tests/integration", "tests/judge"),
     ("tests/e2e/airflow",),
     ("tests/e2e",),
     (

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pipelines.lake.reader import LakeReader
 
-_OTHER_USER = {"--principal", "--keytab", "--proxy-user"}
+_KEYTAB = {"spark.kerberos.principal", "spark.kerberos.keytab"}
 _HADOOP = "spark.hadoop."
 
 
@@ -85,5 +85,4 @@ def client_context(
 
 
 def _another_user(user: UserArguments, settings: SubmitSettings) -> bool:
-    given = {word.partition("=")[0] for word in user.rest}
-    return bool(_OTHER_USER & given) or "spark.kerberos.principal" in settings.values
+    return any(word.startswith("--proxy-user") for word in user.rest) or not _KEYTAB.isdisjoint(settings.values)

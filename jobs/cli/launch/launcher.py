@@ -12,6 +12,7 @@ import tempfile
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -30,6 +31,7 @@ from jobs.cli.launch.project_archive import build_archive
 from jobs.cli.launch.submit import (
     SUBMIT_ARGS_ENV,
     SubmitSettings,
+    login_environment,
     read_settings,
     read_user_arguments,
     result_location,
@@ -55,6 +57,18 @@ SET_UP = "--set-up"
 """In a clone, `spark-submit.sh` answers it."""
 FEW_FILES = 50_000
 """`FEW` of `pipelines.common.spark.few_rows`, which imports Spark."""
+
+
+@dataclass(frozen=True)
+class _Shell:
+    """Hadoop's shell with Spark's class path."""
+
+    spark_home: Path
+    environment: Mapping[str, str]
+
+    def __call__(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [str(self.spark_home / "bin" / "spark-class"), "org.apache.hadoop.fs.FsShell", *arguments]
+        return subprocess.run(command, env=dict(self.environment), capture_output=True, text=True, check=False)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -151,7 +165,8 @@ def _submit(invocation: Invocation, environ: Mapping[str, str]) -> int:
             java_options=" ".join(environment.get(name, "") for name in _JAVA_OPTIONS),
         )
         if settings.cluster_mode:
-            return _in_cluster(command, environment, spark_home, result, invocation)
+            reading = environment | login_environment(settings)
+            return _in_cluster(command, environment, _Shell(spark_home, reading), result, invocation)
         stop = Path(folder, "stop") if entry.gentle else None
         code = _in_client(command, environment, Path(folder, "answer"), stop)
     if unfinished is not None:
@@ -215,12 +230,12 @@ def _in_client(command: Sequence[str], environment: Mapping[str, str], answer: P
 
 
 def _in_cluster(
-    command: Sequence[str], environment: Mapping[str, str], spark_home: Path, result: str, invocation: Invocation
+    command: Sequence[str], environment: Mapping[str, str], shell: _Shell, result: str, invocation: Invocation
 ) -> int:
     """Runs the driver on the cluster and reads its result file; spark-submit only reports success or failure."""
     submitted = run_child(command, environment)
     try:
-        document = json.loads(_read(result, spark_home, environment))
+        document = json.loads(_read(result, shell))
         code = int(document["exit_code"])
     except (UnavailableError, ValueError, KeyError, TypeError) as error:
         raise UnavailableError(
@@ -228,29 +243,24 @@ def _in_cluster(
             "for YARN: yarn logs -applicationId <the id above>"
         ) from None
     if invocation.args.result is None:
-        _shell(spark_home, environment, "-rm", "-f", "-skipTrash", result)
+        shell("-rm", "-f", "-skipTrash", result)
     indent = None if invocation.args.output == "json" else 2
     sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=indent) + "\n")
     return code
 
 
-def _read(uri: str, spark_home: Path, environment: Mapping[str, str]) -> str:
-    """Returns the text of a file on any file system, read by Hadoop's shell with Spark's class path."""
+def _read(uri: str, shell: _Shell) -> str:
+    """Returns the text of a file on any file system."""
     path = local_path(uri) if "://" in uri or uri.startswith("file:") else Path(uri)
     if path is not None:
         try:
             return path.read_text(encoding="utf-8")
         except OSError as error:
             raise UnavailableError(str(error)) from None
-    done = _shell(spark_home, environment, "-cat", uri)
+    done = shell("-cat", uri)
     if done.returncode != 0:
         raise UnavailableError(done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "no such file")
     return done.stdout
-
-
-def _shell(spark_home: Path, environment: Mapping[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [str(spark_home / "bin" / "spark-class"), "org.apache.hadoop.fs.FsShell", *arguments]
-    return subprocess.run(command, env=dict(environment), capture_output=True, text=True, check=False)
 
 
 def _java(environ: Mapping[str, str]) -> Path:

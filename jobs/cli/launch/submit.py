@@ -25,6 +25,12 @@ _LONG_RUN = (
 )
 # SerialGC: a small heap is collected by one thread in less CPU time than by several.
 QUICK_START = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
+_STAND_FOR = {
+    "--master": "spark.master",
+    "--deploy-mode": "spark.submit.deployMode",
+    "--principal": "spark.kerberos.principal",
+    "--keytab": "spark.kerberos.keytab",
+}
 _COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")
 
 
@@ -85,11 +91,10 @@ def read_user_arguments(text: str) -> UserArguments:
     shipped: dict[str, str] = {}
     conf: dict[str, str] = {}
     properties_file = None
-    stands_for = {"--master": "spark.master", "--deploy-mode": "spark.submit.deployMode"}
     position = 0
     while position < len(words):
         option, joined, value = words[position].partition("=")
-        takes_value = option in {*_SHIPPED_LISTS, *stands_for, "--conf", "-c", "--properties-file"}
+        takes_value = option in {*_SHIPPED_LISTS, *_STAND_FOR, "--conf", "-c", "--properties-file"}
         if not takes_value:
             rest.append(words[position])
             position += 1
@@ -106,8 +111,8 @@ def read_user_arguments(text: str) -> UserArguments:
         rest += [option, value]
         if option == "--properties-file":
             properties_file = value
-        elif option in stands_for:
-            conf[stands_for[option]] = value
+        elif option in _STAND_FOR:
+            conf[_STAND_FOR[option]] = value
         else:
             name, _, setting = value.partition("=")
             conf[name] = setting
@@ -212,6 +217,12 @@ def result_location(settings: SubmitSettings, environ: Mapping[str, str], name: 
         "--deploy-mode cluster needs a place where the driver leaves its result for this machine: give --result with "
         "the URI of a file system that both can reach, or set HADOOP_CONF_DIR"
     )
+
+
+def login_environment(settings: SubmitSettings) -> dict[str, str]:
+    """Returns the variables by which Hadoop's client logs in as the job does; none if the job has no keytab."""
+    principal, keytab = (settings.values.get(f"spark.kerberos.{name}", "") for name in ("principal", "keytab"))
+    return {"KRB5PRINCIPAL": principal, "KRB5KEYTAB": keytab.removeprefix("local:")} if principal and keytab else {}
 
 
 def default_file_system(environ: Mapping[str, str]) -> str:

@@ -11,7 +11,12 @@ from tests.labs.cluster.jvm import STARTED, JavaObject, Jvm
 
 NAMESERVICE = "ns1"
 REALM_HOST = "localhost"
-_USERS = ("RULE:[1:$1](walsafe-queues)s/.*/walsafe/", "RULE:[2:$1](hbase)", "RULE:[2:$1](.*)s/.*/hdfs/", "DEFAULT")
+_USERS = (
+    "RULE:[1:$1](walsafe-queues)s/.*/walsafe/",
+    *(f"RULE:[2:$1]({service})" for service in ("hbase", "yarn")),
+    "RULE:[2:$1](.*)s/.*/hdfs/",
+    "DEFAULT",
+)
 """How Hadoop makes users of principals."""
 # HBase's mini cluster runs each region server as another user; without rights of their own they could not write.
 _HBASE_USERS = 64
@@ -28,6 +33,7 @@ class Kerberos:
         superuser: the principal as which the name node runs.
         hbase: the principal of HBase's servers.
         zookeeper: the principal of ZooKeeper's servers.
+        yarn: the principal of YARN's servers.
         queue_reader: a principal that ZooKeeper knows by its own name, and Hadoop and HBase as the user `walsafe`.
     """
 
@@ -37,6 +43,7 @@ class Kerberos:
     superuser: str
     hbase: str
     zookeeper: str
+    yarn: str
     queue_reader: str
 
 
@@ -123,17 +130,17 @@ class HdfsCluster:
         self._kdc = kdc_class(kdc_class.createConf(), self.jvm.view.java.io.File(str(directory)))
         self._kdc.start()
         keytab = self.work / "walsafe.keytab"
-        services = [f"{service}/{REALM_HOST}" for service in ("hdfs", "HTTP", "hbase", "zookeeper")]
+        services = [f"{service}/{REALM_HOST}" for service in ("hdfs", "HTTP", "hbase", "zookeeper", "yarn")]
         names = [*services, "walsafe", "walsafe-queues"]
         array = self.jvm.gateway.new_array(self.jvm.view.java.lang.String, len(names))
         for index, name in enumerate(names):
             array[index] = name
         self._kdc.createPrincipal(self.jvm.view.java.io.File(str(keytab)), array)
         realm = self._kdc.getRealm()
-        service, web, hbase, zookeeper = (f"{name}@{realm}" for name in services)
+        service, web, hbase, zookeeper, yarn = (f"{name}@{realm}" for name in services)
         krb5_conf = Path(self._kdc.getKrb5conf().getAbsolutePath())
         self.kerberos = Kerberos(
-            krb5_conf, keytab, f"walsafe@{realm}", service, hbase, zookeeper, f"walsafe-queues@{realm}"
+            krb5_conf, keytab, f"walsafe@{realm}", service, hbase, zookeeper, yarn, f"walsafe-queues@{realm}"
         )
         return {
             "hadoop.security.authentication": "kerberos",

@@ -66,7 +66,7 @@ class Night:
 
 def reconcile(
     submit: Submitter,
-    snapshots: Path,
+    snapshots: Path | str,
     work: Path,
     spark: str,
     *,
@@ -77,7 +77,7 @@ def reconcile(
 
     Args:
         submit: the project.
-        snapshots: the fleet.
+        snapshots: the fleet: a folder, or a URI.
         work: the directory for lake and lists.
         spark: the value of `SPARK_SUBMIT_ARGS`.
         env: further variables of the environment.
@@ -87,7 +87,8 @@ def reconcile(
     events.mkdir(parents=True)
     log = {"enabled": "true", "dir": f"file:{events}", "compress": "false", "rolling.enabled": "false"}
     told = " ".join(f"--conf spark.eventLog.{name}={value}" for name, value in log.items())
-    command = submit.command("reconcile", "--fleet", f"file:{snapshots}", "--lake", f"file:{work}/lake")
+    fleet = snapshots if isinstance(snapshots, str) else f"file:{snapshots}"
+    command = submit.command("reconcile", "--fleet", fleet, "--lake", f"file:{work}/lake")
     process = subprocess.Popen(
         [*command, "--lists", f"file:{work}/lists"],
         env={**clean_environment(), "SPARK_SUBMIT_ARGS": f"{spark} {told}", **(env or {})},

@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 import venv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from zipfile import ZipFile
 
 from tests.labs.cluster.classpath import HDFS, PYSPARK_JARS, Artifact, Classpath, resolve
 from tests.labs.cluster.conf import write_site
+from tests.labs.cluster.hdfs import Kerberos
 from tests.labs.cluster.jvm import Jvm
 from tests.labs.places import PROJECT
 
@@ -26,6 +28,20 @@ YARN = Classpath(
 )
 
 
+SIZES = (
+    "--conf spark.driver.memory=1g --conf spark.executor.memory=1g "
+    "--conf spark.executor.instances=1 --conf spark.yarn.maxAppAttempts=1 "
+    "--conf spark.driver.defaultJavaOptions=-XX:TieredStopAtLevel=1"
+)
+"""Options of spark-submit for a small application."""
+# All nodes are this machine, so they take Spark from here; a real cluster names spark.yarn.archive once.
+SMALL = (
+    f"--conf 'spark.yarn.jars=local:{PYSPARK_JARS}/*' {SIZES} "
+    f"--conf spark.yarn.appMasterEnv.PYSPARK_PYTHON={sys.executable}"
+)
+"""The same, with the Spark and the Python of this machine."""
+
+
 class YarnCluster:
     """A MiniYARNCluster.
 
@@ -34,16 +50,25 @@ class YarnCluster:
         site: the properties of a client, for example of the HDFS from which YARN localizes files.
         hadoop: the class path, which decides the version.
         java_8: see `Jvm`.
+        kerberos: of the HDFS; its clients then need a ticket, and its containers have tokens.
     """
 
     def __init__(
-        self, work: Path, site: Mapping[str, str], *, hadoop: Classpath = YARN, java_8: Sequence[str] = ()
+        self,
+        work: Path,
+        site: Mapping[str, str],
+        *,
+        hadoop: Classpath = YARN,
+        java_8: Sequence[str] = (),
+        kerberos: Kerberos | None = None,
     ) -> None:
-        self.jvm = Jvm("yarn", resolve(hadoop), work, heap="1g", java_8=java_8)
+        options = [f"-Djava.security.krb5.conf={kerberos.krb5_conf}"] if kerberos else []
+        self.jvm = Jvm("yarn", resolve(hadoop), work, heap="1g", options=options, java_8=java_8)
         view = self.jvm.view
         conf = view.org.apache.hadoop.yarn.conf.YarnConfiguration()
         properties = {
             **site,
+            **_logins(kerberos),
             "yarn.nodemanager.resource.memory-mb": "6144",
             "yarn.nodemanager.resource.cpu-vcores": "4",
             "yarn.nodemanager.vmem-check-enabled": "false",
@@ -57,6 +82,10 @@ class YarnCluster:
         }
         for name, value in properties.items():
             conf.set(name, value)
+        if kerberos:  # the mini cluster leaves the login to us
+            users = view.org.apache.hadoop.security.UserGroupInformation
+            users.setConfiguration(conf)
+            users.loginUserFromKeytab(kerberos.yarn, str(kerberos.keytab))
         self._cluster = view.org.apache.hadoop.yarn.server.MiniYARNCluster("walsafe", 2, 1, 1)
         self._cluster.init(conf)
         self._cluster.start()
@@ -78,6 +107,14 @@ class YarnCluster:
     def close(self) -> None:
         """Ends the JVM with everything that runs in it."""
         self.jvm.close()
+
+
+def _logins(kerberos: Kerberos | None) -> dict[str, str]:
+    if kerberos is None:
+        return {}
+    login = {"principal": kerberos.yarn, "keytab": str(kerberos.keytab)}
+    servers = ("resourcemanager", "nodemanager")
+    return {f"yarn.{server}.{name}": value for server in servers for name, value in login.items()}
 
 
 def pack_environment(work: Path, *left_out: str) -> Path:

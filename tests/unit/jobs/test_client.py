@@ -37,8 +37,8 @@ def invocation(job: str = "explain", result: str | None = None) -> Invocation:
 def test_a_question_is_answered_here_unless_only_spark_can(
     job: str, result: str | None, user: str, cluster_mode: bool, here: bool
 ) -> None:
-    settings = SubmitSettings("yarn", cluster_mode, {})
-    found = client_context(invocation(job, result), read_user_arguments(user), settings, {})
+    given = read_user_arguments(user)
+    found = client_context(invocation(job, result), given, SubmitSettings("yarn", cluster_mode, given.conf), {})
     assert (found is not None) == here
 
 

@@ -14,6 +14,7 @@ from jobs.cli.launch.project_archive import build_archive
 from jobs.cli.launch.submit import (
     SubmitSettings,
     UserArguments,
+    login_environment,
     long_run,
     read_properties,
     read_settings,
@@ -138,6 +139,25 @@ def test_a_collector_of_the_user_is_the_only_one(tmp_path: Path, text: str, envi
     options = next(word for word in command if word.startswith(DRIVER_JAVA))
     assert "GC" not in options
     assert "-XX:ReservedCodeCacheSize=256m" in options
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "--principal walsafe@EXAMPLE.ORG --keytab /etc/walsafe.keytab",
+        "--conf spark.kerberos.principal=walsafe@EXAMPLE.ORG --conf spark.kerberos.keytab=local:/etc/walsafe.keytab",
+    ],
+)
+def test_hadoops_client_logs_in_as_the_job_does(text: str) -> None:
+    user = read_user_arguments(text)
+    assert user.rest == tuple(text.split())
+    login = {"KRB5PRINCIPAL": "walsafe@EXAMPLE.ORG", "KRB5KEYTAB": "/etc/walsafe.keytab"}
+    assert login_environment(read_settings(user, DEFAULTS)) == login
+
+
+@pytest.mark.parametrize("text", ["", "--principal walsafe@EXAMPLE.ORG"])
+def test_without_a_keytab_hadoops_client_takes_the_ticket(text: str) -> None:
+    assert login_environment(read_settings(read_user_arguments(text), DEFAULTS)) == {}
 
 
 def test_properties() -> None:
