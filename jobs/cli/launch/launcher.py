@@ -250,7 +250,12 @@ def _in_cluster(
 
 
 def _read(uri: str, shell: _Shell) -> str:
-    """Returns the text of a file on any file system."""
+    """Returns the text of a file on any file system.
+
+    Raises:
+        UsageError: there is no valid Kerberos ticket.
+        UnavailableError: it could not be read.
+    """
     path = local_path(uri) if "://" in uri or uri.startswith("file:") else Path(uri)
     if path is not None:
         try:
@@ -259,7 +264,12 @@ def _read(uri: str, shell: _Shell) -> str:
             raise UnavailableError(str(error)) from None
     done = shell("-cat", uri)
     if done.returncode != 0:
-        raise UnavailableError(done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "no such file")
+        from pipelines.files.hadoop_jvm import LOG_IN, lacks_ticket
+
+        cause = done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "no such file"
+        if lacks_ticket(cause):
+            raise UsageError(f"{uri} cannot be read: no valid Kerberos ticket ({cause}). {LOG_IN}")
+        raise UnavailableError(cause)
     return done.stdout
 
 
