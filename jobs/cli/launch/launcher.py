@@ -12,7 +12,6 @@ import tempfile
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from jobs.cli.entry import main as run_here
 from jobs.cli.launch import class_archive, class_archive_writer
 from jobs.cli.launch.child import child_environment, for_class_path, run_child
 from jobs.cli.launch.client import client_context
+from jobs.cli.launch.cluster_mode import HadoopShell, in_cluster
 from jobs.cli.launch.jars import StepError, fetch_jars, one_at_a_time
 from jobs.cli.launch.jars_lock import jars_for, spark_of, supported_sparks
 from jobs.cli.launch.places import PROJECT, cache_folder, is_clone, jars_folder
@@ -57,18 +57,6 @@ SET_UP = "--set-up"
 """In a clone, `spark-submit.sh` answers it."""
 FEW_FILES = 50_000
 """`FEW` of `pipelines.common.spark.few_rows`, which imports Spark."""
-
-
-@dataclass(frozen=True)
-class _Shell:
-    """Hadoop's shell with Spark's class path."""
-
-    spark_home: Path
-    environment: Mapping[str, str]
-
-    def __call__(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [str(self.spark_home / "bin" / "spark-class"), "org.apache.hadoop.fs.FsShell", *arguments]
-        return subprocess.run(command, env=dict(self.environment), capture_output=True, text=True, check=False)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -166,7 +154,7 @@ def _submit(invocation: Invocation, environ: Mapping[str, str]) -> int:
         )
         if settings.cluster_mode:
             reading = environment | login_environment(settings)
-            return _in_cluster(command, environment, _Shell(spark_home, reading), result, invocation)
+            return in_cluster(command, environment, HadoopShell(spark_home, reading), result, invocation)
         stop = Path(folder, "stop") if entry.gentle else None
         code = _in_client(command, environment, Path(folder, "answer"), stop)
     if unfinished is not None:
@@ -227,50 +215,6 @@ def _in_client(command: Sequence[str], environment: Mapping[str, str], answer: P
             f"spark-submit did not start the job, see above; check {SUBMIT_ARGS_ENV} and conf/spark-defaults.conf"
         )
     return code
-
-
-def _in_cluster(
-    command: Sequence[str], environment: Mapping[str, str], shell: _Shell, result: str, invocation: Invocation
-) -> int:
-    """Runs the driver on the cluster and reads its result file; spark-submit only reports success or failure."""
-    submitted = run_child(command, environment)
-    try:
-        document = json.loads(_read(result, shell))
-        code = int(document["exit_code"])
-    except (UnavailableError, ValueError, KeyError, TypeError) as error:
-        raise UnavailableError(
-            f"the driver left no result at {result} (spark-submit ended with {submitted}): {error}; its log tells why, "
-            "for YARN: yarn logs -applicationId <the id above>"
-        ) from None
-    if invocation.args.result is None:
-        shell("-rm", "-f", "-skipTrash", result)
-    indent = None if invocation.args.output == "json" else 2
-    sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=indent) + "\n")
-    return code
-
-
-def _read(uri: str, shell: _Shell) -> str:
-    """Returns the text of a file on any file system.
-
-    Raises:
-        UsageError: there is no valid Kerberos ticket.
-        UnavailableError: it could not be read.
-    """
-    path = local_path(uri) if "://" in uri or uri.startswith("file:") else Path(uri)
-    if path is not None:
-        try:
-            return path.read_text(encoding="utf-8")
-        except OSError as error:
-            raise UnavailableError(str(error)) from None
-    done = shell("-cat", uri)
-    if done.returncode != 0:
-        from pipelines.files.hadoop_jvm import LOG_IN, lacks_ticket
-
-        cause = done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "no such file"
-        if lacks_ticket(cause):
-            raise UsageError(f"{uri} cannot be read: no valid Kerberos ticket ({cause}). {LOG_IN}")
-        raise UnavailableError(cause)
-    return done.stdout
 
 
 def _java(environ: Mapping[str, str]) -> Path:
