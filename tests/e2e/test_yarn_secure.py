@@ -14,7 +14,7 @@ from tests.labs.spark.same_night import MANY_SMALL_TASKS, Night, assert_same, re
 from tests.labs.spark.submitter import Submitter
 from tests.labs.spark.yarn import SMALL, YarnCluster
 
-pytestmark = [pytest.mark.realhbase, pytest.mark.deep, pytest.mark.promise("secure-yarn-runs")]
+pytestmark = [pytest.mark.realhbase, pytest.mark.deep]
 
 USER = "walsafe"
 CONTAINERS = ("yarn.appMasterEnv", "executorEnv")
@@ -76,6 +76,7 @@ def upload(hdfs: HdfsCluster, source: Path, target: str) -> str:
     return f"{hdfs.uri}{target}"
 
 
+@pytest.mark.promise("secure-yarn-runs")
 @pytest.mark.parametrize(("mode", "by"), [("client", "ticket"), ("cluster", "keytab")])
 def test_a_night_that_only_the_user_may_read(
     submit: Submitter, secure: SecureYarn, snapshots: Path, here: Night, tmp_path: Path, mode: str, by: str
@@ -86,6 +87,7 @@ def test_a_night_that_only_the_user_may_read(
     assert_same(here, there)
 
 
+@pytest.mark.promise("secure-yarn-runs")
 @pytest.mark.parametrize(("mode", "by"), [("client", "keytab"), ("cluster", "ticket")])
 def test_executors_read_wals_by_their_tokens(
     submit: Submitter, secure: SecureYarn, spark: SparkSession, tmp_path: Path, mode: str, by: str
