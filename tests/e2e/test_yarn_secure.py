@@ -102,11 +102,3 @@ def test_executors_read_wals_by_their_tokens(
     assert json.loads(done.stdout)["endings"] == {"CLOSED": 5, "NO_HEADER": 1, "OPEN": 2}
     made = secure.hdfs.file_system().getFileStatus(secure.hdfs.path(f"{lake}/wal_files"))
     assert made.getOwner() == USER
-
-
-def test_without_a_ticket_it_says_how_to_get_one(submit: Submitter, secure: SecureYarn) -> None:
-    environment = secure.environment("nothing") | {"SPARK_SUBMIT_ARGS": secure.settings("cluster", "nothing")}
-    done = submit("probe", "exit", env=environment)
-    assert done.returncode == 2, done.stderr
-    assert "no valid Kerberos ticket" in done.stderr
-    assert "run kinit" in done.stderr
