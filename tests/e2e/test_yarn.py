@@ -182,7 +182,7 @@ def test_our_spark_and_java_on_a_cluster_of_others(
         spark = elsewhere.shipped()
     environment = {"HADOOP_CONF_DIR": str(elsewhere.conf_dir)}
     there = reconcile(submit, snapshots, tmp_path, f"{spark} {MANY_SMALL_TASKS}", env=environment)
-    assert there.java.startswith(("17.", "21.", "25."))
+    assert there.java.startswith(("17.", "21.", "25.")), "of the driver, which in cluster mode is a container"
     assert_same(here, there)
 
 

@@ -292,11 +292,8 @@ def test_hbases_own_admin_says_what_zookeeper_says(story: Story, hbase_spark: Sp
     section = section.model_copy(update={"state": HBaseStateSection(source="hbase")})
     version = story.cluster.version()
     if version.startswith("1."):
-        context, said = (
-            JobContext("x", spark=hbase_spark),
-            rf"HBase {version} does not answer .*state: {{source: zookeeper",
-        )
-        with pytest.raises(UsageError, match=said):
+        context = JobContext("x", spark=hbase_spark)
+        with pytest.raises(UsageError, match=rf"HBase {version} does not answer .*state: {{source: zookeeper"):
             capture_cluster("c", story.cluster.wal_root, section, f"file:{tmp_path}/refused", context)
         return
     taken = []

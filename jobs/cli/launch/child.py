@@ -131,7 +131,8 @@ def run_child(command: Sequence[str], environment: Mapping[str, str], stop: Path
         if child.stdout is not None:
             as_json = environment.get(log.LOG_FORMAT_ENV) == log.JSON
             written_as = log.JsonLines() if as_json else None
-            copy_without_noise(cast("BufferedReader", child.stdout), sys.stderr.buffer, written_as)
+            with child.stdout as output:
+                copy_without_noise(cast("BufferedReader", output), sys.stderr.buffer, written_as)
         code = child.wait()
     finally:
         for number, handler in previous.items():

@@ -10,7 +10,7 @@ from pathlib import Path
 from jobs.cli.command_line import Invocation
 from jobs.cli.launch.child import run_child
 from jobs.cli.result_file import local_path
-from pipelines.common.errors import UnavailableError, UsageError
+from pipelines.common.errors import UnavailableError
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,7 @@ def in_cluster(
         The exit code of the job.
 
     Raises:
-        UsageError: there is no valid Kerberos ticket to read the result with.
-        UnavailableError: there is no result.
+        UnavailableError: there is no result, or it cannot be read; the job may have done its work.
     """
     submitted = run_child(command, environment)
     try:
@@ -65,7 +64,6 @@ def _read(uri: str, shell: HadoopShell) -> str:
     """Returns the text of a file on any file system.
 
     Raises:
-        UsageError: there is no valid Kerberos ticket.
         UnavailableError: it could not be read.
     """
     path = local_path(uri) if "://" in uri or uri.startswith("file:") else Path(uri)
@@ -79,7 +77,5 @@ def _read(uri: str, shell: HadoopShell) -> str:
         from pipelines.files.hadoop_jvm import LOG_IN, lacks_ticket
 
         cause = done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "no such file"
-        if lacks_ticket(cause):
-            raise UsageError(f"{uri} cannot be read: no valid Kerberos ticket ({cause}). {LOG_IN}")
-        raise UnavailableError(cause)
+        raise UnavailableError(f"no valid Kerberos ticket ({cause}). {LOG_IN}" if lacks_ticket(cause) else cause)
     return done.stdout

@@ -220,9 +220,10 @@ def result_location(settings: SubmitSettings, environ: Mapping[str, str], name: 
 
 
 def login_environment(settings: SubmitSettings) -> dict[str, str]:
-    """Returns the variables by which Hadoop's client logs in as the job does; none if the job has no keytab."""
+    """Returns the variables by which Hadoop's client logs in as the job does; none if no keytab is on this machine."""
     principal, keytab = (settings.values.get(f"spark.kerberos.{name}", "") for name in ("principal", "keytab"))
-    return {"KRB5PRINCIPAL": principal, "KRB5KEYTAB": keytab.removeprefix("local:")} if principal and keytab else {}
+    here = Path(keytab.removeprefix("local:"))  # with `local:`, it may be on the nodes alone
+    return {"KRB5PRINCIPAL": principal, "KRB5KEYTAB": str(here)} if principal and here.is_file() else {}
 
 
 def default_file_system(environ: Mapping[str, str]) -> str:

@@ -144,15 +144,18 @@ def test_a_collector_of_the_user_is_the_only_one(tmp_path: Path, text: str, envi
 @pytest.mark.parametrize(
     "text",
     [
-        "--principal walsafe@EXAMPLE.ORG --keytab /etc/walsafe.keytab",
-        "--conf spark.kerberos.principal=walsafe@EXAMPLE.ORG --conf spark.kerberos.keytab=local:/etc/walsafe.keytab",
+        "--principal walsafe@EXAMPLE.ORG --keytab {0}",
+        "--conf spark.kerberos.principal=walsafe@EXAMPLE.ORG --conf spark.kerberos.keytab=local:{0}",
     ],
 )
-def test_hadoops_client_logs_in_as_the_job_does(text: str) -> None:
-    user = read_user_arguments(text)
-    assert user.rest == tuple(text.split())
-    login = {"KRB5PRINCIPAL": "walsafe@EXAMPLE.ORG", "KRB5KEYTAB": "/etc/walsafe.keytab"}
-    assert login_environment(read_settings(user, DEFAULTS)) == login
+def test_hadoops_client_logs_in_as_the_job_does(text: str, tmp_path: Path) -> None:
+    keytab = tmp_path / "walsafe.keytab"
+    user = read_user_arguments(text.format(keytab))
+    assert user.rest == tuple(text.format(keytab).split())
+    settings = read_settings(user, DEFAULTS)
+    assert login_environment(settings) == {}, "the keytab is on the nodes alone: the ticket of this machine counts"
+    keytab.touch()
+    assert login_environment(settings) == {"KRB5PRINCIPAL": "walsafe@EXAMPLE.ORG", "KRB5KEYTAB": str(keytab)}
 
 
 @pytest.mark.parametrize("text", ["", "--principal walsafe@EXAMPLE.ORG"])
