@@ -6,6 +6,7 @@ import pytest
 
 from tests.labs.places import PROJECT
 from tests.labs.spark.submitter import clean_environment
+from tests.suite.processes import FIRST, SHARED, order
 
 FILE = "tests/unit/files/test_hadoop_listing.py"
 
@@ -33,3 +34,11 @@ def test_its_help_names_every_size() -> None:
     done = run("--help")
     assert done.returncode == 0
     assert all(word in done.stdout for word in ("(none)", "--fast", "--all", "--deep", "--record"))
+
+
+def test_every_file_that_shares_something_exists_and_the_longest_name_counts() -> None:
+    for places in SHARED:
+        for place in places:
+            assert list(PROJECT.glob(f"{place}*")), place
+            assert SHARED[order(place)[0]] == places
+    assert order(FIRST) < order("tests/integration/test_migration.py") < order("tests/integration/test_wal_store.py")
