@@ -15,7 +15,7 @@ TARGET = PROJECT / "docs" / "deep.md"
 HEAD = """# The long searches
 
 These tests take too long for the suite. `scripts/generate_deep.py` wrote this page from the report of one run, or of
-several runs that together ran all tests. If a test ran more than once, the page shows its last result:
+several runs. If a test ran more than once, the page shows its last result:
 
 ```bash
 ./tests/run --deep --junitxml=deep.xml && .venv/bin/python scripts/generate_deep.py deep.xml

@@ -98,7 +98,7 @@ def test_no_result_is_unavailable(submit: Submitter, yarn: YarnCluster, conf_dir
     arguments = f"--master yarn --deploy-mode cluster {SMALL}".replace(sys.executable, "/no/such/python")
     done = submit("probe", "exit", env={"HADOOP_CONF_DIR": str(conf_dir), "SPARK_SUBMIT_ARGS": arguments})
     assert done.returncode == 4, done.stderr + yarn.logs()
-    assert "the driver left no result" in done.stderr
+    assert "the driver's result cannot be read" in done.stderr
 
 
 @pytest.mark.promise("same-list-wherever-spark-runs")

@@ -50,8 +50,8 @@ def in_cluster(
         code = int(document["exit_code"])
     except (UnavailableError, ValueError, KeyError, TypeError) as error:
         raise UnavailableError(
-            f"the driver left no result at {result} (spark-submit ended with {submitted}): {error}; its log tells why, "
-            "for YARN: yarn logs -applicationId <the id above>"
+            f"the driver's result cannot be read at {result} (spark-submit ended with {submitted}): {error}; the "
+            "driver's log tells what it did, for YARN: yarn logs -applicationId <the id above>"
         ) from None
     if invocation.args.result is None:
         shell("-rm", "-f", "-skipTrash", result)

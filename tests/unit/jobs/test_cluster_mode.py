@@ -46,7 +46,7 @@ def test_the_exit_code_is_that_of_the_job(
 def test_no_result_is_unavailable(tmp_path: Path, text: str | None) -> None:
     if text is not None:
         (tmp_path / "result").write_text(text, encoding="utf-8")
-    with pytest.raises(UnavailableError, match=rf"no result at {RESULT} \(spark-submit ended with 1\).*yarn logs"):
+    with pytest.raises(UnavailableError, match=rf"cannot be read at {RESULT} \(spark-submit ended with 1\).*yarn"):
         run(tmp_path, submitted="false")
 
 
