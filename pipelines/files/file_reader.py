@@ -13,7 +13,7 @@ from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from pipelines.common.errors import UnavailableError, UsageError, WalsafeError
-from pipelines.files.hadoop_jvm import LOG_IN, lacks_ticket
+from pipelines.files.hadoop_jvm import lacks_ticket, no_ticket
 
 _BLOCK = 1 << 20
 _NO_FILE = (FileNotFoundError, IsADirectoryError, NotADirectoryError)
@@ -192,7 +192,7 @@ def _unread(path: str, error: Py4JError) -> WalsafeError:
 def _failed(what: str, error: Py4JError) -> WalsafeError:
     cause = java_message(error)
     if lacks_ticket(cause):
-        return UsageError(f"{what}: no valid Kerberos ticket ({cause}). {LOG_IN}")
+        return UsageError(f"{what}: {no_ticket(cause)}")
     if "AccessControlException" in cause:
         return UsageError(f"{what}: {cause}; check the user and its permissions")
     return UnavailableError(f"{what}: {cause}")

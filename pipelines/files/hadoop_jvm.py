@@ -103,6 +103,11 @@ def lacks_ticket(cause: str) -> bool:
     return any(sign in cause for sign in _NO_TICKET) and not lacks_kdc(cause)
 
 
+def no_ticket(cause: str) -> str:
+    """Returns the sentence about a ticket that a Java exception lacks, with the way out."""
+    return f"no valid Kerberos ticket ({cause}). {LOG_IN}"
+
+
 def lacks_kdc(cause: str) -> bool:
     """Returns whether a Java exception about a ticket says that the KDC did not answer."""
     return any(sign in cause for sign in _NO_KDC)
@@ -125,7 +130,7 @@ def java_errors(what: str) -> Iterator[None]:
     except Py4JJavaError as error:
         cause = java_cause(error)
         if lacks_ticket(cause):
-            raise UsageError(f"{what}: no valid Kerberos ticket ({cause}). {LOG_IN}") from error
+            raise UsageError(f"{what}: {no_ticket(cause)}") from error
         if any(name in cause for name in _WRONG_NAME_OR_RIGHTS):
             raise UsageError(f"{what}: {cause}; check the name, the user and its permissions") from error
         raise UnavailableError(f"{what}: {cause}; solve this and try again") from error

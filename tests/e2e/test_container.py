@@ -139,7 +139,7 @@ def test_only_a_pod_that_died_is_replaced(job: Mapping[str, Any]) -> None:
 def test_settings_of_spark_are_read(pod: Mapping[str, Any], name: str, master: str, local: bool) -> None:
     settings = of_kind(name, "ConfigMap", "walsafe-spark")["data"]["settings"]
     arguments = environment_of(pod["containers"][0], settings)["SPARK_SUBMIT_ARGS"]
-    read = read_settings(read_user_arguments(arguments), PROJECT / "conf" / "spark-defaults.conf")
+    read = read_settings(read_user_arguments(arguments), PROJECT / "conf" / "spark-defaults.conf", {})
     assert (read.master, read.local, read.cluster_mode) == (master, local, False)
     assert read.values["spark.kubernetes.driver.pod.name"] == f"{RUN_ID}-x7x2k"
     assert read.values["spark.kubernetes.namespace"] == "ops"

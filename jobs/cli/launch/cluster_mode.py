@@ -74,8 +74,8 @@ def _read(uri: str, shell: HadoopShell) -> str:
             raise UnavailableError(str(error)) from None
     done = shell("-cat", uri)
     if done.returncode != 0:
-        from pipelines.files.hadoop_jvm import LOG_IN, lacks_ticket
+        from pipelines.files.hadoop_jvm import lacks_ticket, no_ticket
 
         cause = done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "no such file"
-        raise UnavailableError(f"no valid Kerberos ticket ({cause}). {LOG_IN}" if lacks_ticket(cause) else cause)
+        raise UnavailableError(no_ticket(cause) if lacks_ticket(cause) else cause)
     return done.stdout

@@ -112,7 +112,7 @@ def _without_spark(invocation: Invocation, environ: Mapping[str, str]) -> int:
         SparkNeededError: the job needs Spark; nothing was printed.
     """
     user = read_user_arguments(environ.get(SUBMIT_ARGS_ENV, ""))
-    settings = read_settings(user, PROJECT / "conf" / "spark-defaults.conf")
+    settings = read_settings(user, PROJECT / "conf" / "spark-defaults.conf", environ)
     context = client_context(invocation, user, settings, environ)
     if context is None:
         raise SparkNeededError(invocation.name)
@@ -121,7 +121,7 @@ def _without_spark(invocation: Invocation, environ: Mapping[str, str]) -> int:
 
 def _submit(invocation: Invocation, environ: Mapping[str, str]) -> int:
     user = read_user_arguments(environ.get(SUBMIT_ARGS_ENV, ""))
-    settings = read_settings(user, PROJECT / "conf" / "spark-defaults.conf")
+    settings = read_settings(user, PROJECT / "conf" / "spark-defaults.conf", environ)
     java = _java(environ)
     spark_home = _spark_home(environ)
     jars = _jars(java, spark_home)

@@ -31,6 +31,7 @@ _STAND_FOR = {
     "--principal": "spark.kerberos.principal",
     "--keytab": "spark.kerberos.keytab",
 }
+_OLD_NAMES = {f"spark.yarn.{name}": f"spark.kerberos.{name}" for name in ("principal", "keytab")}
 _COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")
 
 
@@ -119,17 +120,32 @@ def read_user_arguments(text: str) -> UserArguments:
     return UserArguments(tuple(rest), shipped, conf, properties_file)
 
 
-def read_settings(user: UserArguments, defaults: Path) -> SubmitSettings:
-    """Merges the user's arguments with the properties file; arguments take precedence.
+def read_settings(user: UserArguments, defaults: Path, environ: Mapping[str, str]) -> SubmitSettings:
+    """Merges what spark-submit will read, as it does: arguments come before files.
+
+    Args:
+        user: the user's arguments.
+        defaults: walsafe's properties file; the user's properties file takes its place.
+        environ: `SPARK_CONF_DIR` or `SPARK_HOME` may have a `spark-defaults.conf`, which comes last.
 
     Raises:
-        UsageError: the user's properties file cannot be read.
+        UsageError: a properties file cannot be read.
     """
-    file = Path(user.properties_file) if user.properties_file else defaults
+    home = environ.get("SPARK_HOME")
+    folder = environ.get("SPARK_CONF_DIR") or (home and f"{home}/conf")
+    site = Path(folder, "spark-defaults.conf") if folder else None
+    if user.properties_file is not None:
+        files = [Path(user.properties_file)]
+    else:
+        files = [site, defaults] if site is not None and site.is_file() else [defaults]
+    values: dict[str, str] = {}
     try:
-        values = {**read_properties(file.read_text(encoding="utf-8")), **user.conf}
-    except OSError as error:
+        for file in files:
+            values |= read_properties(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{SUBMIT_ARGS_ENV}: properties file cannot be read: {error}") from None
+    values |= user.conf
+    values = {_OLD_NAMES.get(name, name): value for name, value in values.items()}
     cluster_mode = values.get("spark.submit.deployMode", "client") == "cluster"
     return SubmitSettings(values.get("spark.master", "local[*]"), cluster_mode, values)
 

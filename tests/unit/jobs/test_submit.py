@@ -33,7 +33,7 @@ DRIVER_JAVA = "spark.driver.defaultJavaOptions="
 
 def command_for(text: str, tmp_path: Path, *, small: bool = False, java_options: str = "") -> list[str]:
     user = read_user_arguments(text)
-    settings = read_settings(user, DEFAULTS)
+    settings = read_settings(user, DEFAULTS, {})
     return submit_command(
         Path("/s/spark-submit"),
         tmp_path,
@@ -97,7 +97,7 @@ def test_the_users_properties_file_replaces_ours(tmp_path: Path) -> None:
     ],
 )
 def test_where_the_driver_runs(text: str, master: str, cluster_mode: bool, local: bool) -> None:
-    settings = read_settings(read_user_arguments(text), DEFAULTS)
+    settings = read_settings(read_user_arguments(text), DEFAULTS, {})
     assert (settings.master, settings.cluster_mode, settings.local) == (master, cluster_mode, local)
 
 
@@ -109,7 +109,24 @@ def test_arguments_that_cannot_be_read(text: str) -> None:
 
 def test_a_properties_file_that_is_not_there() -> None:
     with pytest.raises(UsageError, match="properties file"):
-        read_settings(read_user_arguments("--properties-file /no/such.conf"), DEFAULTS)
+        read_settings(read_user_arguments("--properties-file /no/such.conf"), DEFAULTS, {})
+
+
+@pytest.mark.parametrize("name", ["SPARK_CONF_DIR", "SPARK_HOME"])
+def test_the_defaults_of_the_users_spark_come_last(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "conf" if name == "SPARK_HOME" else tmp_path
+    folder.mkdir(exist_ok=True)
+    site = "spark.submit.deployMode cluster\nspark.master yarn\nspark.app.name theirs\n"
+    (folder / "spark-defaults.conf").write_text(site, encoding="utf-8")
+    environ, user = {name: str(tmp_path)}, read_user_arguments("--master k8s://x")
+    settings = read_settings(user, DEFAULTS, environ)
+    assert (settings.master, settings.cluster_mode) == ("k8s://x", True)
+    assert settings.values["spark.app.name"] == "theirs"
+    assert read_settings(read_user_arguments(""), DEFAULTS, environ).master == "local[*]", "walsafe's own file is first"
+    own = tmp_path / "own.conf"
+    own.write_text("spark.master yarn\n", encoding="utf-8")
+    settings = read_settings(read_user_arguments(f"--properties-file {own}"), DEFAULTS, environ)
+    assert settings.values == {"spark.master": "yarn"}, "spark-submit then loads no other"
 
 
 def test_a_small_local_job_starts_fast_unless_the_user_says_how(tmp_path: Path) -> None:
@@ -146,13 +163,14 @@ def test_a_collector_of_the_user_is_the_only_one(tmp_path: Path, text: str, envi
     [
         "--principal walsafe@EXAMPLE.ORG --keytab {0}",
         "--conf spark.kerberos.principal=walsafe@EXAMPLE.ORG --conf spark.kerberos.keytab=local:{0}",
+        "--conf spark.yarn.principal=walsafe@EXAMPLE.ORG --conf spark.yarn.keytab={0}",
     ],
 )
 def test_hadoops_client_logs_in_as_the_job_does(text: str, tmp_path: Path) -> None:
     keytab = tmp_path / "walsafe.keytab"
     user = read_user_arguments(text.format(keytab))
     assert user.rest == tuple(text.format(keytab).split())
-    settings = read_settings(user, DEFAULTS)
+    settings = read_settings(user, DEFAULTS, {})
     assert login_environment(settings) == {}, "the keytab is on the nodes alone: the ticket of this machine counts"
     keytab.touch()
     assert login_environment(settings) == {"KRB5PRINCIPAL": "walsafe@EXAMPLE.ORG", "KRB5KEYTAB": str(keytab)}
@@ -160,7 +178,7 @@ def test_hadoops_client_logs_in_as_the_job_does(text: str, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("text", ["", "--principal walsafe@EXAMPLE.ORG"])
 def test_without_a_keytab_hadoops_client_takes_the_ticket(text: str) -> None:
-    assert login_environment(read_settings(read_user_arguments(text), DEFAULTS)) == {}
+    assert login_environment(read_settings(read_user_arguments(text), DEFAULTS, {})) == {}
 
 
 def test_properties() -> None:
