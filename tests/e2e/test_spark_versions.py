@@ -1,5 +1,8 @@
-"""The same night on every Spark that walsafe supports: the same list and the same rows, bit for bit."""
+"""Every Spark that walsafe supports: the same night has the same list and rows, bit for bit, and the tests pass."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +15,12 @@ from tests.labs.spark.submitter import Submitter
 
 pytestmark = pytest.mark.long
 
+TESTS = (
+    *("test_verdicts", "test_tables", "test_delta_tables", "test_delete_lists", "test_list_parts", "test_lake"),
+    *("test_bad_input", "test_cleanup", "test_audit_rows"),
+)
+"""Of tests/spark: what decides, writes, reads and cleans up in this process."""
+
 
 @pytest.mark.promise("same-list-on-every-spark")
 @pytest.mark.parametrize("version", LOCKS)
@@ -20,6 +29,19 @@ def test_the_same_night(version: str, submit: Submitter, snapshots: Path, here: 
     assert there.spark.startswith(version)
     assert not here.spark.startswith(version)
     assert_same(here, there)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("version", LOCKS)
+def test_verdicts_tables_lists_and_clean_up(version: str) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(spark_home(version).parent)}
+    asked = "import pyspark; print(pyspark.__version__)"
+    told = subprocess.run([sys.executable, "-c", asked], env=environment, capture_output=True, text=True, check=True)
+    assert told.stdout.startswith(f"{version}.")
+    files = ["tests/spark/nights", *(f"tests/spark/{name}.py" for name in TESTS)]
+    command = [sys.executable, "-m", "pytest", "--size", "all", "-p", "no:cacheprovider", "-q", *files]
+    done = subprocess.run(command, env=environment, cwd=PROJECT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-5000:]
 
 
 def test_each_supported_spark_is_tried_here_or_everywhere_else() -> None:
