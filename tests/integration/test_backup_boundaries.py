@@ -1,6 +1,6 @@
 """Backup boundaries on the real thing: sessions that HBase backup itself wrote, judged by its own log cleaner.
 
-hbase-backup was published for HBase 2 alone, so this is an HBase 2.6.4. Its `backup:system` is read by the client in
+hbase-backup could be fetched for HBase 2 alone, so this is an HBase 2.6.4. Its `backup:system` is read by the client in
 Spark's JVM, at each stage of a life of backups; all captures are reconciled in one run. Version 2.6.1 of the cleaner
 holds nothing of a server that no backup has met; later ones do, and so does walsafe, which is the one difference.
 """

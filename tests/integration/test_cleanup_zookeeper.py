@@ -179,8 +179,6 @@ def test_all_rows_arrive_after_a_clean_up(
 ) -> None:
     """What a dead server wrote waits in a claimed queue; after the clean-up the cluster starts again and sends it."""
     cluster = zookeeper_cluster
-    if cluster.version().startswith("1.4."):
-        pytest.skip("HBase ends a claimed queue unsent if its reader fails on a WAL that is just being split")
     other = HBaseCluster(cluster.jvm, hdfs_cluster, f"{cluster.name}-peer", 1, zookeeper_of=cluster)
     for one in (cluster, other):
         one.create_table(SENT)

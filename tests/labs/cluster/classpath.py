@@ -61,7 +61,7 @@ class Classpath:
 HBASE_3_VERSION = os.environ.get("WALSAFE_TEST_HBASE3") or "3.0.0-alpha-4"
 HBASE_2_VERSION = os.environ.get("WALSAFE_TEST_HBASE2") or "2.6.4"
 
-# The tests jar of hbase-annotations was never published, and nothing here needs it.
+# The tests jar of hbase-annotations cannot be fetched, and nothing here needs it.
 HBASE = Classpath(
     "hbase",
     (
@@ -80,7 +80,7 @@ HBASE_2 = Classpath(
         Artifact(
             f"org.apache.hbase:hbase-testing-util:{HBASE_2_VERSION}", ("org.apache.hbase:hbase-annotations", _MINIKDC)
         ),
-        # the newest that was published; there is none for HBase 3
+        # the newest that can be fetched; there is none for HBase 3
         Artifact("org.apache.hbase:hbase-backup:2.6.1", ALONE),
         Artifact(f"{_MINIKDC}:2.10.2", ALONE),
         Artifact("junit:junit:4.13.2"),
