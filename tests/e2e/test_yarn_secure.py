@@ -1,4 +1,4 @@
-"""`--master yarn` on a YARN and an HDFS with Kerberos, by keytab and by ticket cache."""
+"""`--master yarn` on a YARN, an HDFS and an HBase with Kerberos, by keytab and by ticket cache."""
 
 import json
 from collections.abc import Iterator
@@ -8,8 +8,13 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.labs.cleanup.rights import acl_commands
+from tests.labs.cluster.classpath import HBASE_CLIENT, resolve
+from tests.labs.cluster.hbase import start_hbase_jvm
 from tests.labs.cluster.hdfs import HdfsCluster, Kerberos
 from tests.labs.inspected_wals import Inspected
+from tests.labs.secure_nights import Secure, SecureNight, clean_and_restore, secure_cluster
+from tests.labs.spark.one_application import Done
 from tests.labs.spark.same_night import MANY_SMALL_TASKS, Night, assert_same, reconcile
 from tests.labs.spark.submitter import Submitter
 from tests.labs.spark.yarn import SMALL, YarnCluster
@@ -65,6 +70,15 @@ def secure(kerberos_hdfs: HdfsCluster, tmp_path_factory: pytest.TempPathFactory)
         yarn.close()
 
 
+@pytest.fixture(scope="module")
+def hbase(kerberos_hdfs: HdfsCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secure]:
+    """An HBase 3 on the same HDFS, which the ordinary principal may capture and clean up."""
+    work = tmp_path_factory.mktemp("secure-hbase-3-on-yarn")
+    with secure_cluster(start_hbase_jvm, kerberos_hdfs, "secure-hbase-3-on-yarn", work) as cluster:
+        acl_commands(kerberos_hdfs, f"/{cluster.hbase.name}")
+        yield cluster
+
+
 def upload(hdfs: HdfsCluster, source: Path, target: str) -> str:
     """Copies a folder into the secure HDFS, where only the user may read it; returns its URI."""
     hdfs.file_system().copyFromLocalFile(hdfs.path(f"file://{source}"), hdfs.path(target))
@@ -102,3 +116,19 @@ def test_executors_read_wals_by_their_tokens(
     assert json.loads(done.stdout)["endings"] == {"CLOSED": 5, "NO_HEADER": 1, "OPEN": 2}
     made = secure.hdfs.file_system().getFileStatus(secure.hdfs.path(f"{lake}/wal_files"))
     assert made.getOwner() == USER
+
+
+@pytest.mark.promise("secure-yarn-runs", "kerberos-clean-up")
+@pytest.mark.parametrize(("mode", "by"), [("client", "ticket"), ("cluster", "keytab")])
+def test_the_capture_and_the_clean_up_of_an_hbase(
+    submit: Submitter, secure: SecureYarn, hbase: Secure, tmp_path: Path, mode: str, by: str
+) -> None:
+    clients = ",".join(map(str, resolve(HBASE_CLIENT)))
+    environment = secure.environment(by) | {"SPARK_SUBMIT_ARGS": f"{secure.settings(mode, by)} --jars {clients}"}
+
+    def on_yarn(*words: str) -> Done:
+        done = submit(*words, env=environment)
+        return Done(done.returncode, f"{done.stdout}{done.stderr}{secure.yarn.logs()}")
+
+    snapshots = f"{secure.hdfs.uri}/on-yarn"
+    clean_and_restore(SecureNight(hbase, on_yarn, tmp_path, f"{mode}-{by}", snapshots))

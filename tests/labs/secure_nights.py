@@ -179,16 +179,18 @@ class SecureNight:
 
     Attributes:
         secure: the cluster.
-        run: an application of that principal.
+        run: runs one command as that principal.
         work: a directory for files on the disk.
         run_id: of the decision.
+        snapshots: the URI of a folder for the snapshot; None = `work`.
         files: the source of the listing, and of the clean-up's moves.
     """
 
     secure: Secure
-    run: OneApplication
+    run: Callable[..., Done]
     work: Path
     run_id: str = "night"
+    snapshots: str | None = None
     files: Mapping[str, object] = field(default_factory=lambda: HADOOP_FILES)
 
     def capture(self) -> Done:
@@ -199,14 +201,13 @@ class SecureNight:
         """Runs `reconcile` on the snapshot of `capture`."""
         return self.run("reconcile", *self._places(), *self._lists(), "--snapshot", self._snapshot)
 
-    def explain(self, path: str) -> dict[str, Any]:
-        """Returns what `explain` says of a file."""
+    def explain(self, *paths: str) -> list[dict[str, Any]]:
+        """Returns what `explain` says of files."""
         result = self.work / "explained.json"
-        words = ("--lake", self._lake, "--cluster", self.secure.hbase.name, "--result", str(result), path)
+        words = ("--lake", self._lake, "--cluster", self.secure.hbase.name, "--result", str(result), *paths)
         done = self.run("explain", *words)
         assert done.exit_code == 0, done.text
-        (answer,) = json.loads(result.read_text())["files"]
-        return dict(answer)
+        return list(json.loads(result.read_text())["files"])
 
     def clean(self, *words: str) -> Done:
         """Runs `clean`."""
@@ -261,7 +262,7 @@ class SecureNight:
 
     @property
     def _snapshot(self) -> str:
-        return f"file:{self.work}/snapshot-{self.run_id}"
+        return f"{self.snapshots or f'file:{self.work}'}/snapshot-{self.run_id}"
 
     @property
     def _lake(self) -> str:
@@ -286,7 +287,9 @@ def clean_and_restore(night: SecureNight) -> None:
     assert listed
     assert not listed & kept
     # WALs of hbase:replication wait for no peer
-    waits = [night.explain(path) for path in sorted(kept) if ".rep." not in path]
+    waiting = sorted(path for path in kept if ".rep." not in path)
+    waits = night.explain(*waiting)
+    assert len(waits) == len(waiting) > 0
     assert {(answer["verdict"], answer["reason"]) for answer in waits} == {("HELD", "PENDING")}
     assert {holder["peer_id"] for answer in waits for holder in answer["holders"]} == {"two"}
 
