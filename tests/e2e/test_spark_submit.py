@@ -207,9 +207,14 @@ def test_executors_in_other_processes_take_the_shipped_jars(submit: Submitter, t
 @pytest.mark.promise("exit-4")
 def test_an_unreachable_system_is_4_and_a_driver_that_never_starts_is_2(submit: Submitter) -> None:
     assert submit("probe", "unreachable").returncode == 4
-    done = submit("probe", "exit", env={"SPARK_SUBMIT_ARGS": "--master nonsense"})
-    assert done.returncode == 2
-    assert "check SPARK_SUBMIT_ARGS" in done.stderr
+    for arguments, cause in {
+        "--master nonsense": "Master must",
+        "--principal walsafe@NOWHERE --keytab /no/such.keytab": "does not exist",
+    }.items():
+        done = submit("probe", "exit", env={"SPARK_SUBMIT_ARGS": arguments})
+        assert done.returncode == 2
+        assert cause in done.stderr
+        assert "check SPARK_SUBMIT_ARGS" in done.stderr
 
 
 def test_another_spark_is_named_before_it_fails(submit: Submitter, tmp_path: Path) -> None:
