@@ -19,6 +19,7 @@ COPY scripts scripts
 COPY jobs/cli/launch jobs/cli/launch
 RUN PIP_NO_CACHE_DIR=1 ./spark-submit.sh --set-up && rm -rf .cache
 
+# With HBase's client, if its jars are in the folder hbase-client beside the Dockerfile.
 COPY . .
 RUN .venv/bin/python -m compileall -q jobs pipelines schemas
 

@@ -101,7 +101,7 @@ def test_a_misspelt_key_is_found() -> None:
 
 
 def test_what_the_pod_names_is_there(pod: Mapping[str, Any]) -> None:
-    of_the_site = {"hadoop-conf"}
+    of_the_site = {"hadoop-conf", "hbase-conf"}
     maps = {one["metadata"]["name"] for one in objects("night.yaml") if one["kind"] == "ConfigMap"} | of_the_site
     assert {one["configMap"]["name"] for one in pod["volumes"] if "configMap" in one} <= maps
     assert {mount["name"] for mount in pod["containers"][0]["volumeMounts"]} == {one["name"] for one in pod["volumes"]}
@@ -193,7 +193,8 @@ def test_a_night_of_the_cronjob_is_stopped_and_continued(image: Image, pod: Mapp
     etc.mkdir()
     (etc / "prod-a.yaml").write_text(json.dumps(configuration))
     (tmp_path / "empty").mkdir()
-    sources = {"tmp": None, "configuration": etc, "hadoop": tmp_path / "empty", "spark": tmp_path / "empty"}
+    empty = tmp_path / "empty"
+    sources = {"tmp": None, "configuration": etc, "hadoop": empty, "hbase": empty, "spark": empty}
     (container,) = pod["containers"]
     volumes = {mount["mountPath"]: sources[mount["name"]] for mount in container["volumeMounts"]}
     settings = of_kind("night.yaml", "ConfigMap", "walsafe-spark")["data"]["settings"].replace("4g", "1g")
@@ -244,6 +245,7 @@ def test_executors_in_pods_of_their_own(submit: Submitter, snapshots: Path, here
     api = KubernetesApi(tmp_path / "pods", role)
     settings = data["settings"].replace("/etc/walsafe-spark", str(tmp_path)).replace("=4g", "=900m")
     settings = re.sub(r"--master \S+", f"--master {api.master}", settings).replace("instances=4", "instances=2")
+    settings = re.sub(r"--jars \S+", "", settings)  # HBase's client is in the image alone
     small = "--driver-memory 1g --conf spark.executor.cores=1 --conf spark.driver.host=127.0.0.1"
     names = f"--conf spark.kubernetes.namespace={NAMESPACE} --conf spark.kubernetes.driver.pod.name={DRIVER}"
     polled = (

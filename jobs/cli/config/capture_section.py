@@ -353,3 +353,35 @@ class CaptureSection(Section):
         if wants and self.export is None:
             raise ValueError(f"{wants[0]} is to come from the export script: export.path is missing")
         return self
+
+    @model_validator(mode="after")
+    def _in_order(self) -> "CaptureSection":
+        """Refuses a mixture of saved and live sources that no capture can take in order (docs/capture.md).
+
+        The listing comes first and the state surrounds the queues. What is saved is older than what is live. So queues
+        and state must both be saved or both be live, and a live listing cannot come before a saved state. Of a cluster
+        that is down, the order proves nothing.
+        """
+        if isinstance(self.state, OfflineStateSection):
+            return self
+        saved_queues = isinstance(self.queues, CellsQueuesSection | ExportQueuesSection)
+        if isinstance(self.state, ExportStateSection):
+            if isinstance(self.files, HadoopFilesSection | WebHdfsFilesSection):
+                raise ValueError(
+                    f"files.source {self.files.source} and state.source export are never in the capture order: files "
+                    "must be read first, and the export is older. For a live cluster give live sources of queues and "
+                    "state, such as hbase; for an export give files.source ls or fsimage"
+                )
+            if not saved_queues:
+                raise ValueError(
+                    f"queues.source {self.queues.source} and state.source export are never in the capture order: the "
+                    "state must be read before and after the queues, and the export is older. Give state.source hbase, "
+                    "or queues.source export"
+                )
+        elif saved_queues:
+            raise ValueError(
+                f"queues.source {self.queues.source} and state.source {self.state.source} are never in the capture "
+                "order: queues must be read after the peers, and the saved ones are older. Give state.source export, "
+                "or live queues such as hbase or thrift"
+            )
+        return self

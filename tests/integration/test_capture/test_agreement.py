@@ -10,7 +10,7 @@ import pytest
 from pipelines.capture.sources.exported_cells import parse_cell
 from pipelines.capture.sources.hbase_client import HBaseClient
 from pipelines.capture.sources.hbase_client_queues import HBaseClientQueues
-from pipelines.common.errors import RefusedError
+from pipelines.common.errors import UsageError
 from pipelines.common.forms import read_value
 from pipelines.files.hadoop_jvm import HadoopJvm
 from pipelines.snapshot.barriers import serial_gaps
@@ -146,5 +146,5 @@ def test_the_export_script_agrees(lab: Lab, hdfs_cluster: HdfsCluster, tmp_path:
     target.getFileSystem(hadoop.conf).copyFromLocalFile(False, hadoop.path(out.as_uri()), target)
     fetched = lab.take(files={"source": "ls"}, queues=EXPORTED, state=EXPORTED, export={"path": remote})
     assert fetched == other
-    with pytest.raises(RefusedError, match="not the capture order"):
+    with pytest.raises(UsageError, match="never in the capture order"):
         lab.take(queues=EXPORTED, state=EXPORTED, export={"path": str(out)})

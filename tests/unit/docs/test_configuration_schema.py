@@ -62,9 +62,10 @@ def captures() -> Iterator[str]:
     for files in FILES:
         yield f"files: {files}, queues: {{source: hbase}}, state: {{source: hbase}}"
     for queues in QUEUES:
-        state = "export" if "export" in queues else "hbase"
+        saved = "cells" in queues or "export" in queues
+        files, state = (FILES[-1], "export") if saved else (FILES[0], "hbase")
         more = "export: {path: /e}, step_attempts: 3, quiet_attempts: 3, pause: 10s"
-        yield f"files: {{source: hadoop}}, queues: {queues}, state: {{source: {state}}}, {more}"
+        yield f"files: {files}, queues: {queues}, state: {{source: {state}}}, {more}"
     yield from (DOWN, SIMULATED)
     yield f"files: {{source: hadoop}}, queues: {QUEUES[2]}, state: {{source: zookeeper}}, hbase: {{site: /s.xml}}"
 

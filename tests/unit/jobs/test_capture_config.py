@@ -82,7 +82,9 @@ def test_the_other_sources() -> None:
     assert isinstance(text.files, LsFilesSection)
     assert text.files.finished_at == 1_795_226_401_500
     one, other = (f"{{path: {name}, {times}}}" for name in "xy")
-    assert capture(queues=f"{{source: cells, passes: [{one}, {other}], clock_host: edge1}}").capture is not None
+    cells = f"{{source: cells, passes: [{one}, {other}], clock_host: edge1}}"
+    exported_state = {"state": "{source: export}", "export": "{path: d}"}
+    assert capture(files="{source: ls}", queues=cells, **exported_state).capture is not None
     with pytest.raises(UsageError, match="both passes name one file"):
         capture(queues=f"{{source: cells, passes: [{one}, {one}], clock_host: edge1}}")
     with pytest.raises(UsageError, match="clock_host is for times that you give"):

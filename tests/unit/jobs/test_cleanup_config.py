@@ -47,7 +47,18 @@ def test_live_sources_are_taken(sources: dict[str, object], queues: str) -> None
         ({"clean": None}, "key 'clean' is missing"),
         ({"cluster": "other"}, "is the configuration of cluster other, not of --cluster c"),
         ({"queues": ZOOKEEPER, "files": SAVED}, "'ls' is an answer of earlier"),
-        ({"queues": EXPORT, "state": EXPORT, "export": {"path": "file:/e"}}, "'export' is an answer of earlier"),
+        (
+            {
+                "queues": EXPORT,
+                "state": {"source": "offline", "quorum": "zk1:2181"},
+                "export": {"path": "file:/e"},
+            },
+            "'export' is an answer of earlier",
+        ),
+        (
+            {"files": {"source": "ls"}, "queues": EXPORT, "state": EXPORT, "export": {"path": "file:/e"}},
+            "'ls' is an answer of earlier",
+        ),
         (
             {
                 "queues": {"source": "hfiles", "jars": ["/opt/hbase/lib/*.jar"]},
