@@ -94,8 +94,8 @@ class Process:
 
     def _copy_output(self) -> None:
         assert self._process.stdout is not None
-        with self.log.open("wb") as log:
-            for line in self._process.stdout:
+        with self._process.stdout as output, self.log.open("wb") as log:
+            for line in output:
                 log.write(line)
                 log.flush()
                 with self._changed:
