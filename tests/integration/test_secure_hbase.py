@@ -1,8 +1,8 @@
 """A night of an HBase 2.6.4 with Kerberos, on an HDFS and a ZooKeeper with Kerberos, as an ordinary principal."""
 
 import subprocess
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,8 +24,7 @@ from tests.labs.cluster.hbase import start_hbase_2_jvm
 from tests.labs.cluster.hdfs import HdfsCluster
 from tests.labs.cluster.secure import clock_off, grant, login_file
 from tests.labs.export_script import run_export
-from tests.labs.judged_stages import reconciled, verdicts_of
-from tests.labs.real_captures import Taken, read_back
+from tests.labs.real_captures import read_back
 from tests.labs.secure_nights import (
     CLEANER,
     LAKE,
@@ -33,8 +32,7 @@ from tests.labs.secure_nights import (
     QUARANTINE,
     Secure,
     SecureNight,
-    clean_and_restore,
-    judged_capture,
+    clean_restore_and_purge,
     secure_cluster,
 )
 
@@ -59,6 +57,16 @@ def night(secure: Secure, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         yield SecureNight(secure, run, work)
 
 
+@pytest.fixture(scope="module")
+def by_ticket(secure: Secure, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecureNight]:
+    """The same principal, by ticket cache."""
+    acl_commands(secure.hdfs, f"/{secure.hbase.name}")
+    work = tmp_path_factory.mktemp("by-ticket")
+    secure.hdfs.save_ticket(secure.ordinary, work / "tickets")
+    with secure.application(work / "driver.log", KRB5CCNAME=f"FILE:{work}/tickets") as run:
+        yield SecureNight(secure, run, work)
+
+
 def client(spark: SparkSession, secure: Secure, principal: str, keytab: Path) -> SaslZooKeeperClient:
     login = Login(principal, str(keytab))
     return SaslZooKeeperClient(HadoopJvm.of(spark), secure.hbase.zookeeper_quorum, PATIENCE_MS, login)
@@ -79,43 +87,25 @@ def realm(spark: SparkSession, secure: Secure) -> Iterator[str]:
     system.clearProperty(name)
 
 
-@dataclass(frozen=True)
-class Judged:
-    """A snapshot that was captured by a ticket, and what HBase's cleaner said of each file before and after."""
-
-    snapshot: Path
-    taken: Taken
-    answers: Mapping[str, str]
-
-
-@pytest.fixture(scope="module")
-def by_ticket(secure: Secure, tmp_path_factory: pytest.TempPathFactory) -> Judged:
-    work = tmp_path_factory.mktemp("by-ticket")
-    secure.hdfs.save_ticket(secure.ordinary, work / "tickets")
-    answers = judged_capture(secure, work / "snapshot", KRB5CCNAME=f"FILE:{work}/tickets")
-    return Judged(work / "snapshot", read_back(work / "snapshot", ZOOKEEPER_CAPTURE_ORDER), answers)
-
-
-@pytest.mark.promise("kerberos-is-read")
-def test_a_night_by_ticket_cache_agrees_with_hbases_cleaner(
-    by_ticket: Judged, secure: Secure, spark: SparkSession, tmp_path: Path
-) -> None:
-    answers = by_ticket.answers
+@pytest.mark.promise("kerberos-is-read", "kerberos-clean-up")
+def test_a_night_by_ticket_cache_agrees_with_hbases_cleaner(by_ticket: SecureNight, tmp_path: Path) -> None:
+    night = replace(by_ticket, work=tmp_path)
+    answers = clean_restore_and_purge(night)
     assert set(answers.values()) == {"DELETE", "KEEP"}
     # the server archives WALs of hbase:meta when it likes
-    assert {path for path, _ in by_ticket.taken.names} >= set(answers)
-    ours = verdicts_of(tmp_path, reconciled(spark, tmp_path, {"secure": by_ticket.snapshot}))[secure.hbase.name]
-    assert {path: row["hbase_verdict"] for path, row in ours.items() if path in answers} == answers
+    assert {path for path, _ in night.taken().names} >= set(answers)
 
 
 @pytest.mark.deep
 @pytest.mark.promise("kerberos-is-read")
-def test_a_keytab_reads_the_same(secure: Secure, by_ticket: Judged, tmp_path: Path) -> None:
-    by_keytab = secure.capture(tmp_path / "by-keytab", *secure.keys())
-    assert by_keytab.returncode == 0, by_keytab.stderr[-3000:]
-    one, other = by_ticket.taken, read_back(tmp_path / "by-keytab", ZOOKEEPER_CAPTURE_ORDER)
-    assert one.queues == other.queues
-    assert one.snapshot.peers == other.snapshot.peers
+def test_a_keytab_reads_the_same(night: SecureNight, by_ticket: SecureNight, tmp_path: Path) -> None:
+    both = [replace(one, work=tmp_path, run_id=name) for name, one in (("keytab", night), ("ticket", by_ticket))]
+    for one in both:
+        done = one.capture()
+        assert done.exit_code == 0, done.text
+    keytab, ticket = (one.taken() for one in both)
+    assert keytab.queues == ticket.queues
+    assert keytab.snapshot.peers == ticket.snapshot.peers
 
 
 @pytest.mark.deep
@@ -158,12 +148,6 @@ def test_a_principal_that_may_read_the_files_alone(secure: Secure, tmp_path: Pat
     assert done.returncode == 2, done.stderr[-3000:]
     assert f"replication/peers may not be read by {secure.kerberos.principal}. HBase lets only" in done.stdout
     assert not (tmp_path / "snapshot").exists()
-
-
-@pytest.mark.deep
-@pytest.mark.promise("kerberos-clean-up")
-def test_the_clean_up_of_an_ordinary_principal(night: SecureNight, tmp_path: Path) -> None:
-    clean_and_restore(replace(night, work=tmp_path))
 
 
 @pytest.mark.deep

@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
 from pipelines.snapshot.extras import BACKUP
 from pipelines.snapshot.model import Backup
@@ -14,7 +13,6 @@ from tests.labs.cleanup.rights import acl_commands
 from tests.labs.cluster.hbase import start_hbase_jvm
 from tests.labs.cluster.hdfs import HdfsCluster
 from tests.labs.cluster.secure import clock_off, grant, revoke, revoked
-from tests.labs.judged_stages import reconciled, verdicts_of
 from tests.labs.real_captures import read_back
 from tests.labs.secure_nights import (
     CLEANER,
@@ -22,8 +20,7 @@ from tests.labs.secure_nights import (
     TABLE,
     Secure,
     SecureNight,
-    clean_and_restore,
-    judged_capture,
+    clean_restore_and_purge,
     secure_cluster,
 )
 from tests.labs.spark.one_application import Done
@@ -50,29 +47,18 @@ def night(secure: Secure, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         yield SecureNight(secure, run, work)
 
 
-@pytest.mark.promise("kerberos-is-read")
-def test_a_night_by_keytab_agrees_with_hbases_cleaner(secure: Secure, spark: SparkSession, tmp_path: Path) -> None:
-    answers = judged_capture(secure, tmp_path / "snapshot", *secure.keys())
+@pytest.mark.promise("kerberos-is-read", "kerberos-clean-up")
+def test_a_night_by_keytab_agrees_with_hbases_cleaner(night: SecureNight, tmp_path: Path) -> None:
+    night = replace(night, work=tmp_path)
+    answers = clean_restore_and_purge(night)
     assert set(answers.values()) == {"DELETE", "KEEP"}
-    taken = read_back(tmp_path / "snapshot")
+    taken = night.taken()
     assert {path for path, _ in taken.names} >= set(answers)
     assert {peer.peer_id: peer.state for peer in taken.snapshot.peers} == {"one": "ENABLED", "two": "DISABLED"}
     # ZooKeeper tells everybody whether a znode exists, and nobody without SASL what is in it
     assert taken.snapshot.flags is not None
     assert taken.snapshot.flags.zk_queue_data is False
     assert {peer.sync_replication_state for peer in taken.snapshot.peers} == {None}
-    ours = verdicts_of(tmp_path, reconciled(spark, tmp_path, {"secure": tmp_path / "snapshot"}))[secure.hbase.name]
-    assert {path: row["hbase_verdict"] for path, row in ours.items() if path in answers} == answers
-    # what HBase keeps is never freed; it is the only one to say DELETE of names that it does not track
-    assert {answers[path] for path, row in ours.items() if path in answers and row["verdict"] == "DELETABLE"} == {
-        "DELETE"
-    }
-
-
-@pytest.mark.deep
-@pytest.mark.promise("kerberos-clean-up")
-def test_the_clean_up_of_an_ordinary_principal(night: SecureNight, tmp_path: Path) -> None:
-    clean_and_restore(replace(night, work=tmp_path))
 
 
 @pytest.mark.deep

@@ -15,6 +15,7 @@ import pyspark
 
 from jobs.cli.launch.jars_lock import jars_for, spark_of
 from jobs.cli.launch.submit import QUICK_START
+from pipelines.snapshot.capture_order import CAPTURE_ORDER, ZOOKEEPER_CAPTURE_ORDER
 from tests.labs.cleanup.rights import set_acl
 from tests.labs.cluster.classpath import HBASE_CLIENT, resolve
 from tests.labs.cluster.hbase import HBaseCluster, wait_until
@@ -22,8 +23,9 @@ from tests.labs.cluster.hdfs import HdfsCluster, Kerberos
 from tests.labs.cluster.jvm import Jvm
 from tests.labs.cluster.oracle import Oracle, wait_shipped
 from tests.labs.cluster.secure import grant, start_secure_hbase
+from tests.labs.lake_rows import lake_rows
 from tests.labs.places import PROJECT
-from tests.labs.real_captures import HADOOP_FILES
+from tests.labs.real_captures import HADOOP_FILES, Taken, read_back
 from tests.labs.spark.one_application import Done, OneApplication, one_application
 
 WITHOUT_TTL = MappingProxyType({"hbase.master.logcleaner.ttl": "0", "hbase.backup.enable": "false"})
@@ -58,12 +60,15 @@ class Secure:
         """Returns an hbase-site.xml for clients, which also tells the times to live."""
         return self.hbase.write_conf(self.work / "hbase-conf", WITHOUT_TTL) / "hbase-site.xml"
 
-    def configuration(self, state: str | None = None, files: Mapping[str, object] = HADOOP_FILES) -> str:
+    def configuration(
+        self, state: str | None = None, files: Mapping[str, object] = HADOOP_FILES, **clean: object
+    ) -> str:
         """Writes a configuration; returns its path.
 
         Args:
             state: `zookeeper` or `hbase`, the source of the peers; None = `zookeeper` for HBase 2.
             files: the source of the listing.
+            clean: keys of its section `clean`.
         """
         parent, quorum = f"/{self.hbase.name}", self.hbase.zookeeper_quorum
         znodes = {"source": "zookeeper", "quorum": quorum, "parent": parent, "sasl": True, "timeout": "5m"}
@@ -82,7 +87,7 @@ class Secure:
             "capture": section,
             # as it stands in the cluster's own hbase-site.xml
             "cleaners": {"interval": "24h"},
-            "clean": {"quarantine": f"{self.hdfs.uri}{QUARANTINE}"},
+            "clean": {"quarantine": f"{self.hdfs.uri}{QUARANTINE}", **clean},
         }
         config = self.work / f"{state}-{files['source']}.yaml"
         config.write_text(json.dumps(document))
@@ -123,7 +128,11 @@ class Secure:
         )
 
     def _environment(self) -> dict[str, str]:
-        return {"HADOOP_CONF_DIR": str(self.hdfs.write_conf(self.work / "hadoop")), "PYSPARK_PYTHON": sys.executable}
+        return {
+            "HADOOP_CONF_DIR": str(self.hdfs.write_conf(self.work / "hadoop")),
+            "KRB5_CONFIG": str(self.kerberos.krb5_conf),
+            "PYSPARK_PYTHON": sys.executable,
+        }
 
 
 @contextmanager
@@ -163,16 +172,6 @@ def secure_cluster(start_jvm: Callable[..., Jvm], hdfs: HdfsCluster, name: str, 
         cluster.jvm.close()
 
 
-def judged_capture(secure: Secure, out: Path, *identity: str, **environment: str) -> dict[str, str]:
-    """Captures the cluster; returns what HBase's own cleaner said of each file before and after, by path."""
-    judge, known = Oracle(secure.hbase), secure.hbase.old_wals()
-    before = judge.verdicts(known)
-    done = secure.capture(out, *identity, **environment)
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert judge.verdicts(known) == before, "the cluster moved meanwhile"
-    return dict(zip((file.path for file in known), before, strict=True))
-
-
 @dataclass(frozen=True)
 class SecureNight:
     """One run of an ordinary principal.
@@ -184,6 +183,7 @@ class SecureNight:
         run_id: of the decision.
         snapshots: the URI of a folder for the snapshot; None = `work`.
         files: the source of the listing, and of the clean-up's moves.
+        cleaning: keys of the section `clean` of the configuration.
     """
 
     secure: Secure
@@ -192,6 +192,7 @@ class SecureNight:
     run_id: str = "night"
     snapshots: str | None = None
     files: Mapping[str, object] = field(default_factory=lambda: HADOOP_FILES)
+    cleaning: Mapping[str, object] = field(default_factory=dict)
 
     def capture(self) -> Done:
         """Runs `capture`."""
@@ -213,13 +214,24 @@ class SecureNight:
         """Runs `clean`."""
         return self.run("clean", *self._places(), *self._lists(), *words)
 
-    def restore(self) -> Done:
-        """Runs `restore` for all files of the run."""
-        return self.run("restore", *self._places(), "--run-id", self.run_id)
+    def restore(self, *paths: str) -> Done:
+        """Runs `restore` for some files of the run, or for all."""
+        return self.run("restore", *self._places(), "--run-id", self.run_id, *paths)
 
     def purge(self, *words: str) -> Done:
         """Runs `purge` for the run."""
         return self.run("purge", *self._places(), "--run-id", self.run_id, *words)
+
+    def taken(self) -> Taken:
+        """Returns the snapshot of `capture`, if it is on the disk."""
+        order = CAPTURE_ORDER if self.secure.in_table else ZOOKEEPER_CAPTURE_ORDER
+        return read_back(self.work / f"snapshot-{self.run_id}", order)
+
+    def verdicts(self) -> dict[str, dict[str, Any]]:
+        """Returns the rows of the run in `wal_verdicts`, by path."""
+        hdfs, copy = self.secure.hdfs, self.work / f"wal_verdicts-{self.run_id}"
+        hdfs.file_system().copyToLocalFile(hdfs.path(f"{LAKE}/wal_verdicts"), hdfs.path(f"file:{copy}"))
+        return {row["path"]: row for row in lake_rows(str(copy), f"run_id = '{self.run_id}'")}
 
     def listed(self) -> set[str]:
         """Returns the paths on the list."""
@@ -231,6 +243,11 @@ class SecureNight:
     def resting(self) -> set[str]:
         """Returns the files in quarantine, by the path that they had below the WAL root."""
         return self._below(f"{QUARANTINE}/{self.secure.hbase.name}/{self.run_id}")
+
+    def moved(self) -> set[str]:
+        """Returns the files that a job at work on the run has moved into the quarantine so far."""
+        below = self._below(f"{QUARANTINE}/{self.secure.hbase.name}")
+        return {path.partition("/")[2] for path in below if path.partition("/")[0].endswith(f"-{self.run_id}")}
 
     @contextmanager
     def without(self, directory: str, spec: str) -> Iterator[None]:
@@ -258,7 +275,7 @@ class SecureNight:
 
     @property
     def _configuration(self) -> str:
-        return self.secure.configuration(files=self.files)
+        return self.secure.configuration(files=self.files, **self.cleaning)
 
     @property
     def _snapshot(self) -> str:
@@ -275,14 +292,25 @@ class SecureNight:
         return ("--lists", f"{self.secure.hdfs.uri}{LISTS}", "--run-id", self.run_id)
 
 
-def clean_and_restore(night: SecureNight) -> None:
-    """Decides, moves what is listed into the quarantine and back; what HBase's own cleaner keeps stays at home."""
-    hbase = night.secure.hbase
-    known = hbase.old_wals()
-    kept = {file.path for file, one in zip(known, Oracle(hbase).verdicts(known), strict=True) if one != "DELETE"}
-    for done in (night.capture(), night.reconcile()):
-        assert done.exit_code == 0, done.text
-    listed = night.listed()
+def decide(night: SecureNight) -> dict[str, str]:
+    """Captures and decides; returns what HBase's own cleaner said of each file before and after `capture`, by path."""
+    judge, known = Oracle(night.secure.hbase), night.secure.hbase.old_wals()
+    before = judge.verdicts(known)
+    captured = night.capture()
+    assert captured.exit_code == 0, captured.text
+    assert judge.verdicts(known) == before, "the cluster moved meanwhile"
+    decided = night.reconcile()
+    assert decided.exit_code == 0, decided.text
+    return dict(zip((file.path for file in known), before, strict=True))
+
+
+def clean_up(night: SecureNight) -> dict[str, str]:
+    """Decides, and moves what is listed into the quarantine; what HBase's own cleaner keeps stays at home.
+
+    Returns the answers of `decide`.
+    """
+    answers = decide(night)
+    kept, listed = {path for path, one in answers.items() if one != "DELETE"}, night.listed()
     assert kept
     assert listed
     assert not listed & kept
@@ -299,9 +327,41 @@ def clean_and_restore(night: SecureNight) -> None:
     done = night.clean("--execute")
     assert done.exit_code == 0, done.text
     assert night.resting() == listed
-    assert kept <= {file.path for file in hbase.old_wals()}
+    assert kept <= {file.path for file in night.secure.hbase.old_wals()}
+    return answers
+
+
+def clean_and_restore(night: SecureNight) -> None:
+    """Cleans up, and moves all files back."""
+    known = night.secure.hbase.old_wals()
+    clean_up(night)
     back = night.restore()
     assert back.exit_code == 0, back.text
     assert night.resting() == set()
-    home = {file.path: file for file in hbase.old_wals()}
+    home = {file.path: file for file in night.secure.hbase.old_wals()}
     assert [home.get(file.path) for file in known] == known
+
+
+def clean_restore_and_purge(night: SecureNight) -> dict[str, str]:
+    """Cleans up, moves one file back and deletes the others; returns the answers of `decide`.
+
+    `wal_verdicts` agrees with HBase's own cleaner.
+    """
+    known = night.secure.hbase.old_wals()
+    answers = clean_up(night)
+    rows = {path: row for path, row in night.verdicts().items() if path in answers}
+    assert {path: row["hbase_verdict"] for path, row in rows.items()} == answers
+    # what HBase keeps is never freed; it is the only one to say DELETE of names that it does not track
+    assert {answers[path] for path, row in rows.items() if row["verdict"] == "DELETABLE"} == {"DELETE"}
+
+    back, *rest = sorted(night.resting())
+    assert rest
+    restored = night.restore(back)
+    assert restored.exit_code == 0, restored.text
+    assert night.resting() == set(rest)
+    purged = night.purge("--before-grace", "disk full", "--execute")
+    assert purged.exit_code == 0, purged.text
+    assert night.resting() == set()
+    home = {file.path: file for file in night.secure.hbase.old_wals()}
+    assert [home.get(file.path) for file in known] == [None if file.path in rest else file for file in known]
+    return answers
