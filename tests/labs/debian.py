@@ -21,15 +21,40 @@ def debian(release: str, *packages: str) -> Path:
     root = PROJECT / ".cache" / "-".join(("debian", release, *packages))
     include = ",".join(["ca-certificates", "python3-venv", *packages])
 
-    def install() -> None:
-        command = ["debootstrap", "--variant=minbase", f"--include={include}", release, str(root), _mirror()]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-
-    installed(root, include, install)
+    _bootstrapped(root, release, include)
     for name in _OF_THIS_MACHINE:
         if Path("/", name).exists():
             shutil.copy(Path("/", name), root / name)
     return root
+
+
+def bare_debian(release: str) -> Path:
+    """Returns the root folder of a Debian release with nothing but its base system, like Docker's `debian` images.
+
+    Like theirs, it keeps no downloaded packages. It knows this machine's network, and the certificate authorities that
+    were added to this machine.
+    """
+    root = PROJECT / ".cache" / f"debian-{release}-bare"
+    _bootstrapped(root, release)
+    for package in (root / "var/cache/apt/archives").glob("*.deb"):
+        package.unlink()
+    (root / "etc/apt/apt.conf.d/clean").write_text('DPkg::Post-Invoke {"rm -f /var/cache/apt/archives/*.deb";};\n')
+    for name in (*_OF_THIS_MACHINE[:3], "usr/local/share/ca-certificates"):
+        source, target = Path("/", name), root / name
+        if source.is_dir():
+            shutil.copytree(source, target, dirs_exist_ok=True)
+        elif source.exists():
+            shutil.copy(source, target)
+    return root
+
+
+def _bootstrapped(root: Path, release: str, include: str = "") -> None:
+    def install() -> None:
+        more = [f"--include={include}"] if include else []
+        command = ["debootstrap", "--variant=minbase", *more, release, str(root), _mirror()]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+    installed(root, include, install)
 
 
 @dataclass(frozen=True)

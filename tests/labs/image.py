@@ -1,7 +1,8 @@
 """The image of the Dockerfile, without a daemon: its steps run in a root of their own, made of Linux's namespaces.
 
-The base image is this machine's /usr with a copy of /etc; apt-get only tells what it should install. What runs in the
-root sees no network, unless a build asks for it.
+There are two bases. A bare Debian: then apt-get, pip and Ivy fetch what they install, as in Docker; this needs root. Or
+quickly, this machine's /usr with a copy of /etc, and its .venv: then apt-get only tells what it should install, and pip
+finds that all is there. What runs in the root sees no network, unless it asks for it.
 """
 
 import json
@@ -69,20 +70,23 @@ class Image:
         folder: for its root.
         context: the folder of Dockerfile and .dockerignore.
         arguments: of the build.
-        packages: an environment that takes the place of `.venv`; None = the build installs one from the network.
+        base: the root folder of a bare Debian; None = this machine's /usr and .venv.
         reached: a folder that the build can read, as it could read a server.
+        added: how many bytes each instruction added to a bare Debian.
     """
 
     folder: Path
     context: Path
     arguments: Mapping[str, str] = field(default_factory=dict)
-    packages: Path | None = PROJECT / ".venv"
+    base: Path | None = None
     reached: Path | None = None
     environment: dict[str, str] = field(default_factory=lambda: {"PATH": _PATH})
     said: dict[str, str] = field(default_factory=dict)
+    added: list[tuple[str, int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._lay_out()
+        size = self._size()
         files = context_of(self.context)
         for name, text in instructions((self.context / "Dockerfile").read_text()):
             self.said[name] = text
@@ -94,6 +98,8 @@ class Image:
                 self.environment |= dict(pair.split("=", 1) for pair in shlex.split(text))
             elif name == "RUN":
                 self._step(text)
+            before, size = size, self._size()
+            self.added.append((f"{name} {text}", size - before))
 
     @property
     def root(self) -> Path:
@@ -111,22 +117,28 @@ class Image:
         entrypoint: Sequence[str] = (),
         environment: Mapping[str, str] | None = None,
         volumes: Mapping[str, Path | None] | None = None,
+        network: bool = False,
     ) -> subprocess.Popen[str]:
-        """Starts a container: a read-only root, no network, the user of the image.
+        """Starts a container: a read-only root, the user of the image.
 
         Args:
             arguments: of the entry point.
             entrypoint: another one than that of the image.
             environment: more of it.
             volumes: what is mounted where; None = an empty folder in memory.
+            network: whether it sees that of this machine, or none.
         """
         command = [*(entrypoint or json.loads(self.said["ENTRYPOINT"])), *arguments]
         script = self._enter(volumes or {}, read_only=True)
         user, _, group = self.said["USER"].partition(":")
         start = ["unshare", f"--map-user={user}", f"--map-group={group}", *self._env(environment or {}), *command]
-        return self._unshare(script + f"exec {shlex.join(start)}\n", network=False)
+        return self._unshare(script + f"exec {shlex.join(start)}\n", network=network)
 
     def _lay_out(self) -> None:
+        if self.base is not None:
+            subprocess.run(["cp", "--archive", str(self.base), str(self.root)], check=True)
+            self._inside("/walsafe-installed").unlink()  # of `installed`
+            return
         for name in ("dev", "opt", "proc", "root", "run", "stub", "tmp", "usr", "var"):
             (self.root / name).mkdir(parents=True)
         for entry in Path("/").iterdir():
@@ -159,10 +171,15 @@ class Image:
 
     def _step(self, text: str) -> None:
         home = self.said.get("WORKDIR", "/")
-        start = [*self._env(self.arguments), "/bin/sh", "-c", f"PATH=/stub:$PATH; cd {home} && {text}"]
+        start = [
+            *self._env(self.arguments),
+            "/bin/sh",
+            "-c",
+            f"PATH={'' if self.base else '/stub:'}$PATH; cd {home} && {text}",
+        ]
         volumes = {str(self.reached): self.reached} if self.reached else {}
         script = self._enter(volumes, read_only=False) + f"exec {shlex.join(start)}\n"
-        step = self._unshare(script, network=self.packages is None)
+        step = self._unshare(script, network=self.base is not None, as_root=self.base is not None)
         told = step.communicate()
         assert step.returncode == 0, f"RUN {text}\n{told}"
 
@@ -176,9 +193,11 @@ class Image:
     def _enter(self, volumes: Mapping[str, Path | None], *, read_only: bool) -> str:
         """Returns the lines that make the root the root of all that follows."""
         there = shlex.quote(str(self.root))
-        lower = {"/usr": Path("/usr"), **{str(home): home for home in _interpreters()}}
-        if self.packages is not None and "WORKDIR" in self.said:
-            lower[f"{self.said['WORKDIR']}/.venv"] = self.packages.resolve()
+        lower: dict[str, Path] = {}
+        if self.base is None:
+            lower = {"/usr": Path("/usr"), **{str(home): home for home in _interpreters()}}
+            if "WORKDIR" in self.said:
+                lower[f"{self.said['WORKDIR']}/.venv"] = (PROJECT / ".venv").resolve()
         lines = ["set -eu", f"mount --bind {there} {there}"]
         for target, source in lower.items():
             self._inside(target).mkdir(parents=True, exist_ok=True)
@@ -201,9 +220,19 @@ class Image:
         lines += [f"cd {there}", "pivot_root . .", "umount -l .", f"cd {self.said.get('WORKDIR', '/')}"]
         return "\n".join(lines) + "\n"
 
+    def _size(self) -> int:
+        if self.base is None:
+            return 0
+        told = subprocess.run(
+            ["du", "--summarize", "--bytes", str(self.root)], check=True, capture_output=True, text=True
+        )
+        return int(told.stdout.split()[0])
+
     @staticmethod
-    def _unshare(script: str, *, network: bool) -> subprocess.Popen[str]:
-        command = ["unshare", "--user", "--map-root-user", "--mount", "--pid", "--fork", "--kill-child"]
+    def _unshare(script: str, *, network: bool, as_root: bool = False) -> subprocess.Popen[str]:
+        # dpkg gives files to users that a namespace of one user does not have
+        user = [] if as_root else ["--user", "--map-root-user"]
+        command = ["unshare", *user, "--mount", "--pid", "--fork", "--kill-child"]
         if not network:
             command.append("--net")
             script = f"{shlex.join([sys.executable, '-c', _LOOPBACK_UP])}\n{script}"
