@@ -215,10 +215,9 @@ def test_all_steps_of_the_dockerfile(built: Image, record_property: Callable[[st
     told = built.start(asked, entrypoint=["/bin/sh"], volumes={"/tmp": None}).communicate()[0]  # noqa: S108
     for words in ('openjdk version "17.', "Python 3.11", "jars.lock", "hbase-shaded-client-2.6.4.jar", "/opt/walsafe"):
         assert words in told
-    mebibytes = {text: size / 2**20 for text, size in built.added if size > 2**20}
-    record_property("MiB beside Debian", round(sum(mebibytes.values())))
-    for text, size in mebibytes.items():
-        record_property(f"MiB of {text.replace('&&', '').split()[1]}", round(size))
+    record_property("image without its Debian in MiB", sum(size for _, size in built.added) >> 20)
+    for name, words in (("apt-get in MiB", "apt-get"), ("set-up in MiB", "--set-up"), ("copies in MiB", "COPY . .")):
+        record_property(name, sum(size for text, size in built.added if words in text) >> 20)
 
 
 @pytest.mark.deep

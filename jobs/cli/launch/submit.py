@@ -196,8 +196,9 @@ def submit_command(
     if user.properties_file is None:
         command.append("--load-spark-defaults")  # also defaults of the user's SPARK_HOME or SPARK_CONF_DIR
     if settings.local and "spark.sql.warehouse.dir" not in settings.values:
-        # every table is named by its path; the catalog's folder would be left behind in the current directory
-        command += ["--conf", f"spark.sql.warehouse.dir={scratch / 'warehouse'}"]
+        # every table is named by its path; the catalog's folder would be left behind in the current directory, or on
+        # the HDFS of HADOOP_CONF_DIR if it had no scheme
+        command += ["--conf", f"spark.sql.warehouse.dir=file:{scratch / 'warehouse'}"]
     if settings.local and "spark.driver.defaultJavaOptions" not in settings.values:
         options = f"{QUICK_START if small else long_run(project)} {classes}".rstrip()
         users = " ".join([java_options, settings.values.get("spark.driver.extraJavaOptions", ""), *user.rest])

@@ -55,7 +55,7 @@ def test_plain_command(tmp_path: Path) -> None:
         f"{tmp_path}/conf/spark-defaults.conf",
         "--load-spark-defaults",
         "--conf",
-        "spark.sql.warehouse.dir=/scratch/warehouse",
+        "spark.sql.warehouse.dir=file:/scratch/warehouse",
         "--conf",
         f"spark.driver.defaultJavaOptions={long_run(tmp_path)}",
         "--jars",
