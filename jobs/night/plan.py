@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from jobs.cleanup.settings import checked_configuration
 from jobs.cli.config.configuration import Config
 from jobs.cli.launch.places import PROGRAM
 from pipelines.common.clock import Clock
@@ -81,7 +82,8 @@ def night_plan(config_file: str, config: Config, wanted: NightRequest, clock: Cl
         clock: the wall clock.
 
     Raises:
-        UsageError: a key is missing that a night needs, or an option does not fit.
+        UsageError: a key is missing that a night needs, an option does not fit, or its clean-up would refuse the
+            configuration.
     """
     missing = [key for key in _NEEDED if getattr(config, key) is None]
     if missing:
@@ -101,6 +103,8 @@ def night_plan(config_file: str, config: Config, wanted: NightRequest, clock: Cl
     night = config.night
     run_id = run_id or compact_instant(clock.now_ms())
     cluster, snapshot = str(config.cluster), str(config.snapshot_of(run_id))
+    if config.clean:
+        checked_configuration(config, config_file, cluster)
     common = ("--config", config_file)
     of_cluster = (*common, "--cluster", cluster, "--lake", str(config.lake))
     accept = tuple(word for one in wanted.accept for word in ("--accept", one))

@@ -118,8 +118,8 @@ class HBaseClient:
                 return lang.Class.forName(name, True, lang.Thread.currentThread().getContextClassLoader())
         except Exception as error:
             raise UsageError(
-                f"{self.where}: {name} is not on Spark's class path; add HBase's client, for example with "
-                "SPARK_SUBMIT_ARGS='--jars hbase-shaded-client-2.6.4.jar' (docs/capture.md names the jars)"
+                f"{self.where}: {name} is not on Spark's class path; download HBase's client as docs/capture.md says "
+                "(section HBase's client), and add all its jars: SPARK_SUBMIT_ARGS='--jars /folder/of/them/*.jar'"
             ) from error
 
     def close(self) -> None:

@@ -228,6 +228,12 @@ def test_a_missing_key_is_named() -> None:
         night_plan("a.yaml", parse_config("cluster: prod-a\nlists: /x\n", "a.yaml"), NightRequest(), AtTwo())
 
 
+def test_what_the_clean_up_would_refuse_is_refused_before_the_capture() -> None:
+    inside = re.sub(r"^wal_root: .*$", "wal_root: hdfs://ns1/walsafe", EXAMPLE.read_text(), flags=re.MULTILINE)
+    with pytest.raises(UsageError, match=r"clean\.quarantine .* overlap"):
+        night_plan("a.yaml", parse_config(inside, "a.yaml"), NightRequest(RUN), AtTwo())
+
+
 def test_without_a_section_clean_nothing_is_cleaned_or_purged() -> None:
     section = re.search(r"^clean:\n(?:[ #].*\n|\n)+", EXAMPLE.read_text(), re.MULTILINE)
     assert section is not None
