@@ -44,7 +44,8 @@ _HEAD = """\
 *Generated from `schemas/` by `python -m docs.generate`; change the schemas, not this page.*
 
 Every table is a Delta table in a folder of its own, `<lake>/<table>`, partitioned by `run_date`, with these comments on
-its columns. No metastore is needed, and the reader protocol is version 1. Columns are only ever added.
+its columns. No metastore is needed, and the reader protocol is version 1. Columns are only ever added. Large
+tables have files of [version 2 of Parquet](catalogs.md#readers-that-know-parquets-version-1-only).
 
 | reader | how |
 |---|---|

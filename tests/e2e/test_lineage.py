@@ -1,19 +1,17 @@
 """OpenLineage's listener tells a collector what a night reads and writes."""
 
 import json
-import os
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
-import pyspark
 import pytest
 
 from benchmarks.generate import write
-from jobs.cli.launch.jars import fetch_jars
 from pipelines.common.spark.few_rows import FEW
+from tests.labs.spark.other_sparks import fetched_jars
 from tests.labs.spark.same_night import just_now_ms
 from tests.labs.spark.submitter import Submitter
 from tests.models.large import Shape, fleet
@@ -59,13 +57,8 @@ def collector() -> Iterator[Collector]:
 @pytest.fixture(scope="module")
 def listener(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The jar of the listener."""
-    work = tmp_path_factory.mktemp("openlineage")
-    (work / "cache").mkdir()
-    (work / "lock").write_text(LOCK)
-    java = str(Path(os.environ["JAVA_HOME"], "bin", "java"))
-    spark = Path(pyspark.__file__).parent / "jars"
-    fetch_jars(work / "lock", work / "jars", work / "cache", java, lambda: spark, lambda _: None)
-    return next((work / "jars").glob("*.jar"))
+    (jar,) = fetched_jars(LOCK, tmp_path_factory.mktemp("openlineage") / "jars")
+    return jar
 
 
 @pytest.mark.promise("lineage-of-a-night")

@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from deltalake import write_deltalake
 
@@ -167,8 +168,17 @@ def test_text_and_a_refusal(submit: Submitter) -> None:
     assert done.stderr.endswith("walsafe probe: the order of the capture is wrong\n")
 
 
+def encodings(table: Path) -> set[str]:
+    """Returns what Parquet's writer made of the one column of a table."""
+    return {one for file in table.glob("*.parquet") for one in pq.read_metadata(file).row_group(0).column(0).encodings}
+
+
 @pytest.mark.long
+@pytest.mark.promise("parquet-version-1")
 def test_delta_in_the_session_that_the_defaults_describe(submit: Submitter, tmp_path: Path) -> None:
+    """With the one setting of the page about Parquet's version 1."""
+    page = (DOCS / "catalogs.md").read_text(encoding="utf-8")
+    (version_1,) = re.findall(r'^SPARK_SUBMIT_ARGS="(.*)" ./spark-submit.sh night', page, re.MULTILINE)
     here = tmp_path / "where the user stands"
     here.mkdir()
     done = submit(
@@ -178,10 +188,12 @@ def test_delta_in_the_session_that_the_defaults_describe(submit: Submitter, tmp_
         str(tmp_path / "table"),
         "--output",
         "json",
-        env={"SPARK_SUBMIT_ARGS": "--master local[1]"},
+        env={"SPARK_SUBMIT_ARGS": f"--master local[1] {version_1}"},
         cwd=here,
     )
     assert done.returncode == 0, done.stderr
+    assert "PLAIN" in encodings(tmp_path / "table")
+    assert "DELTA_BINARY_PACKED" not in encodings(tmp_path / "table")
     document = json.loads(done.stdout)
     assert {key: document[key] for key in ("rows", "zone", "master", "partitions")} == {
         "rows": 10,
@@ -201,6 +213,7 @@ def test_executors_in_other_processes_take_the_shipped_jars(submit: Submitter, t
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["master"].startswith("local-cluster")
+    assert "DELTA_BINARY_PACKED" in encodings(tmp_path / "t")
 
 
 @pytest.mark.long

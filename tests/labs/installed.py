@@ -3,6 +3,8 @@
 import fcntl
 import shutil
 import subprocess
+import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -34,3 +36,21 @@ def pip_install(python: str | Path, lock: str | Path, *options: str) -> None:
     """Installs the packages of a lock with the pip of a Python."""
     quiet = ["--quiet", "--disable-pip-version-check", "--no-input", "--require-hashes"]
     subprocess.run([str(python), "-m", "pip", "install", *quiet, *options, "--requirement", str(lock)], check=True)
+
+
+def pip_folder(name: str, lock: str) -> Path:
+    """Returns a folder under `.cache` that has only the packages of a lock, for the Python of this environment.
+
+    Args:
+        name: of the folder.
+        lock: the text of the lock.
+    """
+    home = PROJECT / ".cache" / name
+
+    def install() -> None:
+        with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as file:
+            file.write(lock)
+            file.flush()
+            pip_install(sys.executable, file.name, "--no-deps", "--no-compile", "--target", str(home))
+
+    return installed(home, lock, install)

@@ -9,7 +9,6 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable as DeltaRs
 from pyspark.sql import DataFrame, SparkSession
@@ -17,7 +16,6 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StringType, StructType
 
 from pipelines.common.errors import UnavailableError, UsageError
-from pipelines.common.spark.local_frames import local_frame
 from pipelines.lake.delta_tables import DeltaTables
 from pipelines.lake.run_summary import RunKey, VerdictTotal, table_row
 from schemas.registry import TABLES
@@ -184,36 +182,6 @@ def test_unknown_columns_and_wrong_types_never_reach_a_table(lake: DeltaTables) 
 def duckdb_rows(lake: DeltaTables, table: Table, query: str) -> list[tuple[object, ...]]:
     t = DeltaRs(lake.location(table)).to_pyarrow_dataset()  # noqa: F841 - DuckDB finds it by its name
     return duckdb.sql(query).fetchall()
-
-
-@pytest.mark.promise("parquet-version-1")
-@pytest.mark.parametrize("version", ["v2", "v1"])
-def test_every_reader_reads_both_versions_of_parquet(
-    version: str, lake: DeltaTables, spark: SparkSession, request: pytest.FixtureRequest
-) -> None:
-    """Delta has to be told the version by a name of its own (docs/adr/0024); version 2 writes paths as differences."""
-    assert spark.conf.get("parquet.writer.version") == "v2"
-    request.addfinalizer(lambda: spark.conf.set("parquet.writer.version", "v2"))
-    spark.conf.set("parquet.writer.version", version)
-    lake.ensure((WAL_VERDICTS,))
-    names = [f"oldWALs/rs1%2C16020%2C1.{n}" for n in range(1000)]
-    known = {"cluster": A.cluster, "run_id": A.run_id, "run_date": A.run_date}
-    rows = [tuple({**known, "path": name}.get(field) for field in WAL_VERDICTS.schema.names) for name in names]
-    # not the lake's own frames, which are for the few rows of small tables
-    lake.replace({WAL_VERDICTS.name: local_frame(spark, rows, WAL_VERDICTS.schema).coalesce(1)}, [A])
-    (written,) = Path(lake.location(WAL_VERDICTS)).glob("run_date=*/*.parquet")
-    group = pq.ParquetFile(written).metadata.row_group(0)
-    columns = (group.column(number) for number in range(group.num_columns))
-    (path,) = (column for column in columns if column.path_in_schema == "path")
-    if version == "v2":
-        assert path.encodings == ("DELTA_BYTE_ARRAY",)
-        assert path.total_uncompressed_size < sum(map(len, names)) / 2
-    else:
-        assert not any("DELTA" in encoding for encoding in path.encodings)
-    assert sorted(DeltaRs(lake.location(WAL_VERDICTS)).to_pyarrow_table()["path"].to_pylist()) == sorted(names)
-    assert duckdb_rows(lake, WAL_VERDICTS, "select count(distinct path) from t") == [(1000,)]
-    (read,) = spark.read.format("delta").load(lake.location(WAL_VERDICTS)).agg(F.min("path")).collect()
-    assert read[0] == min(names)
 
 
 @pytest.mark.promise("delta-without-a-metastore")
