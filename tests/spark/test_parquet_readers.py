@@ -172,6 +172,8 @@ def spark_sql(
         f"spark.sql.warehouse.dir={work}/warehouse",
         *settings,
     )
+    environment = clean_environment() | {"SPARK_HOME": str(home)}
+    environment.pop("LOG4J_CONFIGURATION_FILE", None)  # of this process's Spark
     done = subprocess.run(
         [
             *(str(home / "bin" / "spark-sql"), "--master", "local[1]", "--jars", ",".join(map(str, jars))),
@@ -180,7 +182,7 @@ def spark_sql(
             *(word for setting in told for word in ("--conf", setting)),
             *("-e", ";".join(statements)),
         ],
-        env={**clean_environment(), "SPARK_HOME": str(home)},
+        env=environment,
         cwd=work,
         capture_output=True,
         text=True,
