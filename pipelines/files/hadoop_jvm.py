@@ -27,6 +27,8 @@ _NO_TICKET = (
     "GSS initiate failed",  # of a server that did not accept the ticket
     "no valid authentication method",  # of HBase's client
 )
+_LOGS_IN_AGAIN = "relogin is in progress"
+"""Of HBase's client, for some seconds after a server or the KDC did not accept its ticket."""
 _NO_KDC = ("timed out", "Connection refused", "Cannot contact", "Network is unreachable")
 LOG_IN = "Give SPARK_SUBMIT_ARGS='--principal … --keytab …', or run kinit, and check this machine's clock"
 """What to do without a valid Kerberos ticket."""
@@ -131,6 +133,8 @@ def java_errors(what: str) -> Iterator[None]:
         cause = java_cause(error)
         if lacks_ticket(cause):
             raise UsageError(f"{what}: {no_ticket(cause)}") from error
+        if _LOGS_IN_AGAIN in cause:
+            raise UnavailableError(f"{what}: {cause}; try again. If that does not help: {LOG_IN}") from error
         if any(name in cause for name in _WRONG_NAME_OR_RIGHTS):
             raise UsageError(f"{what}: {cause}; check the name, the user and its permissions") from error
         raise UnavailableError(f"{what}: {cause}; solve this and try again") from error

@@ -12,6 +12,7 @@ JAVA_CLASS = "walsafe.Spnego"
 JAVA_SOURCE = r"""
 package walsafe;
 
+import java.io.IOException;
 import java.security.PrivilegedExceptionAction;
 import java.util.Base64;
 import org.apache.hadoop.security.UserGroupInformation;
@@ -22,9 +23,22 @@ import org.ietf.jgss.Oid;
 
 public class Spnego {
     /** The token for the service HTTP of a host, as the user as whom Hadoop's client is logged in. */
-    public String token(final String host) throws Exception {
+    public String token(String host) throws Exception {
         UserGroupInformation user = UserGroupInformation.getLoginUser();
         user.checkTGTAndReloginFromKeytab();
+        try {
+            return token(user, host);
+        } catch (Exception refused) {
+            try {
+                user.reloginFromTicketCache(); // somebody may have run kinit; Hadoop looks at most once a minute
+            } catch (IOException none) {
+                throw refused;
+            }
+            return token(user, host);
+        }
+    }
+
+    private static String token(UserGroupInformation user, final String host) throws Exception {
         return (String) user.doAs(new PrivilegedExceptionAction() {
             public Object run() throws Exception {
                 GSSManager manager = GSSManager.getInstance();

@@ -13,6 +13,7 @@ from tests.labs.cleanup.rights import acl_commands
 from tests.labs.cluster.hbase import start_hbase_jvm
 from tests.labs.cluster.hdfs import HdfsCluster
 from tests.labs.cluster.secure import clock_off, grant, revoke, revoked
+from tests.labs.ending_tickets import SMALL, past_the_end, tried_again
 from tests.labs.real_captures import read_back
 from tests.labs.secure_nights import (
     CLEANER,
@@ -21,6 +22,7 @@ from tests.labs.secure_nights import (
     Secure,
     SecureNight,
     clean_restore_and_purge,
+    decide,
     secure_cluster,
 )
 from tests.labs.spark.one_application import Done
@@ -45,6 +47,12 @@ def night(secure: Secure, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     work = tmp_path_factory.mktemp("night")
     with secure.application(work / "driver.log", *secure.keys()) as run:
         yield SecureNight(secure, run, work)
+
+
+def through_webhdfs(night: SecureNight, work: Path) -> SecureNight:
+    """The same user, whose files are moved one by one through WebHDFS, with a ticket for each request."""
+    files = {"source": "webhdfs", "urls": [night.secure.hdfs.webhdfs()], "kerberos": True}
+    return replace(night, work=work, files=files, cleaning=SMALL)
 
 
 @pytest.mark.promise("kerberos-is-read", "kerberos-clean-up")
@@ -144,6 +152,48 @@ def test_webhdfs_with_a_ticket_lists_and_moves_the_same(secure: Secure, night: S
     back = web.restore()
     assert back.exit_code == 0, back.text
     assert secure.hbase.old_wals() == known
+
+
+@pytest.mark.deep
+@pytest.mark.promise("ticket-that-ends")
+def test_a_ticket_that_ends_between_two_batches_of_webhdfs(secure: Secure, night: SecureNight, tmp_path: Path) -> None:
+    night, cache = replace(through_webhdfs(night, tmp_path), run_id="ending"), tmp_path / "tickets"
+    known = secure.hbase.old_wals()
+    decide(night)
+    with past_the_end(night, by=cache) as (ending, done):
+        assert (done.exit_code, "no valid Kerberos ticket" in done.text) == (2, True), done.text
+        assert "run kinit" in done.text
+        moved = ending.moved()
+        assert 0 < len(moved) < len(ending.listed())
+        assert ending.at_home(known) == [file for file in known if file.path not in moved]
+        for refused in (replace(ending, run_id="ended").capture(), ending.clean("--resume")):
+            assert refused.exit_code in (2, 4), refused.text
+            assert "run kinit" in refused.text
+        assert not list(tmp_path.glob("snapshot-ended*"))
+        assert ending.moved() == moved
+        secure.hdfs.save_ticket(secure.ordinary, cache)
+        resumed = tried_again(lambda: ending.clean("--resume"))
+        assert resumed.exit_code == 0, resumed.text
+        assert ending.resting() == ending.listed()
+        back = ending.restore()
+        assert back.exit_code == 0, back.text
+    assert night.at_home(known) == known
+
+
+@pytest.mark.deep
+@pytest.mark.promise("ticket-that-ends")
+def test_a_keytab_gives_a_new_ticket_between_two_batches(secure: Secure, night: SecureNight, tmp_path: Path) -> None:
+    night = replace(through_webhdfs(night, tmp_path), run_id="renewed")
+    known = secure.hbase.old_wals()
+    decide(night)
+    with past_the_end(night) as (ending, done):
+        assert done.exit_code == 0, done.text
+        assert ending.resting() == ending.listed()
+        captured = tried_again(replace(ending, run_id="after").capture)
+        assert captured.exit_code == 0, captured.text
+        back = ending.restore()
+        assert back.exit_code == 0, back.text
+    assert night.at_home(known) == known
 
 
 @pytest.mark.deep

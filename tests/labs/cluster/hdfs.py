@@ -1,7 +1,8 @@
 """Starts a real HDFS with a working WebHDFS: plain, as an HA nameservice, or secured by Kerberos."""
 
 import getpass
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -248,6 +249,24 @@ class HdfsCluster:
             for change in (told.setEndTime, told.setRenewTill):  # otherwise Hadoop renews it
                 change(java.org.apache.kerby.kerberos.kerb.type.KerberosTime(ended))
         client.storeTicket(ticket, java.java.io.File(str(cache)))
+
+    @contextmanager
+    def tickets_that_end(self, after: int) -> Iterator[None]:
+        """Meanwhile the KDC gives everybody tickets that end after some seconds, and cannot be renewed."""
+        field = self._kdc.getClass().getDeclaredField("simpleKdc")
+        field.setAccessible(True)
+        kdc, keys = field.get(self._kdc).getKdcConfig(), self.jvm.view.org.apache.kerby.kerberos.kerb.server
+        before = {
+            keys.KdcConfigKey.MAXIMUM_TICKET_LIFETIME: kdc.getMaximumTicketLifetime(),
+            keys.KdcConfigKey.MAXIMUM_RENEWABLE_LIFETIME: kdc.getMaximumRenewableLifetime(),
+        }
+        for limit in before:
+            kdc.setString(limit, str(after))
+        try:
+            yield
+        finally:
+            for limit, seconds in before.items():
+                kdc.setString(limit, str(seconds))
 
     def safe_mode(self, on: bool) -> None:
         """Turns safe mode on or off."""

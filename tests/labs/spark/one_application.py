@@ -4,7 +4,9 @@ Each command would otherwise start a JVM of its own.
 """
 
 import io
+import os
 import shlex
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,13 +34,23 @@ class Done:
 class OneApplication:
     """The driver, in a process of its own."""
 
-    def __init__(self, connection: "Connection[Any, Any]") -> None:
+    def __init__(self, connection: "Connection[Any, Any]", process: int) -> None:
         self._connection = connection
+        self._process = process
 
     def __call__(self, *words: str) -> Done:
         """Runs one command, such as `clean --execute …`; the driver's log says why it has died, if it has."""
         self._connection.send(words)
         return Done(*self._connection.recv())
+
+    @contextmanager
+    def asleep(self) -> Iterator[None]:
+        """Meanwhile the driver does nothing, as on a machine that sleeps."""
+        os.kill(self._process, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(self._process, signal.SIGCONT)
 
 
 @contextmanager
@@ -63,7 +75,7 @@ def one_application(log: Path, options: Sequence[str], environment: Mapping[str,
                 pass_fds=[theirs.fileno()],
             )
         try:
-            yield OneApplication(ours)
+            yield OneApplication(ours, driver.pid)
         finally:
             ours.close()
             driver.wait()

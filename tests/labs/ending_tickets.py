@@ -1,0 +1,71 @@
+"""A clean-up whose Kerberos ticket ends between two of its batches, while the machine sleeps."""
+
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+
+from tests.labs.secure_nights import SecureNight
+from tests.labs.spark.one_application import Done, OneApplication
+
+LIFE = 180
+"""Seconds that a ticket in a cache lives: on a slow machine, an application starts and moves a file meanwhile."""
+OTHERS = 75
+"""Seconds that other tickets live: those for a service, and those that a keytab gives."""
+IDLE = 15
+"""After ten seconds, Hadoop's client closes a connection that nobody uses."""
+PATIENCE = 180
+SMALL = MappingProxyType({"batch": 1, "lease": "1m"})
+
+
+@contextmanager
+def past_the_end(night: SecureNight, by: Path | None = None) -> Iterator[tuple[SecureNight, Done]]:
+    """Runs `clean --execute`, in an application whose ticket ends after the first of many batches.
+
+    Args:
+        night: a night whose list is decided on; `SMALL` is in its configuration.
+        by: the ticket cache to write and to log in by; None = the keytab, which gives short tickets.
+
+    Yields:
+        The night in that application, and what became of the `clean`.
+    """
+    secure = night.secure
+    ends, identity, environment = 0.0, secure.keys(), {}
+    if by is not None:
+        with secure.hdfs.tickets_that_end(LIFE):
+            secure.hdfs.save_ticket(secure.ordinary, by)
+        ends, identity, environment = time.monotonic() + LIFE, (), {"KRB5CCNAME": f"FILE:{by}"}
+    with secure.application(night.work / "ending.log", *identity, **environment) as run:
+        ending = replace(night, run=run)
+        # a real KDC gives no ticket for a service that outlives the ticket which was shown for it; this one does
+        with secure.hdfs.tickets_that_end(OTHERS):
+            done = _cleaned(ending, run, ends)
+        yield ending, done
+
+
+def _cleaned(night: SecureNight, run: OneApplication, ends: float) -> Done:
+    with ThreadPoolExecutor(1) as other:
+        cleaning = other.submit(night.clean, "--execute")
+        while not night.moved():
+            assert not cleaning.done(), cleaning.result().text
+            time.sleep(0.1)
+        assert not ends or time.monotonic() < ends, "this machine is too slow for such a short ticket"
+        with run.asleep():
+            time.sleep(max(OTHERS, ends - time.monotonic()) + IDLE)
+            assert night.moved() < night.listed()
+        return cleaning.result()
+
+
+def tried_again(work: Callable[[], Done]) -> Done:
+    """Repeats what ends with the exit codes of a missing ticket or service, for some minutes.
+
+    Hadoop looks for a new ticket once a minute (`hadoop.kerberos.min.seconds.before.relogin`), and a lease that a job
+    could not release must end.
+    """
+    until = time.monotonic() + PATIENCE
+    while (done := work()).exit_code in (2, 4) and time.monotonic() < until:
+        time.sleep(10)
+    return done
