@@ -136,13 +136,18 @@ def java_errors(what: str) -> Iterator[None]:
         if _LOGS_IN_AGAIN in cause:
             raise UnavailableError(f"{what}: {cause}; try again. If that does not help: {LOG_IN}") from error
         if any(name in cause for name in _WRONG_NAME_OR_RIGHTS):
-            raise UsageError(f"{what}: {cause}; check the name, the user and its permissions") from error
+            raise _wrong_name_or_rights(what, cause) from error
         raise UnavailableError(f"{what}: {cause}; solve this and try again") from error
     except IllegalArgumentException as error:  # PySpark's own class for the JVM's exception of that name
         cause = next(iter(str(error).splitlines()), "")
-        raise UsageError(f"{what or repr(what)}: {cause}; check the name, the user and its permissions") from error
+        raise _wrong_name_or_rights(what or repr(what), cause) from error
     except (Py4JNetworkError, Py4JError) as error:
         raise UnavailableError(f"{what}: Spark's JVM did not answer ({java_cause(error)}); try again") from error
+
+
+def _wrong_name_or_rights(what: str, cause: str) -> UsageError:
+    rest = "that HADOOP_CONF_DIR names this cluster" if "UnknownHost" in cause else "the user and its permissions"
+    return UsageError(f"{what}: {cause}; check the name and {rest}")
 
 
 def hadoop_configuration(hadoop: HadoopJvm) -> str:

@@ -27,6 +27,11 @@ def test_a_path_that_no_file_system_takes_is_the_users_mistake(spark: SparkSessi
         HadoopJvm.of(spark).qualified(path)
 
 
+def test_a_name_service_that_nobody_knows_asks_for_hadoops_configuration(spark: SparkSession) -> None:
+    with pytest.raises(UsageError, match=r"UnknownHostException.*HADOOP_CONF_DIR"):
+        HadoopJvm.of(spark).qualified("hdfs://no-such-service/hbase")
+
+
 def test_a_class_is_compiled_once(spark: SparkSession) -> None:
     first = HadoopJvm.of(spark).compiled("walsafe.test.Doubler", SOURCE)
     assert first.doubled(21) == 42
