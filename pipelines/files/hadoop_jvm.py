@@ -134,7 +134,7 @@ def java_errors(what: str) -> Iterator[None]:
         if lacks_ticket(cause):
             raise UsageError(f"{what}: {no_ticket(cause)}") from error
         if _LOGS_IN_AGAIN in cause:
-            raise UnavailableError(f"{what}: {cause}; try again. If that does not help: {LOG_IN}") from error
+            raise UnavailableError(f"{what}: {cause}; try again. If that does not help, log in. {LOG_IN}") from error
         if any(name in cause for name in _WRONG_NAME_OR_RIGHTS):
             raise _wrong_name_or_rights(what, cause) from error
         raise UnavailableError(f"{what}: {cause}; solve this and try again") from error
@@ -146,8 +146,9 @@ def java_errors(what: str) -> Iterator[None]:
 
 
 def _wrong_name_or_rights(what: str, cause: str) -> UsageError:
-    rest = "that HADOOP_CONF_DIR names this cluster" if "UnknownHost" in cause else "the user and its permissions"
-    return UsageError(f"{what}: {cause}; check the name and {rest}")
+    unknown = "check the name, and for HDFS that HADOOP_CONF_DIR names this cluster"
+    way = unknown if "UnknownHost" in cause else "check the name, the user and its permissions"
+    return UsageError(f"{what}: {cause}; {way}")
 
 
 def hadoop_configuration(hadoop: HadoopJvm) -> str:

@@ -41,9 +41,11 @@ def test_driver_on_the_cluster(
 ) -> None:
     config = tmp_path / "prod.yaml"
     config.write_text("release:\n")
+    (tmp_path / "spark-defaults.conf").write_text("spark.submit.deployMode cluster\n")
     environment = {
         "HADOOP_CONF_DIR": str(conf_dir),
-        "SPARK_SUBMIT_ARGS": f"--master yarn --deploy-mode cluster {SMALL}",
+        "SPARK_CONF_DIR": str(tmp_path),
+        "SPARK_SUBMIT_ARGS": f"--master yarn {SMALL}",
     }
     done = submit("probe", "exit", "--code", "5", "--config", str(config), "--output", "json", env=environment)
     assert done.returncode == 5, done.stderr + yarn.logs()

@@ -10,7 +10,8 @@ from tests.labs.installed import installed
 from tests.labs.places import PROJECT
 from tests.labs.spark.submitter import Submitter
 
-_OF_THIS_MACHINE = ("etc/hosts", "etc/resolv.conf", "etc/pip.conf", "etc/ssl/certs/ca-certificates.crt")
+_NETWORK = ("etc/hosts", "etc/resolv.conf", "etc/pip.conf")
+_OF_THIS_MACHINE = (*_NETWORK, "etc/ssl/certs/ca-certificates.crt")
 
 
 def debian(release: str, *packages: str) -> Path:
@@ -39,7 +40,7 @@ def bare_debian(release: str) -> Path:
     for package in (root / "var/cache/apt/archives").glob("*.deb"):
         package.unlink()
     (root / "etc/apt/apt.conf.d/clean").write_text('DPkg::Post-Invoke {"rm -f /var/cache/apt/archives/*.deb";};\n')
-    for name in (*_OF_THIS_MACHINE[:3], "usr/local/share/ca-certificates"):
+    for name in (*_NETWORK, "usr/local/share/ca-certificates"):
         source, target = Path("/", name), root / name
         if source.is_dir():
             shutil.copytree(source, target, dirs_exist_ok=True)

@@ -1,9 +1,9 @@
-"""A clean-up whose Kerberos ticket ends between two of its batches, while the machine sleeps."""
+"""A clean-up whose Kerberos ticket ends between two of its batches, while its driver is stopped."""
 
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -38,11 +38,13 @@ def past_the_end(night: SecureNight, by: Path | None = None) -> Iterator[tuple[S
         with secure.hdfs.tickets_that_end(LIFE):
             secure.hdfs.save_ticket(secure.ordinary, by)
         ends, identity, environment = time.monotonic() + LIFE, (), {"KRB5CCNAME": f"FILE:{by}"}
-    with secure.application(night.work / "ending.log", *identity, **environment) as run:
+    # a real KDC gives no ticket for a service that outlives the ticket which was shown for it; this one does
+    short = ExitStack()
+    short.enter_context(secure.hdfs.tickets_that_end(OTHERS))
+    with short, secure.application(night.work / "ending.log", *identity, **environment) as run:
         ending = replace(night, run=run)
-        # a real KDC gives no ticket for a service that outlives the ticket which was shown for it; this one does
-        with secure.hdfs.tickets_that_end(OTHERS):
-            done = _cleaned(ending, run, ends)
+        done = _cleaned(ending, run, ends)
+        short.close()
         yield ending, done
 
 

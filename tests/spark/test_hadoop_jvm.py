@@ -3,8 +3,8 @@
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.common.errors import UsageError
-from pipelines.files.hadoop_jvm import HadoopJvm
+from pipelines.common.errors import UnavailableError, UsageError
+from pipelines.files.hadoop_jvm import HadoopJvm, java_errors
 
 SOURCE = """
 package walsafe.test;
@@ -12,6 +12,17 @@ package walsafe.test;
 public class Doubler {
     public int doubled(int number) {
         return 2 * number;
+    }
+}
+"""
+
+
+LOGS_IN = """
+package walsafe.test;
+
+public class LogsIn {
+    public void ask() throws java.io.IOException {
+        throw new java.io.IOException("relogin is in progress");
     }
 }
 """
@@ -30,6 +41,13 @@ def test_a_path_that_no_file_system_takes_is_the_users_mistake(spark: SparkSessi
 def test_a_name_service_that_nobody_knows_asks_for_hadoops_configuration(spark: SparkSession) -> None:
     with pytest.raises(UsageError, match=r"UnknownHostException.*HADOOP_CONF_DIR"):
         HadoopJvm.of(spark).qualified("hdfs://no-such-service/hbase")
+
+
+def test_a_client_that_logs_in_again_is_tried_again(spark: SparkSession) -> None:
+    hadoop = HadoopJvm.of(spark)
+    failing = hadoop.compiled("walsafe.test.LogsIn", LOGS_IN)
+    with pytest.raises(UnavailableError, match=r"relogin is in progress; try again.*run kinit"), java_errors("HBase"):
+        failing.ask()
 
 
 def test_a_class_is_compiled_once(spark: SparkSession) -> None:

@@ -381,7 +381,7 @@ class CaptureSection(Section):
         elif saved_queues:
             raise ValueError(
                 f"queues.source {self.queues.source} and state.source {self.state.source} are never in the capture "
-                "order: queues must be read after the peers, and the saved ones are older. Give state.source export, "
-                "or live queues such as hbase or thrift"
+                "order: queues must be read after the peers, and the saved ones are older. Give state.source export "
+                "with files.source ls or fsimage, or live queues such as hbase or thrift"
             )
         return self

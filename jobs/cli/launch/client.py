@@ -62,7 +62,7 @@ class ClientContext(JobContext):
         if ":" in lake.split("/", 1)[0]:
             return lake
         if any(self._environ.get(name) for name in ("SPARK_HOME", "SPARK_CONF_DIR")):
-            return ""  # that Spark has settings of its own
+            return ""  # that Spark may have a core-site.xml of its own
         default = self._hadoop.get("fs.defaultFS") or default_file_system(self._environ)
         if not default or default.startswith("file:"):
             return f"file:{os.path.abspath(lake)}"

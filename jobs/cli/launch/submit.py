@@ -57,6 +57,11 @@ class UserArguments:
     conf: Mapping[str, str] = field(default_factory=dict)
     properties_file: str | None = None
 
+    @property
+    def loads_spark_defaults(self) -> bool:
+        """Whether spark-submit also reads the `spark-defaults.conf` of the user's Spark."""
+        return self.properties_file is None or "--load-spark-defaults" in self.rest
+
 
 @dataclass(frozen=True, slots=True)
 class SubmitSettings:
@@ -129,29 +134,37 @@ def read_settings(user: UserArguments, defaults: Path, environ: Mapping[str, str
         environ: `SPARK_CONF_DIR` or `SPARK_HOME` may have a `spark-defaults.conf`, which comes last.
 
     Raises:
-        UsageError: a properties file cannot be read.
+        UsageError: a properties file cannot be read, or the driver is to run on a cluster without a master.
     """
     home = environ.get("SPARK_HOME")
     folder = environ.get("SPARK_CONF_DIR") or (home and f"{home}/conf")
     site = Path(folder, "spark-defaults.conf") if folder else None
-    if user.properties_file is not None:
-        files = [Path(user.properties_file)]
-    else:
-        files = [site, defaults] if site is not None and site.is_file() else [defaults]
+    files = [Path(user.properties_file) if user.properties_file else defaults]
+    if site is not None and site.is_file() and user.loads_spark_defaults:
+        files = [site, *files]
     values: dict[str, str] = {}
-    try:
-        for file in files:
-            values |= read_properties(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{SUBMIT_ARGS_ENV}: properties file cannot be read: {error}") from None
+    for file in files:
+        try:
+            values |= read_properties(file.read_text(encoding="utf-8", errors="replace"))
+        except OSError as error:
+            raise UsageError(f"properties file {file} cannot be read: {error}") from None
     values |= user.conf
-    values = {_OLD_NAMES.get(name, name): value for name, value in values.items()}
+    for old, new in _OLD_NAMES.items():
+        if old in values:
+            values.setdefault(new, values.pop(old))
     cluster_mode = values.get("spark.submit.deployMode", "client") == "cluster"
-    return SubmitSettings(values.get("spark.master", "local[*]"), cluster_mode, values)
+    settings = SubmitSettings(values.get("spark.master", "local[*]"), cluster_mode, values)
+    if settings.local and cluster_mode:
+        raise UsageError(
+            f"spark.submit.deployMode is cluster, but spark.master is {settings.master}: give --master yarn or "
+            f"--deploy-mode client in {SUBMIT_ARGS_ENV}. Both may also stand in {' or '.join(map(str, files))}"
+        )
+    return settings
 
 
 def read_properties(text: str) -> dict[str, str]:
-    """Parses Spark's properties format: one `name value` or `name=value` per line."""
+    r"""Parses Spark's properties format: one `name value` or `name=value` per line; `\` continues a line."""
+    text = re.sub(r"\\\n\s*", "", text)
     pairs = (re.split(r"[\s=:]+", line.strip(), maxsplit=1) for line in text.splitlines() if line.strip())
     return {pair[0]: pair[1] if len(pair) > 1 else "" for pair in pairs if not pair[0].startswith(("#", "!"))}
 
@@ -195,9 +208,9 @@ def submit_command(
     command = [str(spark_submit), "--properties-file", str(project / "conf" / "spark-defaults.conf")]
     if user.properties_file is None:
         command.append("--load-spark-defaults")  # also defaults of the user's SPARK_HOME or SPARK_CONF_DIR
-    if settings.local and "spark.sql.warehouse.dir" not in settings.values:
+    if settings.local and "spark.sql.warehouse.dir" not in (settings.values if user.properties_file else user.conf):
         # every table is named by its path; the catalog's folder would be left behind in the current directory, or on
-        # the HDFS of HADOOP_CONF_DIR if it had no scheme
+        # the HDFS of HADOOP_CONF_DIR if it had no scheme, or where a site's spark-defaults.conf has that of Hive
         command += ["--conf", f"spark.sql.warehouse.dir=file:{scratch / 'warehouse'}"]
     if settings.local and "spark.driver.defaultJavaOptions" not in settings.values:
         options = f"{QUICK_START if small else long_run(project)} {classes}".rstrip()

@@ -45,7 +45,7 @@ class OneApplication:
 
     @contextmanager
     def asleep(self) -> Iterator[None]:
-        """Meanwhile the driver does nothing, as on a machine that sleeps."""
+        """Meanwhile the driver's Python process is stopped; its JVM goes on."""
         os.kill(self._process, signal.SIGSTOP)
         try:
             yield

@@ -1,5 +1,6 @@
 """A night in one application: which jobs run after which exit code, and the night's own."""
 
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -232,6 +233,17 @@ def test_what_the_clean_up_would_refuse_is_refused_before_the_capture() -> None:
     inside = re.sub(r"^wal_root: .*$", "wal_root: hdfs://ns1/walsafe", EXAMPLE.read_text(), flags=re.MULTILINE)
     with pytest.raises(UsageError, match=r"clean\.quarantine .* overlap"):
         night_plan("a.yaml", parse_config(inside, "a.yaml"), NightRequest(RUN), AtTwo())
+
+
+def test_a_night_of_exported_sources_only_decides() -> None:
+    exported = {"files": {"source": "ls", "path": "/e/files.txt"}, "queues": {"source": "export"}}
+    exported |= {"state": {"source": "export"}, "export": {"path": "/e"}}
+    places = "cluster: c\nwal_root: hdfs://ns1/hbase\nlake: /l\nlists: /s\nsnapshots: /n\n"
+    text = f"{places}capture: {json.dumps(exported)}\n"
+    assert not night_plan("a.yaml", parse_config(text, "a.yaml"), NightRequest(RUN), AtTwo()).clean
+    text += "clean: {quarantine: 'hdfs://ns1/walsafe/quarantine'}\n"
+    with pytest.raises(UsageError, match=r"answer of earlier.*leave out the section clean"):
+        night_plan("a.yaml", parse_config(text, "a.yaml"), NightRequest(RUN), AtTwo())
 
 
 def test_without_a_section_clean_nothing_is_cleaned_or_purged() -> None:

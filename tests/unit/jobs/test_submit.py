@@ -122,11 +122,31 @@ def test_the_defaults_of_the_users_spark_come_last(tmp_path: Path, name: str) ->
     settings = read_settings(user, DEFAULTS, environ)
     assert (settings.master, settings.cluster_mode) == ("k8s://x", True)
     assert settings.values["spark.app.name"] == "theirs"
-    assert read_settings(read_user_arguments(""), DEFAULTS, environ).master == "local[*]", "walsafe's own file is first"
+    with pytest.raises(UsageError, match=rf"is cluster, but spark.master is local\[\*\].*{folder}.*{DEFAULTS}"):
+        read_settings(read_user_arguments(""), DEFAULTS, environ)  # walsafe's own file comes before the site's
+    other = {"SPARK_CONF_DIR": str(folder), "SPARK_HOME": "/opt/spark"}
+    assert read_settings(user, DEFAULTS, other) == settings, "SPARK_CONF_DIR comes before SPARK_HOME"
     own = tmp_path / "own.conf"
     own.write_text("spark.master yarn\n", encoding="utf-8")
     settings = read_settings(read_user_arguments(f"--properties-file {own}"), DEFAULTS, environ)
     assert settings.values == {"spark.master": "yarn"}, "spark-submit then loads no other"
+    both = read_settings(read_user_arguments(f"--properties-file {own} --load-spark-defaults"), DEFAULTS, environ)
+    assert (both.master, both.cluster_mode) == ("yarn", True), "unless it is told to"
+
+
+def test_a_new_name_comes_before_an_old_one_wherever_they_stand(tmp_path: Path) -> None:
+    site = "spark.kerberos.keytab a\nspark.yarn.keytab b\nspark.yarn.principal p\n"
+    (tmp_path / "spark-defaults.conf").write_text(site, encoding="utf-8")
+    environ = {"SPARK_CONF_DIR": str(tmp_path)}
+    for text, keytab in {"": "a", "--keytab c": "c", "--conf spark.yarn.keytab=d": "a"}.items():
+        values = read_settings(read_user_arguments(text), DEFAULTS, environ).values
+        assert (values["spark.kerberos.keytab"], values["spark.kerberos.principal"]) == (keytab, "p")
+
+
+def test_a_file_in_another_encoding_is_read(tmp_path: Path) -> None:
+    (tmp_path / "spark-defaults.conf").write_bytes(b"# f\xfcr alle\nspark.app.name theirs\n")
+    settings = read_settings(read_user_arguments(""), DEFAULTS, {"SPARK_CONF_DIR": str(tmp_path)})
+    assert settings.values["spark.app.name"] == "theirs"
 
 
 def test_a_small_local_job_starts_fast_unless_the_user_says_how(tmp_path: Path) -> None:
@@ -182,7 +202,7 @@ def test_without_a_keytab_hadoops_client_takes_the_ticket(text: str) -> None:
 
 
 def test_properties() -> None:
-    text = "# c\n\nspark.a   1\nspark.b=x y\n  spark.c: z\nspark.d\n"
+    text = "# c\n\nspark.a   1\nspark.b=x \\\n    y\n  spark.c: z\nspark.d\n"
     assert read_properties(text) == {"spark.a": "1", "spark.b": "x y", "spark.c": "z", "spark.d": ""}
 
 
