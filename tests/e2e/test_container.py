@@ -274,6 +274,10 @@ def test_a_night_of_the_cronjob_is_stopped_and_continued(
     jobs = [(one["job"], one["exit_code"]) for one in night["jobs"]]
     assert jobs[0] == ("capture", 2), "it is there"
     assert jobs[1:] == [("reconcile", replaced.returncode), ("clean", 0), ("purge", 0), ("maintain", 0)]
+    (decided,) = night["jobs"][1]["clusters"]
+    assert decided["deletable_files"] + decided["held_files"] >= len(hbase_cluster.old_wals()) > 0
+    left = hdfs_cluster.file_system().globStatus(hdfs_cluster.path("/tmp/walsafe*"))  # noqa: S108 - of HDFS
+    assert [str(one.getPath()) for one in left] == [], "Spark's folder for its catalog is not on HDFS"
     assert all("message" in json.loads(line) for line in err.splitlines())
 
 
