@@ -29,20 +29,13 @@ from pipelines.common.instants import DAY_MS
 from pipelines.common.job_result import JobResult
 from pipelines.queues.dump.text import human_size
 from tests.labs.places import PROJECT
+from tests.labs.small_cluster import At
 from tests.labs.spark.submitter import clean_environment
 from tests.models.healthy import healthy_plan
 
 pytestmark = pytest.mark.slow("three nights of twenty thousand files, as a newcomer sees them first")
 
 NOW = 1_790_000_000_000
-
-
-class At:
-    def __init__(self, instant: int) -> None:
-        self.instant = instant
-
-    def now_ms(self) -> int:
-        return self.instant
 
 
 @pytest.fixture(scope="module")

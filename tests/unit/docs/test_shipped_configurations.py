@@ -11,6 +11,7 @@ from jobs.night.plan import NightRequest, night_plan
 from pipelines.common.errors import UsageError
 from tests.labs.documented_commands import IDS, PAGES, text_of
 from tests.labs.places import PROJECT
+from tests.labs.small_cluster import At
 
 CONF = PROJECT / "conf"
 OF_OTHER_PROGRAMS = {"walsafe-nightly.example.yaml", "catalog/sources.yml", "monitoring/walsafe.rules.yml"}
@@ -48,13 +49,6 @@ def shown() -> Iterator[tuple[str, str]]:
 SHOWN = dict(shown())
 
 
-class Clock:
-    """A clock that stands still."""
-
-    def now_ms(self) -> int:
-        return 1_795_226_400_000
-
-
 def test_they_are_found() -> None:
     assert {*NIGHTS, "demo.yaml"} == set(SHIPPED)
     assert len(SHOWN) > 5
@@ -73,7 +67,7 @@ def test_what_a_page_shows_is_taken(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(NIGHTS))
 def test_a_night_can_be_a_night(name: str) -> None:
     """Each of its jobs begins: capture in order, a clean-up with live sources."""
-    assert night_plan(name, parse_config(SHIPPED[name], name), NightRequest("r"), Clock()).clean
+    assert night_plan(name, parse_config(SHIPPED[name], name), NightRequest("r"), At(0)).clean
 
 
 def test_a_capture_out_of_order_would_be_found() -> None:

@@ -19,6 +19,7 @@ from pipelines.common.errors import RefusedError, UsageError
 from pipelines.common.job_result import JobResult
 from pipelines.reconcile.pause import unknown_pause
 from tests.labs.places import PROJECT
+from tests.labs.small_cluster import At
 
 RUN = "20261121T020000Z"
 EXAMPLE = PROJECT / "conf" / "production.example.yaml"
@@ -27,16 +28,12 @@ UNTIL_CLEAN = ["capture", "reconcile", "clean"]
 AFTER = ["purge --execute", "maintain --execute"]
 
 
-class AtTwo:
-    """A clock that stands still."""
-
-    def now_ms(self) -> int:
-        return 1_795_226_400_000
+AT_TWO = At(1_795_226_400_000)
 
 
 def planned(text: str = "", run_id: str | None = RUN, **wanted: Any) -> NightPlan:  # noqa: ANN401 - of NightRequest
     request = NightRequest(run_id, **wanted)
-    return night_plan("a.yaml", parse_config(EXAMPLE.read_text() + text, "a.yaml"), request, AtTwo())
+    return night_plan("a.yaml", parse_config(EXAMPLE.read_text() + text, "a.yaml"), request, AT_TWO)
 
 
 def night(
@@ -168,7 +165,7 @@ def test_every_command_is_one_that_its_job_takes() -> None:
 
 def test_limits_and_approval_are_the_configurations() -> None:
     text = EXAMPLE.read_text().replace("\nnight:\n", "\nnight:\n  approval: automatic\n  max_files: 5\n")
-    plan = night_plan("a.yaml", parse_config(text, "a.yaml"), NightRequest(RUN), AtTwo())
+    plan = night_plan("a.yaml", parse_config(text, "a.yaml"), NightRequest(RUN), AT_TWO)
     assert plan.approved
     assert [one[one.index("--max-files") + 1] for one in plan.commands() if one[0] == "clean"] == ["5", "5"]
 
@@ -190,7 +187,7 @@ def test_the_parts_of_a_night_together_are_the_night() -> None:
 def test_a_part_cleans_only_the_list_whose_digest_it_is_given() -> None:
     text = EXAMPLE.read_text().replace("\nnight:\n", "\nnight:\n  approval: automatic\n")
     config = parse_config(text, "a.yaml")
-    rejected = night_plan("a.yaml", config, NightRequest(RUN, "finish"), AtTwo())
+    rejected = night_plan("a.yaml", config, NightRequest(RUN, "finish"), AT_TWO)
     assert [one[0] for one in rejected.commands()] == ["purge", "maintain"]
     approved = planned(part="finish", approved=DIGEST)
     assert [one[0] for one in approved.commands()] == ["clean", "purge", "maintain"]
@@ -226,13 +223,13 @@ def test_a_snapshot_that_is_too_old_for_a_list_fails_no_night(approved: bool) ->
 
 def test_a_missing_key_is_named() -> None:
     with pytest.raises(UsageError, match=r"a\.yaml: a night needs 'wal_root', 'capture', 'lake', "):
-        night_plan("a.yaml", parse_config("cluster: prod-a\nlists: /x\n", "a.yaml"), NightRequest(), AtTwo())
+        night_plan("a.yaml", parse_config("cluster: prod-a\nlists: /x\n", "a.yaml"), NightRequest(), AT_TWO)
 
 
 def test_what_the_clean_up_would_refuse_is_refused_before_the_capture() -> None:
     inside = re.sub(r"^wal_root: .*$", "wal_root: hdfs://ns1/walsafe", EXAMPLE.read_text(), flags=re.MULTILINE)
     with pytest.raises(UsageError, match=r"clean\.quarantine .* overlap"):
-        night_plan("a.yaml", parse_config(inside, "a.yaml"), NightRequest(RUN), AtTwo())
+        night_plan("a.yaml", parse_config(inside, "a.yaml"), NightRequest(RUN), AT_TWO)
 
 
 def test_a_night_of_exported_sources_only_decides() -> None:
@@ -240,17 +237,17 @@ def test_a_night_of_exported_sources_only_decides() -> None:
     exported |= {"state": {"source": "export"}, "export": {"path": "/e"}}
     places = "cluster: c\nwal_root: hdfs://ns1/hbase\nlake: /l\nlists: /s\nsnapshots: /n\n"
     text = f"{places}capture: {json.dumps(exported)}\n"
-    assert not night_plan("a.yaml", parse_config(text, "a.yaml"), NightRequest(RUN), AtTwo()).clean
+    assert not night_plan("a.yaml", parse_config(text, "a.yaml"), NightRequest(RUN), AT_TWO).clean
     text += "clean: {quarantine: 'hdfs://ns1/walsafe/quarantine'}\n"
     with pytest.raises(UsageError, match=r"answer of earlier.*leave out the section clean"):
-        night_plan("a.yaml", parse_config(text, "a.yaml"), NightRequest(RUN), AtTwo())
+        night_plan("a.yaml", parse_config(text, "a.yaml"), NightRequest(RUN), AT_TWO)
 
 
 def test_without_a_section_clean_nothing_is_cleaned_or_purged() -> None:
     section = re.search(r"^clean:\n(?:[ #].*\n|\n)+", EXAMPLE.read_text(), re.MULTILINE)
     assert section is not None
     config = parse_config(EXAMPLE.read_text().replace(section[0], ""), "a.yaml")
-    plan = night_plan("a.yaml", config, NightRequest(RUN), AtTwo())
+    plan = night_plan("a.yaml", config, NightRequest(RUN), AT_TWO)
     calls: list[str] = []
 
     def start(command: Command) -> JobResult:
@@ -261,7 +258,7 @@ def test_without_a_section_clean_nothing_is_cleaned_or_purged() -> None:
     assert calls == [command[0] for command in plan.commands()] == ["capture", "reconcile", "maintain"]
     assert "no section clean" in plan_result(plan).text
     with pytest.raises(UsageError, match="--approved needs 'clean'"):
-        night_plan("a.yaml", config, NightRequest(RUN, part="finish", approved="0" * 64), AtTwo())
+        night_plan("a.yaml", config, NightRequest(RUN, part="finish", approved="0" * 64), AT_TWO)
 
 
 @pytest.mark.parametrize("run_id", ["../x", "a/b", "", "x" * 65])

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections.abc import Mapping
 from io import BytesIO
 from pathlib import Path
 
@@ -31,9 +32,11 @@ DELTA = [Path("/jars/delta.jar")]
 DRIVER_JAVA = "spark.driver.defaultJavaOptions="
 
 
-def command_for(text: str, tmp_path: Path, *, small: bool = False, java_options: str = "") -> list[str]:
+def command_for(
+    text: str, tmp_path: Path, *, small: bool = False, java_options: str = "", environ: Mapping[str, str] | None = None
+) -> list[str]:
     user = read_user_arguments(text)
-    settings = read_settings(user, DEFAULTS, {})
+    settings = read_settings(user, DEFAULTS, environ or {})
     return submit_command(
         Path("/s/spark-submit"),
         tmp_path,
@@ -132,6 +135,15 @@ def test_the_defaults_of_the_users_spark_come_last(tmp_path: Path, name: str) ->
     assert settings.values == {"spark.master": "yarn"}, "spark-submit then loads no other"
     both = read_settings(read_user_arguments(f"--properties-file {own} --load-spark-defaults"), DEFAULTS, environ)
     assert (both.master, both.cluster_mode) == ("yarn", True), "unless it is told to"
+
+
+def test_the_folder_for_the_catalog_is_on_this_machine_unless_the_user_names_one(tmp_path: Path) -> None:
+    name = "spark.sql.warehouse.dir"
+    (tmp_path / "spark-defaults.conf").write_text(f"{name} /user/hive/warehouse\n", encoding="utf-8")
+    environ = {"SPARK_CONF_DIR": str(tmp_path)}
+    assert f"{name}=file:/scratch/warehouse" in command_for("", tmp_path, environ=environ)
+    own = [word for word in command_for(f"--conf {name}=/w", tmp_path, environ=environ) if word.startswith(name)]
+    assert own == [f"{name}=/w"]
 
 
 def test_a_new_name_comes_before_an_old_one_wherever_they_stand(tmp_path: Path) -> None:
