@@ -21,6 +21,8 @@ _LOG = logging.getLogger(__name__)
 _CHECKPOINT = 10
 """Delta's default of `CHECKPOINT_INTERVAL`. The commit that ends an interval is left to Spark, which then also writes
 the checkpoint and removes old log files."""
+_CHECKPOINT_OF_A_LOCAL_TABLE = 50
+"""For a table of a few rows, Spark and a checkpoint take seconds of a night; 50 commits are read in milliseconds."""
 _NO_CHECKPOINT = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
 _LATEST = 30
 
@@ -92,7 +94,7 @@ def _ensured(table: Table, location: str) -> int | None:
             Schema.from_json(table.schema.json()),
             partition_by=list(table.partitioned_by),
             description=table.comment,
-            configuration=table.properties(),
+            configuration={**table.properties(), CHECKPOINT_INTERVAL: str(_CHECKPOINT_OF_A_LOCAL_TABLE)},
         )
         return there.version()
     there = DeltaTable(location)

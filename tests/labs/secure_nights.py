@@ -315,10 +315,7 @@ def clean_up(night: SecureNight) -> dict[str, str]:
     Returns the answers of `decide`.
     """
     answers = decide(night)
-    kept, listed = {path for path, one in answers.items() if one != "DELETE"}, night.listed()
-    assert kept
-    assert listed
-    assert not listed & kept
+    kept = {path for path, one in answers.items() if one != "DELETE"}
     # WALs of hbase:replication wait for no peer
     waiting = sorted(path for path in kept if ".rep." not in path)
     waits = night.explain(*waiting)
@@ -329,11 +326,20 @@ def clean_up(night: SecureNight) -> dict[str, str]:
     rehearsed = night.clean()
     assert rehearsed.exit_code == 0, rehearsed.text
     assert night.resting() == set()
+    move(night, kept)
+    return answers
+
+
+def move(night: SecureNight, kept: set[str]) -> None:
+    """Moves what is listed into the quarantine; what HBase's own cleaner keeps is not listed and stays at home."""
+    listed = night.listed()
+    assert kept
+    assert listed
+    assert not listed & kept
     done = night.clean("--execute")
     assert done.exit_code == 0, done.text
     assert night.resting() == listed
     assert kept <= {file.path for file in night.secure.hbase.old_wals()}
-    return answers
 
 
 def clean_and_restore(night: SecureNight) -> None:

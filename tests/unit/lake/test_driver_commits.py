@@ -1,7 +1,6 @@
 """Commits of the driver by deltalake: what they write, and what they leave to Spark."""
 
 import json
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from pipelines.lake.driver_commits import DriverCommits
 from pipelines.lake.lake_queries import DeltaRs
 from pipelines.lake.run_summary import RunKey
 from schemas.registry import TABLES
-from schemas.table import Table, column
+from schemas.table import CHECKPOINT_INTERVAL, Table, column
 from schemas.verdict_totals import VERDICT_TOTALS
 
 DAY = date(2026, 11, 21)
@@ -41,7 +40,7 @@ def test_every_table_is_made_with_its_comments_and_plain_protocol(commits: Drive
         made = DeltaTable(tmp_path / table.name)
         assert made.metadata().description == table.comment
         assert made.metadata().partition_columns == list(table.partitioned_by)
-        assert made.metadata().configuration == table.properties()
+        assert made.metadata().configuration == table.properties() | {CHECKPOINT_INTERVAL: "50"}
         assert (made.protocol().min_reader_version, made.protocol().min_writer_version) == (1, 2)
         assert StructType.fromJson(json.loads(made.schema().to_json())) == table.schema
         assert commits.ensured(table) == 0, "a table that is complete gets no commit"
@@ -61,12 +60,17 @@ def test_rows_are_appended_in_one_commit_with_its_token(commits: DriverCommits, 
     assert not list((tmp_path / VERDICT_TOTALS.name / "_delta_log").glob("*checkpoint*"))
 
 
-@pytest.mark.parametrize("interval", [10, 4])
-def test_the_commit_that_ends_an_interval_is_left_to_spark(commits: DriverCommits, interval: int) -> None:
-    table = replace(VERDICT_TOTALS, checkpoint_interval=interval)
-    commits.ensured(table)
-    versions = [commits.appended(table, totals(), f"token-{number}") for number in range(interval + 1)]
-    assert versions == [*range(1, interval), None, None]
+def test_the_commit_that_ends_an_interval_is_left_to_spark(commits: DriverCommits) -> None:
+    commits.ensured(VERDICT_TOTALS)
+    versions = [commits.appended(VERDICT_TOTALS, totals(), f"token-{number}") for number in range(51)]
+    assert versions == [*range(1, 50), None, None]
+
+
+def test_a_table_that_spark_created_keeps_its_interval(commits: DriverCommits, tmp_path: Path) -> None:
+    schema = Schema.from_json(VERDICT_TOTALS.schema.json())
+    DeltaTable.create(tmp_path / VERDICT_TOTALS.name, schema, configuration={CHECKPOINT_INTERVAL: "4"})
+    versions = [commits.appended(VERDICT_TOTALS, totals(), f"token-{number}") for number in range(5)]
+    assert versions == [1, 2, 3, None, None]
 
 
 def test_a_table_that_names_no_interval_has_that_of_delta(commits: DriverCommits, tmp_path: Path) -> None:
