@@ -46,7 +46,7 @@ class Table:
         statistics: columns whose minimum and maximum Delta stores per file, so that readers skip files. Each costs
             time for every row written, and 5 ms of CPU for each commit, however small.
         checkpoint_interval: after so many commits Delta writes a checkpoint, which needs Spark; readers read all
-            commits after the last one.
+            commits after the last one. A table in a lake on the local file system has at least 50 (docs/adr/0035).
     """
 
     name: str

@@ -22,7 +22,7 @@ _CHECKPOINT = 10
 """Delta's default of `CHECKPOINT_INTERVAL`. The commit that ends an interval is left to Spark, which then also writes
 the checkpoint and removes old log files."""
 _CHECKPOINT_OF_A_LOCAL_TABLE = 50
-"""For a table of a few rows, Spark and a checkpoint take seconds of a night; 50 commits are read in milliseconds."""
+"""At least, for every table that deltalake creates. A checkpoint needs Spark, which costs a small night seconds."""
 _NO_CHECKPOINT = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
 _LATEST = 30
 
@@ -94,7 +94,10 @@ def _ensured(table: Table, location: str) -> int | None:
             Schema.from_json(table.schema.json()),
             partition_by=list(table.partitioned_by),
             description=table.comment,
-            configuration={**table.properties(), CHECKPOINT_INTERVAL: str(_CHECKPOINT_OF_A_LOCAL_TABLE)},
+            configuration={
+                **table.properties(),
+                CHECKPOINT_INTERVAL: str(max(table.checkpoint_interval, _CHECKPOINT_OF_A_LOCAL_TABLE)),
+            },
         )
         return there.version()
     there = DeltaTable(location)

@@ -72,7 +72,7 @@ def test_a_night_by_keytab_moves_nothing_that_hbases_cleaner_keeps(night: Secure
 
 
 @pytest.mark.deep
-@pytest.mark.promise("kerberos-clean-up")
+@pytest.mark.promise("kerberos-is-read", "kerberos-clean-up")
 def test_the_life_of_a_list_by_keytab(night: SecureNight, tmp_path: Path) -> None:
     clean_restore_and_purge(replace(night, work=tmp_path))
 

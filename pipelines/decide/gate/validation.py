@@ -4,22 +4,23 @@ import logging
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from threading import Lock
 from types import ModuleType
 from typing import Any
 
 from pipelines.decide.gate.expectations import ColumnAtMost, ColumnsEqual
 
 _STATISTICS = "scipy.stats"
-"""The library imports it at once, for expectations that walsafe does not have."""
+"""The library imports it when it is loaded, for expectations that walsafe does not use."""
+_LOADING = Lock()
 
 
 class _LoadedWhenUsed(ModuleType):
     """Stands for a module until somebody asks for something in it."""
 
     def __getattr__(self, name: str) -> object:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        sys.modules.pop(self.__name__, None)
+        if sys.modules.get(self.__name__) is self:
+            del sys.modules[self.__name__]
         return getattr(import_module(self.__name__), name)
 
 
@@ -63,11 +64,15 @@ def documents_of(
 
 def great_expectations() -> Any:  # noqa: ANN401 - GX ships no types
     """Imports the library, and keeps its log quiet."""
-    # measured: without it, 1.8 of the 4.9 CPU seconds of the import
-    sys.modules.setdefault(_STATISTICS, _LoadedWhenUsed(_STATISTICS))
-    import great_expectations as gx  # noqa: PLC0415 - seconds to import
-    import great_expectations.expectations  # noqa: PLC0415 - is not loaded with its parent
+    with _LOADING:
+        # measured: the import takes 3.1 CPU seconds instead of 4.9
+        stand_in = _LoadedWhenUsed(_STATISTICS)
+        sys.modules.setdefault(_STATISTICS, stand_in)
+        import great_expectations as gx  # noqa: PLC0415 - seconds to import
+        import great_expectations.expectations  # noqa: PLC0415 - is not loaded with its parent
 
+        if sys.modules.get(_STATISTICS) is stand_in:
+            del sys.modules[_STATISTICS]  # others that import it get the real one
     for name in ("great_expectations", "great_expectations.data_context"):
         logging.getLogger(name).setLevel(logging.WARNING)
     return gx
