@@ -24,8 +24,8 @@ One cluster of {files:,} files under oldWALs, every file listed anew each night;
 size of the queues does not depend on the number of files, so a smaller cluster needs more bytes for each file.
 
 In addition, the lake holds files that vacuum removes a week later (a week of nights of `wal_verdicts`, {vacuumed}), and
-Delta's own logs ({log} after {nights} nights; when Delta writes a checkpoint, it removes commits that are older than 30
-days and than an earlier checkpoint; in a lake on the local file system there is a checkpoint every 50 commits).
+Delta's own logs ({log} after {nights} nights; when Delta writes a checkpoint, it removes commits of more than 30 days
+ago that an earlier checkpoint contains; in a lake on the local file system there is a checkpoint every 50 commits).
 `maintain` itself took {seconds:.0f} s in a warm JVM.
 
 {where}
