@@ -22,7 +22,7 @@ _CHECKPOINT = 10
 """Delta's default of `CHECKPOINT_INTERVAL`. The commit that ends an interval is left to Spark, which then also writes
 the checkpoint and removes old log files."""
 _CHECKPOINT_OF_A_LOCAL_TABLE = 50
-"""The smallest interval of a table that deltalake creates: a checkpoint needs Spark, which costs a small night seconds."""
+"""The smallest interval of a table that deltalake creates: a checkpoint needs Spark, and a small night seconds more."""
 _NO_CHECKPOINT = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
 _LATEST = 30
 
