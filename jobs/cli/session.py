@@ -8,8 +8,7 @@ same file, so that they measure what users have.
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +19,9 @@ from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from jobs.cli.launch import class_archive
-from jobs.cli.launch.child import CLASS_PATH_ENV, with_jars
 from jobs.cli.launch.jars_lock import jars_for, spark_of
 from jobs.cli.launch.places import PROGRAM, PROJECT, cache_folder
-from jobs.cli.launch.submit import QUICK_START, long_run, read_properties
+from jobs.cli.launch.submit import CLASS_PATH, QUICK_START, long_run, read_properties
 from pipelines.common.errors import UnavailableError, UsageError
 
 DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
@@ -112,17 +110,17 @@ def local_session(
         "spark.master": f"local[{cores}]",
         "spark.sql.extensions": DELTA_EXTENSION,
         "spark.driver.memory": memory,
+        CLASS_PATH: os.pathsep.join(map(str, jars)),
         "spark.sql.warehouse.dir": str(work / "warehouse"),
         "spark.local.dir": str(work / "spark"),
         **(extra or {}),
     }
     java = QUICK_START if quick_start else long_run(PROJECT)
-    settings.setdefault("spark.driver.defaultJavaOptions", f"{java} {_classes(jars)}".rstrip())
+    settings.setdefault("spark.driver.defaultJavaOptions", f"{java} {classes(jars)}".rstrip())
     builder = SparkSession.builder.appName("walsafe")
     for key, value in settings.items():
         builder = builder.config(key, value)
-    with _class_path(jars):
-        session = builder.getOrCreate()
+    session = builder.getOrCreate()
     _tell_delta(session)
     _keep_classes(session)
     return session
@@ -163,20 +161,7 @@ def _keep_classes(session: SparkSession) -> None:
             place = getattr(place, part)
 
 
-@contextmanager
-def _class_path(jars: Sequence[Path]) -> Iterator[None]:
-    """Gives Delta's jars to the JVM that starts within, and to no other program that this process starts."""
-    users = os.environ.get(CLASS_PATH_ENV)
-    os.environ[CLASS_PATH_ENV] = with_jars(os.environ, jars)
-    try:
-        yield
-    finally:
-        del os.environ[CLASS_PATH_ENV]
-        if users is not None:
-            os.environ[CLASS_PATH_ENV] = users
-
-
-def _classes(jars: Sequence[Path]) -> str:
+def classes(jars: Sequence[Path]) -> str:
     """Returns the Java options for the archive of loaded classes that an earlier job wrote; empty if there is none."""
     command = Path(os.environ["JAVA_HOME"], "bin", "java") if "JAVA_HOME" in os.environ else shutil.which("java")
     if command is None:

@@ -14,7 +14,8 @@ from typing import Any
 import pyspark
 
 from jobs.cli.launch.jars_lock import jars_for, spark_of
-from jobs.cli.launch.submit import QUICK_START
+from jobs.cli.launch.submit import CLASS_PATH, QUICK_START
+from jobs.cli.session import classes
 from pipelines.snapshot.capture_order import CAPTURE_ORDER, ZOOKEEPER_CAPTURE_ORDER
 from tests.labs.cleanup.rights import set_acl
 from tests.labs.cluster.classpath import HBASE_CLIENT, resolve
@@ -109,9 +110,10 @@ class Secure:
     def application(self, log: Path, *identity: str, **environment: str) -> Iterator[OneApplication]:
         """Starts an application that runs many commands; it has HBase's client where the queues are in a table."""
         spark = spark_of(Path(pyspark.__file__).parent / "jars") or ""
-        jars = [*jars_for(PROJECT / "jars.lock", PROJECT / ".jars", spark)]
-        jars += resolve(HBASE_CLIENT) if self.in_table else []
-        with one_application(log, [*self._options(*jars), *identity], self._environment() | environment) as run:
+        delta = jars_for(PROJECT / "jars.lock", PROJECT / ".jars", spark)
+        options = self._options(*(resolve(HBASE_CLIENT) if self.in_table else ()), java=classes(delta))
+        options += ("--conf", f"{CLASS_PATH}={os.pathsep.join(map(str, delta))}", *identity)
+        with one_application(log, options, self._environment() | environment) as run:
             yield run
 
     def keys(self, principal: str | None = None) -> tuple[str, ...]:
@@ -119,12 +121,12 @@ class Secure:
         principal = principal or self.ordinary
         return ("--principal", principal, "--keytab", str(self.kerberos.keytab))
 
-    def _options(self, *jars: Path) -> tuple[str, ...]:
+    def _options(self, *jars: Path, java: str = "") -> tuple[str, ...]:
         return (
             *("--properties-file", str(PROJECT / "conf" / "spark-defaults.conf")),
             *("--master", "local[1]", "--driver-memory", "700m", "--jars", ",".join(map(str, jars))),
             *("--conf", f"spark.driver.extraJavaOptions=-Djava.security.krb5.conf={self.kerberos.krb5_conf}"),
-            *("--conf", f"spark.driver.defaultJavaOptions={QUICK_START}", "--conf", "spark.ui.enabled=false"),
+            *("--conf", f"spark.driver.defaultJavaOptions={QUICK_START} {java}", "--conf", "spark.ui.enabled=false"),
         )
 
     def _environment(self) -> dict[str, str]:

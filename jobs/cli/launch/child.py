@@ -27,17 +27,13 @@ _NOISE = re.compile(
 )
 
 
-CLASS_PATH_ENV = "SPARK_DIST_CLASSPATH"
-"""Spark appends it to the class path of its JVMs on this machine. Java archives the classes of no other jars."""
-
-
 # a bar of `pipelines.common.progress` is a line that begins with a carriage return
 _LINE_ENDS = re.compile(rb"(?<=\n)|(?=\r)")
 _CHUNK = 65_536
 
 
 def child_environment(
-    environ: Mapping[str, str], settings: SubmitSettings, spark_home: Path, java: Path, class_path: Sequence[Path]
+    environ: Mapping[str, str], settings: SubmitSettings, spark_home: Path, java: Path
 ) -> dict[str, str]:
     """Returns the environment of spark-submit; variables that the user has set are kept.
 
@@ -46,7 +42,6 @@ def child_environment(
         settings: of this submission.
         spark_home: the Spark that runs the job.
         java: the java command.
-        class_path: the jars from `for_class_path`.
     """
     environment = dict(environ)
     environment["SPARK_HOME"] = str(spark_home)
@@ -61,29 +56,10 @@ def child_environment(
     launcher = next((spark_home / "jars").glob("spark-launcher_*.jar"), None)
     if launcher is not None and " " not in str(launcher):
         environment.setdefault("SPARK_LAUNCHER_OPTS", f"-Xbootclasspath/a:{launcher}")
-    if class_path:
-        environment[CLASS_PATH_ENV] = with_jars(environ, class_path)
     if settings.local:
         environment["PYSPARK_PYTHON"] = sys.executable
         environment.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     return environment
-
-
-def for_class_path(
-    jars: Sequence[Path], environ: Mapping[str, str], settings: SubmitSettings, spark_home: Path
-) -> Sequence[Path]:
-    """Returns which of Delta's jars stand in the class path: all if everything runs in one JVM here, else none.
-
-    Also none with a `spark-env.sh`: it may set `SPARK_DIST_CLASSPATH` anew.
-    """
-    conf = Path(environ.get("SPARK_CONF_DIR") or spark_home / "conf")
-    return jars if settings.local and not (conf / "spark-env.sh").exists() else []
-
-
-def with_jars(environ: Mapping[str, str], jars: Sequence[Path]) -> str:
-    """Returns the user's `SPARK_DIST_CLASSPATH` with Delta's jars behind it."""
-    users = [entry for entry in environ.get(CLASS_PATH_ENV, "").split(os.pathsep) if entry]
-    return os.pathsep.join([*users, *map(str, jars)])
 
 
 def run_child(command: Sequence[str], environment: Mapping[str, str], stop: Path | None = None) -> int:

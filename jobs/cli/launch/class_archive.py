@@ -16,14 +16,17 @@ QUIET = "-Xlog:cds=off -Xlog:cds+dynamic=off -Xlog:class+path=off"
 def archive_of(cache: Path, java_home: Path, spark_home: Path, delta: Sequence[Path]) -> Path:
     """Returns the path of the archive for this Java and this Spark, whether the file exists or not.
 
+    Jars count by where they really are, as they do for Java: a copy of the project that links to them has the same
+    archive.
+
     Args:
         cache: the folder of the archive.
         java_home: of the JVM.
-        spark_home: the Spark whose jars come first in the class path.
-        delta: Delta's jars, which come last.
+        spark_home: the Spark whose jars are in the class path.
+        delta: Delta's jars, before those.
     """
     release = java_home / "release"
-    class_path = [*spark_home.glob("jars/*.jar"), *(jar for jar in delta if jar.is_file())]
+    class_path = [*spark_home.resolve().glob("jars/*.jar"), *(jar.resolve() for jar in delta if jar.is_file())]
     jars = sorted((str(jar), jar.stat().st_size, jar.stat().st_mtime_ns) for jar in class_path)
     known = [
         str(java_home),

@@ -21,7 +21,7 @@ from jobs.cli.context import JobContext
 from jobs.cli.entry import OUTPUT_FILE_ENV, run
 from jobs.cli.entry import main as run_here
 from jobs.cli.launch import class_archive, class_archive_writer
-from jobs.cli.launch.child import child_environment, for_class_path, run_child
+from jobs.cli.launch.child import child_environment, run_child
 from jobs.cli.launch.client import client_context
 from jobs.cli.launch.cluster_mode import HadoopShell, in_cluster
 from jobs.cli.launch.jars import StepError, fetch_jars, one_at_a_time
@@ -125,8 +125,7 @@ def _submit(invocation: Invocation, environ: Mapping[str, str]) -> int:
     java = _java(environ)
     spark_home = _spark_home(environ)
     jars = _jars(java, spark_home)
-    class_path = for_class_path(jars, environ, settings, spark_home)
-    environment = child_environment(environ, settings, spark_home, java, class_path)
+    environment = child_environment(environ, settings, spark_home, java)
     environment[log.LOG_FORMAT_ENV] = invocation.args.log_format
     config = getattr(invocation.args, "config", None)
     ship = [Path(config).resolve()] if settings.cluster_mode and config and Path(config).is_file() else []
@@ -135,7 +134,7 @@ def _submit(invocation: Invocation, environ: Mapping[str, str]) -> int:
         result = result_location(settings, environ, f"walsafe-{invocation.name}-{uuid.uuid4().hex}.json")
         job += ["--result", result]
     entry = JOBS[invocation.name]
-    archive = class_archive.archive_of(cache_folder(), java.resolve().parent.parent, spark_home, class_path)
+    archive = class_archive.archive_of(cache_folder(), java.resolve().parent.parent, spark_home, jars)
     classes, unfinished = _classes(settings, entry, archive)
     with tempfile.TemporaryDirectory(prefix="walsafe-") as folder:
         command = submit_command(
@@ -145,7 +144,7 @@ def _submit(invocation: Invocation, environ: Mapping[str, str]) -> int:
             user,
             settings,
             job,
-            jars=[] if class_path else jars,
+            jars=jars,
             scratch=Path(folder),
             small=entry.small or (invocation.name == "reconcile" and lists_few(invocation.args.snapshot or ())),
             ship=ship,

@@ -3,6 +3,7 @@
 It reads the settings files and builds a command; `jobs.cli.launch.launcher` runs it.
 """
 
+import os
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -18,20 +19,29 @@ _SHIPPED_LISTS = ("--jars", "--py-files", "--files")
 # ReservedCodeCacheSize: the smaller compiler alone would have 48 MB for its code and stop compiling when it is full.
 # DontCompileHugeMethods: Spark makes one method of a whole decision; left uncompiled for its size, it takes 1.7 times
 # the time.
+# MetaspaceSize: below it, classes that are loaded cause no collection of the whole heap; a start loads some 150 MB.
 _LONG_RUN = (
-    "-XX:+UseParallelGC -XX:-DontCompileHugeMethods -XX:ReservedCodeCacheSize=256m "
+    "-XX:+UseParallelGC -XX:-DontCompileHugeMethods -XX:ReservedCodeCacheSize=256m -XX:MetaspaceSize=256m "
     # ten times Java's defaults: code that runs for every file is still optimized, query planning is not worth it
     "-XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000 -XX:Tier4CompileThreshold=150000"
 )
 # SerialGC: a small heap is collected by one thread in less CPU time than by several.
-QUICK_START = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
+# pageSize: every sort and every grouping takes at least one page, of 64 MB by default however few its rows. Both this
+# and MetaspaceSize more than halve the collector's pauses in a night of 1,000 files: 0.6 s instead of 1.4 s of 26 s.
+QUICK_START = (
+    "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:MetaspaceSize=256m "
+    "-Dspark.buffer.pageSize=1m"
+)
 _STAND_FOR = {
     "--master": "spark.master",
     "--deploy-mode": "spark.submit.deployMode",
     "--principal": "spark.kerberos.principal",
     "--keytab": "spark.kerberos.keytab",
+    "--driver-class-path": "spark.driver.extraClassPath",
 }
 _OLD_NAMES = {f"spark.yarn.{name}": f"spark.kerberos.{name}" for name in ("principal", "keytab")}
+CLASS_PATH = "spark.driver.extraClassPath"
+"""The jars that come first in the class path of the driver. Java archives no classes of jars that `--jars` names."""
 _COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")
 
 
@@ -193,15 +203,17 @@ def submit_command(
         user: the user's own arguments, which take precedence.
         settings: the merged settings.
         job: the job and its arguments.
-        jars: Delta's, unless they are in the class path.
+        jars: Delta's. In one JVM they stand in its class path, unless the user has set `spark.driver.extraClassPath`;
+            else spark-submit ships them.
         scratch: a folder that is removed when the job has ended.
         small: optimize for a fast start (the JVM's optimizing compiler stays off).
         ship: files of this machine that a driver elsewhere needs.
         classes: Java options for an archive of loaded classes; used only if walsafe sets the driver's options.
         java_options: those that the environment gives to every JVM.
     """
+    in_class_path = settings.local and CLASS_PATH not in settings.values
     own = {
-        "--jars": [str(jar) for jar in jars],
+        "--jars": [] if in_class_path else [str(jar) for jar in jars],
         "--py-files": [str(archive)],
         "--files": [str(file) for file in ship],
     }
@@ -218,6 +230,8 @@ def submit_command(
         if _COLLECTOR.search(users):  # Java refuses to start with two collectors
             options = _COLLECTOR.sub("", options).strip()
         command += ["--conf", f"spark.driver.defaultJavaOptions={options}"]
+    if in_class_path:
+        command += ["--conf", f"{CLASS_PATH}={os.pathsep.join(map(str, jars))}"]
     command += user.rest
     for option, files in own.items():
         listed = [entry for entry in user.shipped.get(option, "").split(",") if entry] + files

@@ -36,6 +36,16 @@ def test_another_java_another_spark_or_another_delta_has_an_archive_of_its_own(p
     assert len({first, second, third, archive(project)}) == 4
 
 
+def test_a_copy_that_links_to_the_same_jars_has_the_same_archive(project: Path) -> None:
+    (project / "delta.jar").write_bytes(b"1")
+    copy = project / "copy"
+    copy.mkdir()
+    for name in ("spark", "delta.jar"):
+        (copy / name).symlink_to(project / name)
+    linked = archive_of(project / ".cache", project / "java", copy / "spark", [copy / "delta.jar"])
+    assert linked == archive(project)
+
+
 def test_nothing_is_read_that_is_not_there(project: Path) -> None:
     assert reading_options(archive(project)) == ""
     archive(project).write_bytes(b"classes")

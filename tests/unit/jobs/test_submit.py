@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from jobs.cli.launch.child import child_environment, copy_without_noise, for_class_path
+from jobs.cli.launch.child import child_environment, copy_without_noise
 from jobs.cli.launch.launcher import FEW_FILES, lists_few
 from jobs.cli.launch.project_archive import build_archive
 from jobs.cli.launch.submit import (
+    QUICK_START,
     SubmitSettings,
     UserArguments,
     login_environment,
@@ -61,8 +62,8 @@ def test_plain_command(tmp_path: Path) -> None:
         "spark.sql.warehouse.dir=file:/scratch/warehouse",
         "--conf",
         f"spark.driver.defaultJavaOptions={long_run(tmp_path)}",
-        "--jars",
-        "/jars/delta.jar",
+        "--conf",
+        "spark.driver.extraClassPath=/jars/delta.jar",
         "--py-files",
         "a.zip",
         f"{tmp_path}/jobs/main.py",
@@ -73,7 +74,7 @@ def test_plain_command(tmp_path: Path) -> None:
 
 
 def test_the_users_jars_stand_beside_ours(tmp_path: Path) -> None:
-    command = command_for("--jars=/hbase.jar,/x.jar --name 'my night' --verbose", tmp_path)
+    command = command_for("--master yarn --jars=/hbase.jar,/x.jar --name 'my night' --verbose", tmp_path)
     assert command[command.index("--jars") + 1] == "/hbase.jar,/x.jar,/jars/delta.jar"
     assert command.count("--jars") == 1
     assert command[command.index("--name") + 1] == "my night"
@@ -162,7 +163,8 @@ def test_a_file_in_another_encoding_is_read(tmp_path: Path) -> None:
 
 
 def test_a_small_local_job_starts_fast_unless_the_user_says_how(tmp_path: Path) -> None:
-    flag = "spark.driver.defaultJavaOptions=-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
+    flag = f"spark.driver.defaultJavaOptions={QUICK_START}"
+    assert "-XX:TieredStopAtLevel=1" in QUICK_START.split()
     assert flag in command_for("", tmp_path, small=True)
     (tmp_path / "2").mkdir()
     assert flag not in command_for("--conf spark.driver.defaultJavaOptions=-Xss4m", tmp_path / "2", small=True)
@@ -251,39 +253,25 @@ def test_no_place_for_the_result_is_refused_with_the_way_out(site: str | None, t
 def test_what_the_user_has_set_stays_in_the_environment() -> None:
     local, yarn = SubmitSettings("local[2]", False, {}), SubmitSettings("yarn", False, {})
     given = {"LANG": "de_DE.UTF-8", "SPARK_LOCAL_IP": "10.0.0.1", "PYSPARK_PYTHON": "/opt/py"}
-    here = child_environment(given, local, Path("/s"), Path("/j/bin/java"), [])
+    here = child_environment(given, local, Path("/s"), Path("/j/bin/java"))
     assert (here["SPARK_LOCAL_IP"], here["PYSPARK_PYTHON"], here["JAVA_HOME"]) == ("10.0.0.1", sys.executable, "/j")
     assert "LC_ALL" not in here
-    there = child_environment(given, yarn, Path("/s"), Path("/j/bin/java"), [])
+    there = child_environment(given, yarn, Path("/s"), Path("/j/bin/java"))
     assert there["PYSPARK_PYTHON"] == "/opt/py"
-    assert child_environment({}, yarn, Path("/s"), Path("/j/bin/java"), [])["LC_ALL"] == "C.UTF-8"
+    assert child_environment({}, yarn, Path("/s"), Path("/j/bin/java"))["LC_ALL"] == "C.UTF-8"
 
 
-def test_deltas_jars_stand_behind_the_users_class_path() -> None:
-    users = {"SPARK_DIST_CLASSPATH": "/hadoop/*:/etc/hadoop"}
+def test_deltas_jars_come_first_in_the_class_path_of_one_jvm_unless_the_user_has_set_it(tmp_path: Path) -> None:
+    own, shipped = "spark.driver.extraClassPath=/jars/delta.jar", "--jars"
 
-    def class_path(jars: list[Path], given: dict[str, str]) -> str | None:
-        local = SubmitSettings("local[2]", False, {})
-        return child_environment(given, local, Path("/s"), Path("/j/bin/java"), jars).get("SPARK_DIST_CLASSPATH")
+    def given(arguments: str) -> tuple[bool, bool]:
+        command = command_for(arguments, tmp_path)
+        return own in command, shipped in command
 
-    assert class_path(DELTA, {}) == "/jars/delta.jar"
-    assert class_path(DELTA, users) == "/hadoop/*:/etc/hadoop:/jars/delta.jar"
-    assert class_path([], users) == "/hadoop/*:/etc/hadoop"
-    assert class_path([], {}) is None
-
-
-def test_deltas_jars_are_shipped_where_a_class_path_of_ours_would_not_arrive(tmp_path: Path) -> None:
-    local, yarn = SubmitSettings("local[2]", False, {}), SubmitSettings("yarn", False, {})
-    home, conf = tmp_path / "spark", tmp_path / "etc"
-    (home / "conf").mkdir(parents=True)
-    conf.mkdir()
-    assert for_class_path(DELTA, {}, local, home) == DELTA
-    assert for_class_path(DELTA, {}, yarn, home) == []
-    (home / "conf" / "spark-env.sh").touch()  # sourced by spark-submit, after our environment
-    assert for_class_path(DELTA, {}, local, home) == []
-    assert for_class_path(DELTA, {"SPARK_CONF_DIR": str(conf)}, local, home) == DELTA
-    (conf / "spark-env.sh").touch()
-    assert for_class_path(DELTA, {"SPARK_CONF_DIR": str(conf)}, local, home) == []
+    assert given("--master local[2]") == (True, False)
+    assert given("--master yarn") == (False, True)
+    for users in ("--conf spark.driver.extraClassPath=/hadoop/*", "--driver-class-path /hadoop/*"):
+        assert given(f"--master local[2] {users}") == (False, True)
 
 
 def test_the_small_jvm_that_builds_sparks_command_opens_one_jar(tmp_path: Path) -> None:
@@ -294,7 +282,7 @@ def test_the_small_jvm_that_builds_sparks_command_opens_one_jar(tmp_path: Path) 
         (home / "jars" / "spark-launcher_2.13-4.2.0.jar").touch()
 
     def options(home: Path, given: dict[str, str]) -> str | None:
-        return child_environment(given, local, home, Path("/j/bin/java"), []).get("SPARK_LAUNCHER_OPTS")
+        return child_environment(given, local, home, Path("/j/bin/java")).get("SPARK_LAUNCHER_OPTS")
 
     assert options(homes[0], {}) == f"-Xbootclasspath/a:{homes[0]}/jars/spark-launcher_2.13-4.2.0.jar"
     assert options(homes[0], {"SPARK_LAUNCHER_OPTS": "-Dx=y"}) == "-Dx=y"
