@@ -43,8 +43,6 @@ _PARQUET_VERSION = "parquet.writer.version"
 _ON_ONE_HOST = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
-    # Spark's default takes 64 MiB of heap for each broadcast hash table, however small
-    "spark.buffer.pageSize": "4m",
 }
 
 

@@ -124,7 +124,8 @@ class Secure:
     def _options(self, *jars: Path, java: str = "") -> tuple[str, ...]:
         return (
             *("--properties-file", str(PROJECT / "conf" / "spark-defaults.conf")),
-            *("--master", "local[1]", "--driver-memory", "700m", "--jars", ",".join(map(str, jars))),
+            *("--master", "local[1]", "--driver-memory", "700m"),
+            *(("--jars", ",".join(map(str, jars))) if jars else ()),
             *("--conf", f"spark.driver.extraJavaOptions=-Djava.security.krb5.conf={self.kerberos.krb5_conf}"),
             *("--conf", f"spark.driver.defaultJavaOptions={QUICK_START} {java}", "--conf", "spark.ui.enabled=false"),
         )

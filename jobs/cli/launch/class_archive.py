@@ -22,12 +22,12 @@ def archive_of(cache: Path, java_home: Path, spark_home: Path, delta: Sequence[P
     Args:
         cache: the folder of the archive.
         java_home: of the JVM.
-        spark_home: the Spark whose jars are in the class path.
-        delta: Delta's jars, before those.
+        spark_home: the Spark whose jars come last in the class path.
+        delta: Delta's jars, in their order.
     """
     release = java_home / "release"
-    class_path = [*spark_home.resolve().glob("jars/*.jar"), *(jar.resolve() for jar in delta if jar.is_file())]
-    jars = sorted((str(jar), jar.stat().st_size, jar.stat().st_mtime_ns) for jar in class_path)
+    class_path = [*(jar.resolve() for jar in delta if jar.is_file()), *sorted(spark_home.resolve().glob("jars/*.jar"))]
+    jars = [(str(jar), jar.stat().st_size, jar.stat().st_mtime_ns) for jar in class_path]
     known = [
         str(java_home),
         release.read_text(encoding="utf-8") if release.is_file() else "",

@@ -57,6 +57,7 @@ SET_UP = "--set-up"
 """In a clone, `spark-submit.sh` answers it."""
 FEW_FILES = 50_000
 """`FEW` of `pipelines.common.spark.few_rows`, which imports Spark."""
+_FOLDERS_OF_A_CLUSTER = ("HADOOP_CONF_DIR", "YARN_CONF_DIR")
 
 
 def main(argv: Sequence[str]) -> int:
@@ -135,7 +136,9 @@ def _submit(invocation: Invocation, environ: Mapping[str, str]) -> int:
         job += ["--result", result]
     entry = JOBS[invocation.name]
     archive = class_archive.archive_of(cache_folder(), java.resolve().parent.parent, spark_home, jars)
-    classes, unfinished = _classes(settings, entry, archive)
+    classes, unfinished = _classes(settings, entry, archive, environment)
+    if unfinished is not None:  # Java archives no classes if a folder with files is in the class path
+        environment = {name: value for name, value in environment.items() if name not in _FOLDERS_OF_A_CLUSTER}
     with tempfile.TemporaryDirectory(prefix="walsafe-") as folder:
         command = submit_command(
             spark_home / "bin" / "spark-submit",
@@ -189,11 +192,19 @@ def _jars(java: Path, spark_home: Path) -> list[Path]:
     return jars_for(LOCK, folder, spark_of(spark_home / "jars") or "")
 
 
-def _classes(settings: SubmitSettings, entry: JobEntry, archive: Path) -> tuple[str, Path | None]:
-    """Returns the Java options for the archive of loaded classes, and the file that the JVM will write, if any."""
-    if not settings.local:
+def _classes(
+    settings: SubmitSettings, entry: JobEntry, archive: Path, environment: Mapping[str, str]
+) -> tuple[str, Path | None]:
+    """Returns the Java options for the archive of loaded classes, and the file that the JVM will write, if any.
+
+    Java uses the archive if the class path begins with the one that the archive was made with: Delta's jars, then
+    Spark's.
+    """
+    conf = Path(environment.get("SPARK_CONF_DIR") or Path(environment["SPARK_HOME"], "conf"))
+    if not settings.delta_in_class_path or (conf.is_dir() and any(conf.iterdir())):
         return "", None
-    if archive.is_file() or not entry.archives_classes or not os.access(archive.parent, os.W_OK):
+    writes = entry.archives_classes and not environment.get("SPARK_DIST_CLASSPATH")
+    if archive.is_file() or not writes or not os.access(archive.parent, os.W_OK):
         return class_archive.reading_options(archive), None
     log.say(f"walsafe: this once also keeping Java's loaded classes in {archive.parent}: later starts are faster")
     return class_archive_writer.writing_options(archive)

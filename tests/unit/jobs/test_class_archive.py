@@ -8,6 +8,8 @@ import pytest
 
 from jobs.cli.launch.class_archive import archive_of, reading_options
 from jobs.cli.launch.class_archive_writer import keep_archive, writing_options
+from jobs.cli.launch.launcher import _classes
+from jobs.cli.launch.submit import CLASS_PATH, SubmitSettings
 from jobs.cli.registry import JOBS
 
 
@@ -33,7 +35,11 @@ def test_another_java_another_spark_or_another_delta_has_an_archive_of_its_own(p
     (project / "spark" / "jars" / "spark-core.jar").write_bytes(b"12")
     third = archive(project)
     (project / "delta.jar").write_bytes(b"1")
-    assert len({first, second, third, archive(project)}) == 4
+    fourth = archive(project)
+    (project / "storage.jar").write_bytes(b"1")
+    jars = [project / "delta.jar", project / "storage.jar"]
+    orders = [archive_of(project / ".cache", project / "java", project / "spark", one) for one in (jars, jars[::-1])]
+    assert len({first, second, third, fourth, *orders}) == 6
 
 
 def test_a_copy_that_links_to_the_same_jars_has_the_same_archive(project: Path) -> None:
@@ -81,3 +87,24 @@ def test_what_a_killed_jvm_left_goes_with_the_next_one(project: Path) -> None:
 
 def test_only_the_demo_takes_the_time_to_write_one() -> None:
     assert [name for name, entry in JOBS.items() if entry.archives_classes] == ["demo"]
+
+
+def test_none_is_written_or_read_where_the_class_path_is_another(project: Path) -> None:
+    local, conf = SubmitSettings("local[2]", False, {}), project / "spark" / "conf"
+
+    def classes(settings: SubmitSettings = local, **environment: str) -> tuple[bool, bool]:
+        home = {"SPARK_HOME": str(project / "spark")}
+        options, unfinished = _classes(settings, JOBS["demo"], archive(project), home | environment)
+        return "SharedArchiveFile" in options, unfinished is not None
+
+    conf.mkdir()
+    assert classes() == (False, True)
+    assert classes(HADOOP_CONF_DIR="/etc/hadoop") == (False, True)
+    assert classes(SPARK_DIST_CLASSPATH="/hadoop/*") == (False, False)
+    archive(project).touch()
+    assert classes() == classes(SPARK_DIST_CLASSPATH="/hadoop/*") == (True, False)
+    for settings in (SubmitSettings("yarn", False, {}), SubmitSettings("local[2]", False, {CLASS_PATH: "/h/*"})):
+        assert classes(settings) == (False, False)
+    assert classes(SPARK_CONF_DIR=str(project / "java")) == (False, False)
+    (conf / "spark-env.sh").touch()
+    assert classes() == (False, False)

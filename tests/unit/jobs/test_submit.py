@@ -29,7 +29,7 @@ from pipelines.common.spark.few_rows import FEW
 from tests.labs.places import PROJECT
 
 DEFAULTS = PROJECT / "conf" / "spark-defaults.conf"
-DELTA = [Path("/jars/delta.jar")]
+DELTA = [Path("/jars/delta.jar"), Path("/jars/storage.jar")]
 DRIVER_JAVA = "spark.driver.defaultJavaOptions="
 
 
@@ -63,7 +63,7 @@ def test_plain_command(tmp_path: Path) -> None:
         "--conf",
         f"spark.driver.defaultJavaOptions={long_run(tmp_path)}",
         "--conf",
-        "spark.driver.extraClassPath=/jars/delta.jar",
+        "spark.driver.extraClassPath=/jars/delta.jar:/jars/storage.jar",
         "--py-files",
         "a.zip",
         f"{tmp_path}/jobs/main.py",
@@ -74,8 +74,10 @@ def test_plain_command(tmp_path: Path) -> None:
 
 
 def test_the_users_jars_stand_beside_ours(tmp_path: Path) -> None:
+    here = command_for("--jars=/hbase.jar,/x.jar", tmp_path)
+    assert here[here.index("--jars") + 1] == "/hbase.jar,/x.jar"
     command = command_for("--master yarn --jars=/hbase.jar,/x.jar --name 'my night' --verbose", tmp_path)
-    assert command[command.index("--jars") + 1] == "/hbase.jar,/x.jar,/jars/delta.jar"
+    assert command[command.index("--jars") + 1] == "/hbase.jar,/x.jar,/jars/delta.jar,/jars/storage.jar"
     assert command.count("--jars") == 1
     assert command[command.index("--name") + 1] == "my night"
     assert "--verbose" in command
@@ -164,7 +166,7 @@ def test_a_file_in_another_encoding_is_read(tmp_path: Path) -> None:
 
 def test_a_small_local_job_starts_fast_unless_the_user_says_how(tmp_path: Path) -> None:
     flag = f"spark.driver.defaultJavaOptions={QUICK_START}"
-    assert "-XX:TieredStopAtLevel=1" in QUICK_START.split()
+    assert {"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dspark.buffer.pageSize=4m"} < set(QUICK_START.split())
     assert flag in command_for("", tmp_path, small=True)
     (tmp_path / "2").mkdir()
     assert flag not in command_for("--conf spark.driver.defaultJavaOptions=-Xss4m", tmp_path / "2", small=True)
@@ -262,16 +264,22 @@ def test_what_the_user_has_set_stays_in_the_environment() -> None:
 
 
 def test_deltas_jars_come_first_in_the_class_path_of_one_jvm_unless_the_user_has_set_it(tmp_path: Path) -> None:
-    own, shipped = "spark.driver.extraClassPath=/jars/delta.jar", "--jars"
+    own, shipped = "spark.driver.extraClassPath=/jars/delta.jar:/jars/storage.jar", "--jars"
+    site, file = tmp_path / "spark-defaults.conf", tmp_path / "own.conf"
+    for properties in (site, file):
+        properties.write_text("spark.driver.extraClassPath /hadoop/*\n")
 
-    def given(arguments: str) -> tuple[bool, bool]:
-        command = command_for(arguments, tmp_path)
+    def given(arguments: str, environ: Mapping[str, str] | None = None) -> tuple[bool, bool]:
+        command = command_for(arguments, tmp_path, environ=environ)
         return own in command, shipped in command
 
     assert given("--master local[2]") == (True, False)
-    assert given("--master yarn") == (False, True)
-    for users in ("--conf spark.driver.extraClassPath=/hadoop/*", "--driver-class-path /hadoop/*"):
-        assert given(f"--master local[2] {users}") == (False, True)
+    for there in ("yarn", "local-cluster[2,1,1024]"):
+        assert given(f"--master {there}") == (False, True)
+    users = ("--conf spark.driver.extraClassPath=/h/*", "--driver-class-path /h/*", f"--properties-file '{file}'")
+    for one in users:
+        assert given(f"--master local[2] {one}") == (False, True)
+    assert given("", {"SPARK_CONF_DIR": str(tmp_path)}) == (False, True)
 
 
 def test_the_small_jvm_that_builds_sparks_command_opens_one_jar(tmp_path: Path) -> None:
