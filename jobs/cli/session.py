@@ -114,7 +114,7 @@ def local_session(
         **(extra or {}),
     }
     java = QUICK_START if quick_start else long_run(PROJECT)
-    settings.setdefault("spark.driver.defaultJavaOptions", f"{java} {classes(jars)}".rstrip())
+    settings.setdefault("spark.driver.defaultJavaOptions", f"{java} {archive_options(jars)}".rstrip())
     builder = SparkSession.builder.appName("walsafe")
     for key, value in settings.items():
         builder = builder.config(key, value)
@@ -159,7 +159,7 @@ def _keep_classes(session: SparkSession) -> None:
             place = getattr(place, part)
 
 
-def classes(jars: Sequence[Path]) -> str:
+def archive_options(jars: Sequence[Path]) -> str:
     """Returns the Java options for the archive of loaded classes that an earlier job wrote; empty if there is none."""
     command = Path(os.environ["JAVA_HOME"], "bin", "java") if "JAVA_HOME" in os.environ else shutil.which("java")
     if command is None:

@@ -15,7 +15,7 @@ import pyspark
 
 from jobs.cli.launch.jars_lock import jars_for, spark_of
 from jobs.cli.launch.submit import CLASS_PATH, QUICK_START
-from jobs.cli.session import classes
+from jobs.cli.session import archive_options
 from pipelines.snapshot.capture_order import CAPTURE_ORDER, ZOOKEEPER_CAPTURE_ORDER
 from tests.labs.cleanup.rights import set_acl
 from tests.labs.cluster.classpath import HBASE_CLIENT, resolve
@@ -111,7 +111,7 @@ class Secure:
         """Starts an application that runs many commands; it has HBase's client where the queues are in a table."""
         spark = spark_of(Path(pyspark.__file__).parent / "jars") or ""
         delta = jars_for(PROJECT / "jars.lock", PROJECT / ".jars", spark)
-        options = self._options(*(resolve(HBASE_CLIENT) if self.in_table else ()), java=classes(delta))
+        options = self._options(*(resolve(HBASE_CLIENT) if self.in_table else ()), java=archive_options(delta))
         options += ("--conf", f"{CLASS_PATH}={os.pathsep.join(map(str, delta))}", *identity)
         with one_application(log, options, self._environment() | environment) as run:
             yield run
