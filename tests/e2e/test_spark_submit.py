@@ -130,7 +130,8 @@ def test_json_alone_on_standard_output_and_the_exit_code_of_the_job(submit: Subm
     document = json.loads(done.stdout)
     assert (document["job"], document["exit_code"]) == ("probe", 5)
     assert done.stdout == result.read_text(encoding="utf-8")
-    assert document["module"].endswith(".zip/jobs/probe.py")  # the archive runs, not the tree
+    assert document["module"].endswith(".zip/jobs/probe.pyc")  # the archive runs, not the tree
+    assert Path(document["spark"]).is_file()  # compiled once, and not at every start as from an archive
     assert "said on standard error" in done.stderr
     assert "incubator" not in done.stderr
 

@@ -20,10 +20,11 @@ TESTS = (
     *("test_bad_input", "test_cleanup", "test_audit_rows"),
 )
 """Of tests/spark: what decides, writes, reads and cleans up in this process."""
+OLDEST, *BETWEEN = LOCKS
 
 
 @pytest.mark.promise("same-list-on-every-spark")
-@pytest.mark.parametrize("version", LOCKS)
+@pytest.mark.parametrize("version", [OLDEST, *(pytest.param(one, marks=pytest.mark.deep) for one in BETWEEN)])
 def test_the_same_night(version: str, submit: Submitter, snapshots: Path, here: Night, tmp_path: Path) -> None:
     there = reconcile(submit, snapshots, tmp_path, "--master local[2]", env={"SPARK_HOME": str(spark_home(version))})
     assert there.spark.startswith(version)

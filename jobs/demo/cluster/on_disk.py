@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
 
@@ -21,18 +22,16 @@ def write_cluster_files(made: GeneratedCapture, directory: Path) -> None:
         directory: the target; files that exist in it are kept.
     """
     root = directory / ROOT
+    membership = made.snapshot.membership
+    folders = {"WALs", "oldWALs", *(file.path.rpartition("/")[0] for file in made.files)}
+    folders |= {f"WALs/{one.server}" for one in (membership.wal_directories if membership else ())}
+    for folder in folders:
+        (root / folder).mkdir(parents=True, exist_ok=True)
     for file in made.files:
         place = root / file.path
-        if not place.exists():
-            place.parent.mkdir(parents=True, exist_ok=True)
-            with place.open("wb") as out:
-                out.truncate(file.length)
+        with suppress(FileExistsError), place.open("xb", buffering=0) as out:
+            out.truncate(file.length)
         os.utime(place, ns=(file.modification_time * 1_000_000,) * 2)
-    membership = made.snapshot.membership
-    for one in membership.wal_directories if membership else ():
-        (root / "WALs" / str(one.server)).mkdir(parents=True, exist_ok=True)
-    for name in ("WALs", "oldWALs"):
-        (root / name).mkdir(parents=True, exist_ok=True)
     write_answers(made, directory)
 
 

@@ -4,6 +4,7 @@ import os
 import sys
 import time
 from argparse import ArgumentParser, Namespace
+from importlib.util import find_spec
 
 from jobs.cli.context import JobContext, project_file
 from pipelines.common.conditions import Condition
@@ -36,7 +37,10 @@ def run(args: Namespace, context: JobContext) -> JobResult:
         sys.stderr.flush()
         time.sleep(3_600)  # the test ends it
     config = context.local_file(args.config).read_text(encoding="utf-8") if args.config else None
-    result = {"module": __file__, "config": config, "defaults": len(project_file("conf/spark-defaults.conf"))}
+    spark = find_spec("pyspark")
+    assert spark is not None
+    defaults = len(project_file("conf/spark-defaults.conf"))
+    result = {"module": __file__, "spark": spark.origin, "config": config, "defaults": defaults}
     return JobResult(args.code, result, f"ended with {args.code}: ü")
 
 

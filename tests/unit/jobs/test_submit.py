@@ -311,7 +311,8 @@ def test_archive_holds_the_project_and_is_the_same_every_time(tmp_path: Path) ->
     assert first.read_bytes() == content
     names = subprocess.run([sys.executable, "-m", "zipfile", "-l", first], capture_output=True, text=True, check=True)
     listed = {line.split()[0] for line in names.stdout.splitlines()[1:]}
-    assert listed == {"conf/a.py", "jobs/a.py", "pipelines/lake/a.py", "schemas/a.py"}
+    folders = ("conf", "jobs", "pipelines/lake", "schemas")
+    assert listed == {f"{folder}/a.{suffix}" for folder in folders for suffix in ("py", "pyc")}
     (tmp_path / "jobs" / "a.py").write_text("changed")
     assert build_archive(tmp_path, tmp_path / ".cache", tmp_path / "none") != first
 
@@ -337,7 +338,7 @@ def test_an_archive_imports(tmp_path: Path) -> None:
         check=True,
     )
     assert done.stdout.startswith("# ")
-    assert ".zip/jobs/cli/entry.py" in done.stdout
+    assert ".zip/jobs/cli/entry.pyc" in done.stdout  # compiled
 
 
 def test_only_known_noise_is_left_out(tmp_path: Path) -> None:
