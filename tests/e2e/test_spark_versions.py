@@ -21,6 +21,7 @@ TESTS = (
 )
 """Of tests/spark: what decides, writes, reads and cleans up in this process."""
 OLDEST, *BETWEEN = LOCKS
+"""`--all` tries the oldest Spark and our own; those between them are tried by `--deep`."""
 
 
 @pytest.mark.promise("same-list-on-every-spark")

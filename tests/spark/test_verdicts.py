@@ -40,6 +40,7 @@ FILES = StructType(
         StructField("modification_time", TimestampType()),
     ]
 )
+LIVE = "WALs/rs.example.org,16020,1/rs.example.org%2C16020%2C1.1"
 
 
 def expected(file: ArchivedFile, view: ClusterView) -> tuple[object, ...]:
@@ -83,13 +84,16 @@ def agree(spark: SparkSession, clusters: list[ClusterCase]) -> None:
         for cluster, case in cases.items()
         for file in case.files
     ]
+    rows += [(cluster, LIVE, 0, datetime.fromtimestamp(NOW / 1000, UTC)) for cluster in cases]
     frames = decision_frames(spark, tables)
     answers = with_answers(looked_up(local_frame(spark, rows, FILES), frames), frames).collect()
     assert len(answers) == len(rows)
     found = {(row["cluster"], row["path"]): row for row in answers}
     for cluster, case in cases.items():
+        assert not found[cluster, LIVE]["archived"]
         for file in case.files:
             row = found[cluster, file.path]
+            assert row["archived"]
             answer = (
                 row["verdict"],
                 row["reason"],

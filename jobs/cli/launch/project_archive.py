@@ -3,23 +3,23 @@
 import hashlib
 import marshal
 import os
-import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from importlib.util import MAGIC_NUMBER, source_hash
 from pathlib import Path
 
 SHIPPED = ("conf", "jobs", "pipelines", "schemas")
 _UNCHECKED_HASH = 0b01  # the flags of a `.pyc`
-_OLDEST = (1980, 1, 1, 0, 0, 0)  # the earliest date that a zip can store
+_OLDEST = (1980, 1, 1, 0, 0, 0)  # the earliest date that a zip can store: the same tree must give the same bytes
 
 
 def build_archive(project: Path, cache: Path, scratch: Path) -> Path:
     """Packs the shipped folders, unless an archive of the same content exists.
 
-    Each module is also in it as this Python compiles it, or every start would compile it again; another Python, such as
-    that of an executor, takes the source.
+    The archive also has each module compiled, because Python compiles a source in an archive at every start. A Python
+    of another version, for instance on an executor, takes the source.
 
     Args:
         project: the root of the project.
@@ -27,10 +27,11 @@ def build_archive(project: Path, cache: Path, scratch: Path) -> Path:
         scratch: the folder to use if `cache` is not writable.
 
     Returns:
-        `<cache>/archive/walsafe-<digest of the content>.zip`, or a file of that name in `scratch`.
+        `<cache>/archive/walsafe-<digest of the content and of Python's version>.zip`, or a file of that name in
+        `scratch`, without the compiled modules.
     """
     files = {str(path.relative_to(project)): path.read_bytes() for path in _files(project)}
-    digest = hashlib.sha256(sys.implementation.cache_tag.encode())
+    digest = hashlib.sha256(MAGIC_NUMBER)
     for name, content in files.items():
         digest.update(f"{name}\0{len(content)}\0".encode() + content)
     name = f"walsafe-{digest.hexdigest()[:16]}.zip"
@@ -39,9 +40,9 @@ def build_archive(project: Path, cache: Path, scratch: Path) -> Path:
         return target
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        return _write(target, files)
-    except OSError:  # no permission, or a read-only file system
-        return _write(scratch / name, files)
+        return _write(target, files, compiled=True)
+    except OSError:  # no permission, or a read-only file system: this archive serves one start only
+        return _write(scratch / name, files, compiled=False)
 
 
 def _files(project: Path) -> Iterator[Path]:
@@ -51,12 +52,11 @@ def _files(project: Path) -> Iterator[Path]:
                 yield path
 
 
-def _write(target: Path, files: dict[str, bytes]) -> Path:
+def _write(target: Path, files: Mapping[str, bytes], *, compiled: bool) -> Path:
     """Writes a temporary file and renames it, because another start may be reading the target."""
     handle, temporary = tempfile.mkstemp(prefix=".archive-", dir=target.parent)
     with os.fdopen(handle, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        compiled = {f"{name}c": _compiled(name, content) for name, content in files.items() if name.endswith(".py")}
-        for name, content in {**files, **compiled}.items():
+        for name, content in {**files, **(_compiled(target.name, files) if compiled else {})}.items():
             entry = zipfile.ZipInfo(name, _OLDEST)
             entry.external_attr = 0o644 << 16
             entry.compress_type = zipfile.ZIP_DEFLATED
@@ -66,7 +66,13 @@ def _write(target: Path, files: dict[str, bytes]) -> Path:
     return target
 
 
-def _compiled(name: str, source: bytes) -> bytes:
-    """Returns the content of a `.pyc` that Python takes without looking at the source (PEP 552)."""
-    code = compile(source, name, "exec", dont_inherit=True)
-    return MAGIC_NUMBER + _UNCHECKED_HASH.to_bytes(4, "little") + source_hash(source) + marshal.dumps(code)
+def _compiled(archive: str, files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Returns the `.pyc` of each module that compiles, such that Python does not look at the source (PEP 552)."""
+    found = {}
+    for name, source in files.items():
+        if name.endswith(".py"):
+            with suppress(SyntaxError, ValueError):  # whoever imports it gets the error
+                code = compile(source, f"{archive}/{name}", "exec", dont_inherit=True, optimize=0)
+                flags = _UNCHECKED_HASH.to_bytes(4, "little")
+                found[f"{name}c"] = MAGIC_NUMBER + flags + source_hash(source) + marshal.dumps(code)
+    return found

@@ -1,7 +1,6 @@
 """The spark-submit command: whose settings win, what is shipped."""
 
 import json
-import subprocess
 import sys
 from collections.abc import Mapping
 from io import BytesIO
@@ -11,7 +10,6 @@ import pytest
 
 from jobs.cli.launch.child import child_environment, copy_without_noise
 from jobs.cli.launch.launcher import FEW_FILES, lists_few
-from jobs.cli.launch.project_archive import build_archive
 from jobs.cli.launch.submit import (
     QUICK_START,
     SubmitSettings,
@@ -295,50 +293,6 @@ def test_the_small_jvm_that_builds_sparks_command_opens_one_jar(tmp_path: Path) 
     assert options(homes[0], {}) == f"-Xbootclasspath/a:{homes[0]}/jars/spark-launcher_2.13-4.2.0.jar"
     assert options(homes[0], {"SPARK_LAUNCHER_OPTS": "-Dx=y"}) == "-Dx=y"
     assert options(homes[1], {}) is None  # Spark's script splits the options at blanks
-
-
-def test_archive_holds_the_project_and_is_the_same_every_time(tmp_path: Path) -> None:
-    for folder in ("conf", "jobs", "pipelines/lake", "schemas", "tests"):
-        (tmp_path / folder).mkdir(parents=True)
-        (tmp_path / folder / "a.py").write_text(folder)
-    (tmp_path / "jobs" / "__pycache__").mkdir()
-    (tmp_path / "jobs" / "__pycache__" / "a.pyc").write_bytes(b"x")
-    first = build_archive(tmp_path, tmp_path / ".cache", tmp_path / "none")
-    content = first.read_bytes()
-    first.unlink()
-    (tmp_path / "jobs" / "a.py").touch()  # a new date, the same content
-    assert build_archive(tmp_path, tmp_path / ".cache", tmp_path / "none") == first
-    assert first.read_bytes() == content
-    names = subprocess.run([sys.executable, "-m", "zipfile", "-l", first], capture_output=True, text=True, check=True)
-    listed = {line.split()[0] for line in names.stdout.splitlines()[1:]}
-    folders = ("conf", "jobs", "pipelines/lake", "schemas")
-    assert listed == {f"{folder}/a.{suffix}" for folder in folders for suffix in ("py", "pyc")}
-    (tmp_path / "jobs" / "a.py").write_text("changed")
-    assert build_archive(tmp_path, tmp_path / ".cache", tmp_path / "none") != first
-
-
-def test_an_archive_of_a_project_that_is_not_ours_to_write(tmp_path: Path) -> None:
-    (tmp_path / "project" / "jobs").mkdir(parents=True)
-    (tmp_path / "cache").touch()  # no folder can be made there
-    archive = build_archive(tmp_path / "project", tmp_path / "cache", tmp_path)
-    assert (archive.parent, archive.suffix) == (tmp_path, ".zip")
-
-
-def test_an_archive_imports(tmp_path: Path) -> None:
-    code = (
-        "import jobs.cli.entry as e, jobs.cli.context as c; "
-        "print(c.project_file('conf/spark-defaults.conf')[:1], e.__file__)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-S", "-c", code],  # no site-packages: --help needs no library
-        env={"PYTHONPATH": str(build_archive(PROJECT, tmp_path, tmp_path))},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.startswith("# ")
-    assert ".zip/jobs/cli/entry.pyc" in done.stdout  # compiled
 
 
 def test_only_known_noise_is_left_out(tmp_path: Path) -> None:
