@@ -155,6 +155,7 @@ def secure_cluster(start_jvm: Callable[..., Jvm], hdfs: HdfsCluster, name: str, 
         cluster.create_table(TABLE)
         for table in ("hbase:acl", "hbase:namespace"):  # otherwise their edits keep WALs from the archive
             if cluster.harness.tableExists(table):
+                cluster.count(table)  # answers when the regions are open, which a flush does not wait for
                 cluster.flush(table)
         cluster.add_peer("one", "nowhere:2181:/hbase")
         cluster.archive_wals(TABLE)
