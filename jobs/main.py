@@ -15,7 +15,7 @@ def import_path(path: Sequence[str], file: Path) -> list[str]:
     Python puts the folder of this file first on the path, where `config` or `session` would shadow any library of that
     name, so this removes it. spark-submit puts archives next. walsafe's own archive stays, so that a job keeps its code
     if somebody updates the project meanwhile. The archives of Spark's Python and of py4j are removed if Python finds
-    the same Spark as files: what comes from an archive is compiled at every start.
+    the same Spark as files, because Python compiles the modules of these archives at every start.
 
     Args:
         path: the `sys.path` of the start.
