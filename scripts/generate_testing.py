@@ -22,6 +22,8 @@ TESTS = PROJECT / "tests"
 RECORD = TESTS / "suite" / "measured.json"
 SIZES = ("long", "deep")
 """Markers of tests that an ordinary run leaves out; the page shows them."""
+SOME_DEEP = "some variants deep"
+"""What the page says of a test that is marked deep for some of its parameters only."""
 _MARKER = "pytest.mark.promise"
 _COMMENT = re.compile(r"<!-- promise: ([a-z0-9-]+) -->")
 _HEADING = re.compile(r"^#+ (.+)$")
@@ -49,7 +51,7 @@ class Proof:
     Attributes:
         test: the test's id in pytest, without parameters.
         promises: the ids of the promises.
-        sizes: the members of `SIZES` with which the test is marked.
+        sizes: the members of `SIZES` with which the test is marked, and `SOME_DEEP` if only some of its variants are.
     """
 
     test: str
@@ -105,7 +107,9 @@ def _sizes(tree: ast.Module, test: ast.FunctionDef) -> tuple[str, ...]:
         if isinstance(node, ast.Assign) and [ast.unparse(target) for target in node.targets] == ["pytestmark"]
     ]
     marks = {ast.unparse(one) for node in (*of_the_file, *test.decorator_list) for one in _listed(node)}
-    return tuple(size for size in SIZES if f"pytest.mark.{size}" in marks)
+    sizes = tuple(size for size in SIZES if f"pytest.mark.{size}" in marks)
+    some = any(ast.unparse(node) == "pytest.mark.deep" for one in test.decorator_list for node in ast.walk(one))
+    return (*sizes, SOME_DEEP) if some and "deep" not in sizes else sizes
 
 
 def _listed(node: ast.expr) -> Sequence[ast.expr]:
@@ -201,9 +205,10 @@ def only_deep() -> str:
         tree = ast.parse(file.read_text(encoding="utf-8"))
         names = []
         for name, test in _tests(tree):
-            if "deep" in _sizes(tree, test):
+            sizes = _sizes(tree, test)
+            if "deep" in sizes:
                 names.append(f"`{name}`")
-            elif any(ast.unparse(node) == "pytest.mark.deep" for one in test.decorator_list for node in ast.walk(one)):
+            elif SOME_DEEP in sizes:
                 names.append(f"`{name}` (some of its variants)")
         if names:
             says = (ast.get_docstring(tree) or "").partition("\n")[0].replace("|", "\\|")
