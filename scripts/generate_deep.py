@@ -1,9 +1,10 @@
-"""Writes docs/deep.md from reports of `./tests/run --deep`: what was run, with its seeds and counts.
+"""Writes reports of `./tests/run --deep` into docs/deep.md: what was run, with its seeds and counts.
 
 Run: ./tests/run --deep --junitxml=deep.xml && .venv/bin/python scripts/generate_deep.py deep.xml
 """
 
 import argparse
+import re
 import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable
@@ -14,8 +15,8 @@ PROJECT = Path(__file__).resolve().parent.parent
 TARGET = PROJECT / "docs" / "deep.md"
 HEAD = """# The long searches
 
-These tests take too long for the suite. `scripts/generate_deep.py` wrote this page from the report of one run, or of
-several runs. If a test ran more than once, the page shows its last result:
+These tests take too long for the suite. `scripts/generate_deep.py` writes the results of a run into this page, also
+those of a run of a few tests. The other rows stay as they are until their tests run again or are gone:
 
 ```bash
 ./tests/run --deep --junitxml=deep.xml && .venv/bin/python scripts/generate_deep.py deep.xml
@@ -24,6 +25,8 @@ several runs. If a test ran more than once, the page shows its last result:
 The seeds change every day; to repeat the seeds of a run, set `WALSAFE_DEEP_SEED` in the environment. The judge writes
 [a separate record](judge.md#the-last-recorded-run), and so do the searches of [the proof](proof.md).
 """
+_ROW = re.compile(r"^\| `([^`]+)` \| .*$", re.MULTILINE)
+_DAYS = re.compile(r"^([-0-9, ]+): \d+ (?:passed|failed|skipped)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,22 +77,31 @@ def _case(one: ET.Element, day: str) -> Case:
     )
 
 
-def page(cases: Iterable[Case]) -> str:
-    """Returns the text of the whole page."""
-    found = sorted({case.name: case for case in cases}.values(), key=lambda case: case.name)
-    if not found:
+def page(cases: Iterable[Case], before: str = "") -> str:
+    """Returns the text of the whole page.
+
+    Args:
+        cases: the tests that ran; of several with one name, the last one counts.
+        before: the page as it was. Its rows stay if their tests exist and did not run.
+    """
+    rows = {row[1]: row[0] for row in _ROW.finditer(before) if _exists(row[1])}
+    days = {day for line in _DAYS.findall(before) for day in line.split(", ")}
+    for case in cases:
+        said = ", ".join(f"{name} {_number(value)}" for name, value in case.said)
+        rows[case.name] = f"| `{case.name}` | {case.outcome} | {case.seconds:.0f} | {said} |"
+        days.add(case.day)
+    if not rows:
         return f"{HEAD}\nNo run is recorded yet.\n"
-    outcomes = [case.outcome for case in found]
+    outcomes = [row.split(" | ")[1] for row in rows.values()]
     counts = ", ".join(f"{outcomes.count(one)} {one}" for one in ("passed", "failed", "skipped") if one in outcomes)
-    rows = [
-        f"| `{case.name}` | {case.outcome} | {case.seconds:.0f} | "
-        f"{', '.join(f'{name} {_number(value)}' for name, value in case.said)} |"
-        for case in found
-    ]
-    days = ", ".join(sorted({case.day for case in found}))
-    return "\n".join(
-        [HEAD, f"{days}: {counts}.", "", "| test | outcome | s | seeds and counts |", "|---|---|---:|---|", *rows, ""]
-    )
+    table = ["| test | outcome | s | seeds and counts |", "|---|---|---:|---|", *(rows[name] for name in sorted(rows))]
+    return "\n".join([HEAD, f"{', '.join(sorted(days))}: {counts}.", "", *table, ""])
+
+
+def _exists(name: str) -> bool:
+    file, _, test = name.partition("::")
+    path = PROJECT / file
+    return path.is_file() and f"def {test.partition('[')[0]}(" in path.read_text(encoding="utf-8")
 
 
 def _number(value: str) -> str:
@@ -105,7 +117,8 @@ def main() -> None:
         cases = [case for report in reports for case in cases_of(report.read_text(encoding="utf-8"))]
     except (OSError, ValueError) as error:
         sys.exit(str(error))
-    TARGET.write_text(page(cases), encoding="utf-8")
+    before = TARGET.read_text(encoding="utf-8") if TARGET.exists() else ""
+    TARGET.write_text(page(cases, before), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -20,7 +20,10 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize(
     ("size", "last"),
-    [("--fast", "./tests/run --all also runs the tests that are marked long"), ("--all", " passed in ")],
+    [
+        ("--fast", "./tests/run --all also runs the tests that are marked long"),
+        pytest.param("--all", " passed in ", marks=pytest.mark.long),
+    ],
 )
 def test_it_ends_with_the_summary_and_what_was_left_out(size: str, last: str) -> None:
     done = run(size, FILE)

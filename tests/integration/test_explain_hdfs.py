@@ -18,7 +18,7 @@ from schemas.wal_verdicts import WAL_VERDICTS
 from tests.labs.cluster.hdfs import HdfsCluster
 from tests.labs.places import PROJECT
 
-pytestmark = pytest.mark.realhbase
+pytestmark = [pytest.mark.realhbase, pytest.mark.long]
 
 NIGHT = int(datetime(2026, 11, 21, 2, tzinfo=UTC).timestamp()) * 1000
 KEY = RunKey.of("prod-a", "night-1", NIGHT)
@@ -110,7 +110,6 @@ def test_an_ha_nameservice_by_sparks_settings(ha_hdfs: HdfsCluster, lake: Path, 
     assert_answered(ask("/explained/lake", no_java, SPARK_SUBMIT_ARGS=settings))
 
 
-@pytest.mark.long
 @pytest.mark.promise("explain-without-a-jvm")
 def test_kerberos_by_a_ticket_and_by_spark_without_one(
     kerberos_hdfs: HdfsCluster, lake: Path, no_java: Path, tmp_path: Path

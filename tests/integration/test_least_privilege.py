@@ -84,6 +84,7 @@ def auditor(hbase_spark: SparkSession) -> Iterator[SparkSession]:
         information.setLoginUser(before)
 
 
+@pytest.mark.long
 @pytest.mark.promise("deciding-deletes-nothing", "no-right-to-write-is-needed", "reconcile-cannot-delete")
 @pytest.mark.realhbase
 @pytest.mark.slow("a capture and a night under another user on the real cluster")

@@ -92,6 +92,7 @@ def test_latest_and_index_follow_the_nights(
     }, "and no temporary file stays"
 
 
+@pytest.mark.long
 @pytest.mark.promise("report-index-by-rename")
 def test_a_reader_gets_the_old_page_or_the_new_one(
     spark: SparkSession, hdfs_cluster: HdfsCluster, folder: str, fetched: Fetch

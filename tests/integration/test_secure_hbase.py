@@ -89,6 +89,7 @@ def realm(spark: SparkSession, secure: Secure) -> Iterator[str]:
     system.clearProperty(name)
 
 
+@pytest.mark.deep
 @pytest.mark.promise("kerberos-is-read", "kerberos-clean-up")
 def test_a_night_by_ticket_cache_agrees_with_hbases_cleaner(by_ticket: SecureNight, tmp_path: Path) -> None:
     night = replace(by_ticket, work=tmp_path)

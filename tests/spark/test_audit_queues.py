@@ -139,6 +139,7 @@ def test_the_plan_names_the_server_and_what_is_shipped_twice(audited: Audited) -
     assert (out / "servers.txt").read_text() == "", "a plan of nothing replaces an older one"
 
 
+@pytest.mark.long
 @pytest.mark.slow("two audits of a night each")
 def test_two_nights_tell_who_claimed_what_and_what_waits(audited: Audited) -> None:
     _, result = audited.run(*reversed(audited.nights))

@@ -59,7 +59,7 @@ def plain(frame: DataFrame, row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-@pytest.fixture(params=["few files", "many files"])
+@pytest.fixture(params=["few files", pytest.param("many files", marks=pytest.mark.long)])
 def engines(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """deltalake answers about few files, and Spark about many."""
     if request.param == "many files":
@@ -149,6 +149,7 @@ def without_written_at(folder: Path, into: Path) -> None:
         write_deltalake(str(into / table.name), rows, partition_by=["run_date"])
 
 
+@pytest.mark.long
 def test_a_clean_up_goes_on_in_the_tables_of_an_older_walsafe(lake: Lake, spark: SparkSession, tmp_path: Path) -> None:
     lake.audit.ensure()
     lake.audit.started(CLEAN, 2, 30)

@@ -51,7 +51,7 @@ def frames(lake: DeltaTables, *keys: RunKey, files: int = 1, rows: int = 2) -> d
     return {VERDICT_TOTALS.name: lake._spark.createDataFrame(known, VERDICT_TOTALS.schema)}
 
 
-BOTH_WAYS = pytest.mark.parametrize("rows_of", [totals, frames])
+BOTH_WAYS = pytest.mark.parametrize("rows_of", [pytest.param(totals, marks=pytest.mark.long), frames])
 
 
 def contents(lake: DeltaTables, table: Table = VERDICT_TOTALS) -> list[tuple[str, str, int]]:
@@ -132,6 +132,7 @@ def test_one_run_started_several_times_at_once_stands_once(lake: DeltaTables) ->
     assert found[0] == found[1], "the rows of one attempt, not of two"
 
 
+@pytest.mark.long
 def test_a_twin_that_commits_between_the_look_and_the_append_is_replaced(
     lake: DeltaTables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -148,6 +149,7 @@ def test_a_twin_that_commits_between_the_look_and_the_append_is_replaced(
     assert contents(lake) == [("prod-a", "night-1", 2)] * 2
 
 
+@pytest.mark.long
 @BOTH_WAYS
 def test_a_fresh_run_finds_the_twin_that_began_after_it(lake: DeltaTables, rows_of: Callable[..., Any]) -> None:
     lake.ensure(ONLY)
@@ -271,6 +273,7 @@ def test_lake_out_of_reach_is_worth_another_try(spark: SparkSession) -> None:
         DeltaTables(spark, "hdfs://127.0.0.1:1/lake").ensure(ONLY)
 
 
+@pytest.mark.long
 def test_spark_writes_the_checkpoint_at_the_end_of_an_interval_whoever_wrote_the_rest(lake: DeltaTables) -> None:
     """As in a lake whose tables Spark created, with Delta's interval."""
     DeltaRs.create(

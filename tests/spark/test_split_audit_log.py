@@ -153,6 +153,7 @@ def test_damage_of_files_is_caught(desk: Desk) -> None:
     assert result["verdicts"]["HELD NEWEST_LOG"] == 4
 
 
+@pytest.mark.long
 def test_encrypted_logs_are_refused(desk: Desk) -> None:
     Logs({key: files for key, files in Logs.good().entries.items() if key == (N1, PARENT)}).write(desk.root / "logs")
     first = desk.root / "logs" / NODE / f"2.{PARENT}.pegasus" / "plog" / "log.1.0"

@@ -55,6 +55,7 @@ def verified(table: Table) -> tuple[int, set[tuple[str, str]]]:
     return code, {(one["code"], one["severity"]) for one in told["findings"]}
 
 
+@pytest.mark.long
 def test_every_row_as_it_lies_and_read_by_the_others(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

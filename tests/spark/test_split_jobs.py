@@ -134,6 +134,7 @@ BAD = [
 ]
 
 
+@pytest.mark.long
 def test_journals(desk: Desk) -> None:
     journal = desk.root / "requests.jsonl"
     journal.write_text("".join(json.dumps(one) + "\n" for one in GOOD))

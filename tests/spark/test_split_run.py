@@ -62,6 +62,7 @@ def test_every_row_is_where_its_hash_wants_it(
     assert (code, "made of other inputs" in told["error"]["message"]) == (2, True)
 
 
+@pytest.mark.long
 def test_expired_rows_by_option_and_parquet(spark: SparkSession, tmp_path: Path) -> None:
     table = Table(spark, tmp_path)
     code, result = table.run("--drop-expired", "--format", "parquet", new=8)

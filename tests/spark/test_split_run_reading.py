@@ -121,6 +121,7 @@ class Merges:
         database.close()
 
 
+@pytest.mark.long
 def test_merges_are_resolved_or_refused(spark: SparkSession, tmp_path: Path) -> None:
     table = Table(spark, tmp_path)
     folder = table.reps / f"{APP}.1.pegasus" / "data" / "rdb"

@@ -100,6 +100,7 @@ def test_of_rows_that_agree_nothing_is_shuffled(verified: Verified) -> None:
     assert "Exchange" not in plan
 
 
+@pytest.mark.long
 def test_spark_and_the_tasks_themselves_read_the_same(verified: Verified) -> None:
     rows = [*WHOLE, row_of(8, "long", value_of("x" * 5000)), Row(3, b"\x00\x09short", b""), row_of(8, "none", b"")]
     uri = written(rows, verified.root / "some rows")
@@ -153,6 +154,7 @@ def test_the_second_reading_opens_only_the_partitions_that_it_needs(verified: Ve
         by_tasks.tally(uri, settings)
 
 
+@pytest.mark.long
 def test_files_that_change_between_the_two_readings_are_no_proof(verified: Verified) -> None:
     class Changing(ParquetRows):
         """Somebody exports again while the job looks for the difference."""
@@ -231,6 +233,7 @@ def test_each_kind_of_difference_is_named(verified: Verified) -> None:
     assert codes == {f"SPLIT_D{number}" for number in (1, 2, 3, 5, 6)}
 
 
+@pytest.mark.long
 def test_after_compaction_no_copy_may_be_left(verified: Verified) -> None:
     compacted = split(TABLE, 4, copies=False)
     assert verified.compare(TABLE, compacted, "--compacted")[0] == 0
@@ -240,6 +243,7 @@ def test_after_compaction_no_copy_may_be_left(verified: Verified) -> None:
     assert [(one["reason"], one["after_index"]) for one in result["shown"]] == [("stale", (owner_of(NAME) + 4) % 8)]
 
 
+@pytest.mark.long
 def test_the_split_of_a_table_without_a_power_of_two_loses_what_the_filter_takes(verified: Verified) -> None:
     table = table_of(3, 300)
     masked = [row for row in split(table, 3) if row.key and key_hash(row.key) & 5 == row.index]
@@ -250,6 +254,7 @@ def test_the_split_of_a_table_without_a_power_of_two_loses_what_the_filter_takes
     assert 0.6 < lost / 300 < 0.75
 
 
+@pytest.mark.long
 def test_two_clusters_and_a_table_that_was_split_before(verified: Verified) -> None:
     other = split(table_of(4), 4, factor=4, copies=False)
     options = ("--before-partitions", "8", "--before-created-with", "4", "--after-partitions", "16")

@@ -144,7 +144,7 @@ def drawn(
     return cases
 
 
-@pytest.fixture(scope="module", params=["compiled", "as it stands"])
+@pytest.fixture(scope="module", params=["compiled", pytest.param("as it stands", marks=pytest.mark.long)])
 def either(spark: SparkSession, request: pytest.FixtureRequest) -> SparkSession:
     """Spark's two ways to evaluate an expression: that of large listings, and that of small ones."""
     if request.param == "as it stands":
@@ -158,6 +158,7 @@ def either(spark: SparkSession, request: pytest.FixtureRequest) -> SparkSession:
     return session
 
 
+@pytest.mark.slow("two hundred drawn clusters are decided in two plans and file by file")
 @pytest.mark.promise("null-is-held", "fast-form-equals-the-rule")
 def test_spark_says_what_the_rule_says(either: SparkSession) -> None:
     cases = drawn(150, derandomize=True) + drawn(50, derandomize=True, source=generated_cases())
@@ -180,6 +181,7 @@ def with_backup(case: ClusterCase, others: int | None) -> ClusterCase:
     return replace(case, snapshot=snapshot, settings=replace(case.settings, backup_enabled=None))
 
 
+@pytest.mark.long
 def test_spark_says_what_the_rule_says_of_a_single_cluster(either: SparkSession) -> None:
     one_by_one(either, drawn(8, derandomize=True, min_files=10))
 

@@ -11,7 +11,7 @@ from jobs.dags import walsafe_nightly_job as job
 from tests.labs.airflow.nights import Airflow, World, date, night_id, world
 from tests.labs.airflow.whole import WholeAirflow, wait_for, whole_airflow
 
-pytestmark = [pytest.mark.long, pytest.mark.slow("starts all processes of Airflow, and the triggerer twice")]
+pytestmark = pytest.mark.deep
 
 NIGHT = 1
 SLEEPS = {"sleeps": 3600}

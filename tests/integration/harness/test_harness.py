@@ -72,6 +72,7 @@ def test_plain_hdfs_answers_webhdfs_and_keeps_permissions(hdfs_cluster: HdfsClus
         reader.delete("/plain/oldWALs/a%2C1%2C2.3")
 
 
+@pytest.mark.long
 def test_ha_nameservice_fails_over_under_a_client(ha_hdfs: HdfsCluster, tmp_path: Path) -> None:
     conf = ha_hdfs.write_conf(tmp_path / "conf")
     client = Jvm("ha-client", [conf, *resolve(HDFS)], tmp_path, heap="128m")
@@ -209,6 +210,7 @@ def test_a_master_held_before_it_is_initialized(replicating: HBaseCluster) -> No
     assert replicating.initialized()
 
 
+@pytest.mark.long
 def test_multiwal_and_separate_directories(multiwal_cluster: HBaseCluster, peer_cluster: HBaseCluster) -> None:
     multiwal_cluster.create_table("multi", splits=("e", "i", "m", "q", "u"))
     peer_cluster.create_table("multi")

@@ -46,6 +46,7 @@ def wals_on_ha(ha_hdfs: HdfsCluster, lab: Lab) -> HdfsCluster:
     return ha_hdfs
 
 
+@pytest.mark.long
 def test_an_ha_nameservice_is_captured_after_a_failover(lab: Lab, wals_on_ha: HdfsCluster) -> None:
     properties = wals_on_ha.client_properties
     files = {"source": "hadoop", "properties": properties}

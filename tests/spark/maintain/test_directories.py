@@ -92,6 +92,7 @@ def test_directories_expire_by_the_time_written_in_them(place: Place, capsys: py
     assert not list(place.root.rglob(".expired-*"))
 
 
+@pytest.mark.long
 def test_the_places_of_a_night_expire_and_need_not_exist_yet(place: Place) -> None:
     config = f"lists: file:{place.root}/own-lists\nsnapshots: file:{place.root}/none-yet\n"
     (place.root / "lists").mkdir(exist_ok=True)

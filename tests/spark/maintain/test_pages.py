@@ -30,6 +30,7 @@ def add_page(place: Place, name: str, *runs: tuple[str, str, int]) -> Path:
     return there
 
 
+@pytest.mark.long
 def test_pages_expire_by_the_night_that_they_show(place: Place) -> None:
     goes = [
         add_page(place, "a/run-200", ("a", "run-200", 200)),

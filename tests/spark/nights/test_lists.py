@@ -67,6 +67,7 @@ def test_a_gate_that_passes_says_so_for_every_expectation(nights: list[JobResult
     assert all(one["success"] and not one["accepted"] and one["unexpected_count"] == 0 for one in rows)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("as_many")
 def test_many_files_give_the_rows_and_lists_that_few_give(nights: list[JobResult], desk: Desk, tmp_path: Path) -> None:
     """Rows of few files stay in the driver; many are decided where they are and read back from the table."""

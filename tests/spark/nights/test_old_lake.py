@@ -46,6 +46,7 @@ def old(nights: list[JobResult], desk: Desk, tmp_path: Path) -> Desk:
     return lake
 
 
+@pytest.mark.long
 def test_the_lake_of_an_older_walsafe_opens_as_before(old: Desk) -> None:
     snapshot = old.snapshot(small("healthy", 1), "night-1")
     outcome = old.reconcile(snapshot, now=NOW + DAY_MS + DECIDED_AFTER_MS, run_id="night-1", config=CONFIG)

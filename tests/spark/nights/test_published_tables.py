@@ -35,6 +35,7 @@ def run(spark: SparkSession, statements: Sequence[str]) -> None:
         spark.sql(statement)
 
 
+@pytest.mark.long
 @pytest.mark.promise("catalogs-follow-the-schemas", "registration-writes-nothing")
 def test_spark_registers_the_tables_that_are_there(nights: list[JobResult], desk: Desk) -> None:
     assert nights

@@ -162,6 +162,7 @@ def test_the_views_agree_with_verdict_totals_of_every_cluster(lake: Path, databa
     assert {tuple(row.values())[:4]: tuple(row.values())[4:] for row in by_file} == newest
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("view", NAMES)
 def test_every_engine_gives_the_same_rows(
     lake: Path, database: duckdb.DuckDBPyConnection, session: SparkSession, view: str
@@ -180,6 +181,7 @@ def test_there_are_twenty_questions_each_with_an_answer() -> None:
     assert set(FIRST) <= set(ANSWERS)
 
 
+@pytest.mark.long
 @pytest.mark.promise("twenty-questions-have-answers")
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_a_question_has_its_answer(database: duckdb.DuckDBPyConnection, session: SparkSession, question: str) -> None:

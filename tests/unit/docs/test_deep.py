@@ -28,6 +28,15 @@ def test_a_test_that_was_run_again_stands_as_it_ended_last() -> None:
     assert "2026-11-23: 2 passed, 1 skipped." in page([*cases_of(REPORT), *cases_of(again)])
 
 
+def test_rows_of_tests_that_did_not_run_stay_while_the_tests_exist() -> None:
+    own = "tests/unit/docs/test_deep.py::test_no_run_is_said"
+    before = page(cases_of(REPORT.replace("11-23", "11-22"))).replace("tests/e2e/test_c.py::test_e", own)
+    after = page(cases_of(REPORT.replace("test_a", "test_z")), before)
+    assert "2026-11-22, 2026-11-23: 1 passed, 1 failed, 2 skipped." in after
+    assert f"| `{own}` | skipped |" in after
+    assert "tests/unit/test_a.py" not in after, "there is no such file"
+
+
 def test_what_is_no_report_is_said() -> None:
     with pytest.raises(ValueError, match="not a JUnit report"):
         cases_of("deep tests passed")

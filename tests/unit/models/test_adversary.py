@@ -148,6 +148,7 @@ def test_no_interleaving_of_a_larger_cluster_loses_a_wal(name: str, record_prope
     assert outcome.loss is None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["migration", "restart", "nothing-shipped", "add-peer"])
 def test_what_the_search_leaves_out_hides_no_loss(name: str) -> None:
     weak = ("no-zk-flag", "prefix-match", "peers-before-membership", "files-after-peers")

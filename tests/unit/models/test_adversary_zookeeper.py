@@ -203,6 +203,7 @@ def test_shrinking_leaves_out_what_a_loss_does_not_need() -> None:
     assert not any(loss_of(game, (*least[:place], *least[place + 1 :])) for place in range(len(least)))
 
 
+@pytest.mark.slow("plays four thousand histories by seed")
 def test_no_history_by_seed_loses_a_wal_and_a_needed_wal_is_always_queued() -> None:
     contested, seen = 0, set[str]()
     for seed in range(0, 80_000, 20):
@@ -219,6 +220,7 @@ def test_no_history_by_seed_loses_a_wal_and_a_needed_wal_is_always_queued() -> N
     assert seen >= set(ZK_TOLD)
 
 
+@pytest.mark.long
 @pytest.mark.promise("zookeeper-free-stays-free")
 def test_what_is_deletable_is_in_no_queue_ever_after() -> None:
     """What the clean-up rests on between its second look and the move, and until the purge: whatever happens then."""
@@ -252,6 +254,7 @@ def lively(seeds: range) -> list[ZkWalk]:
     return [one for one in histories if any(life.status in (ONLINE, WAITING) for life in one.state.world.lives)]
 
 
+@pytest.mark.long
 def test_at_rest_nothing_is_held_that_nobody_needs_or_the_operator_is_told_why() -> None:
     held, files = [], 0
     for history in lively(range(0, 100_000, 50)):

@@ -76,6 +76,7 @@ def test_about_one_group_in_twenty_has_no_offset() -> None:
     assert 0.01 < len(groups - with_offset) / len(groups) < 0.12
 
 
+@pytest.mark.long
 def test_hbases_cleaner_never_throws_and_every_common_reason_is_there() -> None:
     reasons = Counter(decide(file, view()).reason for file in listing())
     assert HBaseVerdict.THROWS not in {hbase_verdict(file.name, view()) for file in listing()}

@@ -90,6 +90,7 @@ def test_its_snapshot_is_one_that_is_trusted(number: int) -> None:
     assert view_of(night(number)).untrusted is None
 
 
+@pytest.mark.long
 def test_every_reason_of_one_file_shows_up_in_three_nights() -> None:
     seen = {decision.reason for number in NIGHTS for decision in demo_decisions(number).values()}
     of_a_whole_cluster = {

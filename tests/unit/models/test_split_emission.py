@@ -74,6 +74,7 @@ def stale_codes(emitted: Emitted) -> set[tuple[str, str]]:
     return {(row.code, row.severity) for row in found if row.severity != "info"}
 
 
+@pytest.mark.long
 def test_no_row_and_no_mutant_is_left_out() -> None:
     rows = tables()
     assert {case.name for name in ("good", "cancelled") for case in rows[name]} >= {one.row for one in INJECTIONS}

@@ -22,6 +22,7 @@ def test_every_row_of_the_failure_table_is_injected() -> None:
     assert {name for one in INJECTIONS for name in one.scope.may} == set(FAULTS)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("one", INJECTIONS, ids=lambda one: one.row)
 def test_a_failure_meets_the_protocol_and_breaks_nothing_once_it_is_mended(one: Injection) -> None:
     found = one.search(Design())
@@ -128,6 +129,7 @@ def test_every_mutant_has_something_that_it_breaks() -> None:
     assert set(BREAKS) == set(MUTANTS) == set(HOMES)
 
 
+@pytest.mark.long
 @pytest.mark.promise("split-stale-and-model")
 @pytest.mark.parametrize(("name", "breaks"), BREAKS.items())
 def test_every_mutant_is_caught_where_the_whole_protocol_holds(name: str, breaks: str) -> None:

@@ -49,6 +49,7 @@ def test_a_command_stops_the_session_that_it_has_built() -> None:
     session.stop.assert_called_once()
 
 
+@pytest.mark.long
 @pytest.mark.promise("simulate-plays-seeds")
 def test_seeds_are_played_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(seeds, "RANGE", RANGE)
@@ -194,6 +195,7 @@ def test_wrong_usage_is_refused(wrong: list[str]) -> None:
     assert main(["capture", *wrong]) == 2
 
 
+@pytest.mark.long
 def test_rows_and_seeds_of_a_split_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def run(*options: str) -> tuple[int, dict[str, Any]]:
         code = main(["split", *options, "--result", f"{tmp_path}/result.json"])
