@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, TypeVar
 from pydantic import SecretStr
 from pyspark.sql import SparkSession
 
-from jobs.cli.config.capture_section import (
-    CaptureSection,
+from jobs.cli.config.capture_section import CaptureSection
+from jobs.cli.config.capture_sources import (
     CellsQueuesSection,
     ExportQueuesSection,
     ExportStateSection,

@@ -18,7 +18,7 @@ from kazoo.client import KazooClient
 from pyspark.sql import SparkSession
 
 from jobs.capture import capture_cluster
-from jobs.cli.config.capture_section import HBaseStateSection
+from jobs.cli.config.capture_sources import HBaseStateSection
 from jobs.cli.config.configuration import Config, parse_config
 from jobs.cli.context import JobContext
 from jobs.cli.entry import main

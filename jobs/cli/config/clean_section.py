@@ -4,8 +4,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from jobs.cli.config.capture_section import WalRoot
-from jobs.cli.config.config_types import DurationMs, Section
+from jobs.cli.config.config_types import DurationMs, Section, WalRoot
 from pipelines.common.instants import DAY_MS
 
 ArchiveUri = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9+.-]*:/[^\x00-\x1f\x7f]*[^/\x00-\x1f\x7f]$")]

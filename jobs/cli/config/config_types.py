@@ -1,4 +1,4 @@
-"""Types of the configuration file with units: durations, sizes and dates."""
+"""Types of the configuration file: sections, names, and values with units."""
 
 import re
 from datetime import date, datetime
@@ -7,6 +7,7 @@ from typing import Annotated, Final
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
+from pipelines.common.names import NAME
 from pipelines.hbase.server_names import MAX_LONG
 
 _DURATION = re.compile(r"(\d+)\s*(ms|s|m|h|d)", re.ASCII)
@@ -81,3 +82,5 @@ SizeBytes = Annotated[int, BeforeValidator(_size, json_schema_input_type=Written
 """Bytes, written `500MiB`, `1GiB`."""
 UntilMs = Annotated[int, BeforeValidator(_end_of, json_schema_input_type=WrittenUntil)]
 """Ms since the epoch, written as a UTC day (its whole length counts) or an instant."""
+ClusterName = Annotated[str, StringConstraints(pattern=rf"^{NAME.pattern}$")]
+WalRoot = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9+.-]*://[^\x00-\x1f\x7f]*[^/\x00-\x1f\x7f]$")]

@@ -9,10 +9,10 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, field_validator, model_validator
 
-from jobs.cli.config.capture_section import CaptureSection, ClusterName, WalRoot
+from jobs.cli.config.capture_section import CaptureSection
 from jobs.cli.config.clean_section import CleanSection
 from jobs.cli.config.config_errors import validate_model
-from jobs.cli.config.config_types import DurationMs, Section, SizeBytes, Text, UntilMs
+from jobs.cli.config.config_types import ClusterName, DurationMs, Section, SizeBytes, Text, UntilMs, WalRoot
 from jobs.cli.config.maintain_section import MaintainSection
 from jobs.cli.config.night_section import NightSection
 from jobs.cli.config.notify_section import NotifySection

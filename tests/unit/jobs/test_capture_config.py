@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import jobs.capture as job
-from jobs.cli.config.capture_section import (
+from jobs.cli.config.capture_sources import (
     FsimageFilesSection,
     HadoopFilesSection,
     HFilesQueuesSection,
