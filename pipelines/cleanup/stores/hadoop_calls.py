@@ -1,14 +1,14 @@
 """Calls Hadoop's `FileSystem` in Spark's JVM for the clean-up: any scheme, HA nameservices, Kerberos."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TypeVar
 
 from py4j.protocol import Py4JJavaError
 
 from pipelines.cleanup.ports import Move
-from pipelines.cleanup.stores.file_calls import FileCallError, check_file
+from pipelines.cleanup.stores.file_calls import FileCallError
 from pipelines.cleanup.stores.store_failures import NOT_TRIED, OTHER, UNAVAILABLE, Failure, parse_failure
 from pipelines.files.file_status import FileStatus
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
@@ -230,8 +230,7 @@ class HadoopCalls:
 
     def rename_file(self, source: str, target: str) -> None:
         """See `FileCalls.rename_file`."""
-        check_file(self, source)
-        self.rename(source, target)
+        _raise_failure(self.rename_files([Move(source, target)]))
 
     def rename_files(self, moves: Sequence[Move]) -> list[Failure | None]:
         """See `ManyCalls.rename_files`; looks at all sources together, just before their renames."""
@@ -262,7 +261,7 @@ class HadoopCalls:
 
     def delete_file(self, uri: str) -> None:
         """See `FileCalls.delete_file`."""
-        self._answer(uri, self._java.delete, self._files, uri, False, OTHER)
+        _raise_failure(self.delete_files([uri]))
 
     def delete_directory(self, uri: str) -> None:
         """See `FileCalls.delete_directory`."""
@@ -305,6 +304,11 @@ class HadoopCalls:
         if text.startswith(_FAILED):
             raise FileCallError(parse_failure(text.removeprefix(_FAILED)))
         return text.removeprefix(_DONE)
+
+
+def _raise_failure(answers: Iterable[Failure | None]) -> None:
+    for failure in filter(None, answers):
+        raise FileCallError(failure)
 
 
 def _not_a_file(look: FileStatus | Failure) -> Failure | None:
