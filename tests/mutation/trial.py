@@ -32,7 +32,7 @@ from _pytest.runner import runtestprotocol
 from tests.mutation.mutants import Mutant, Place, Source
 from tests.mutation.targets import Group
 
-NO_TEST = "no test comes by it"
+_ENDLESS = "it does not end"
 _GRACE_S = 30.0
 _EXAMPLES = 25
 """Of hypothesis, the same ones every time; a change that only thousands would find has to have a test of its own."""
@@ -94,8 +94,11 @@ class Judged:
                 # what has failed lately is likely to fail again: it saves the quick tests that come by everything
                 judges.sort(key=lambda item: lately.index(item.nodeid) if item.nodeid in lately else len(lately))
                 limit = _GRACE_S + 5 * sum(seen[item.nodeid][0] for item in judges)
-                run = _in_this_process if self._group.spark else _in_its_own
-                by = run(mutant, module, judges, caches, limit)
+                if self._group.spark:
+                    with _again_after(limit, functools.partial(self._tell, target.name, mutant, _ENDLESS)):
+                        by = _in_this_process(mutant, module, judges, caches)
+                else:
+                    by = _in_its_own(mutant, module, judges, caches, limit)
                 if by is not None:
                     lately = [by, *(one for one in lately if one != by)][:_LATELY]
                 self._tell(target.name, mutant, by)
@@ -204,11 +207,11 @@ def _in_its_own(
             return problem or next((item.nodeid for item in judges if not _passes(item)), "")
 
     answer = _forked(tried, limit)
-    return "it does not end" if answer is None else answer or None
+    return _ENDLESS if answer is None else answer or None
 
 
 def _in_this_process(
-    mutant: Mutant, module: ModuleType, judges: Sequence[pytest.Item], caches: Sequence[Any], _limit: float
+    mutant: Mutant, module: ModuleType, judges: Sequence[pytest.Item], caches: Sequence[Any]
 ) -> str | None:
     for cache in caches:
         cache.cache_clear()
@@ -217,6 +220,23 @@ def _in_this_process(
     for cache in caches:
         cache.cache_clear()
     return found
+
+
+@contextmanager
+def _again_after(limit: float, tell: Callable[[], None]) -> Iterator[None]:
+    """If the block takes longer, tells so, and starts the whole command again: no thread of the tests can be ended."""
+
+    def again() -> None:
+        tell()
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 - this command again
+
+    timer = threading.Timer(limit, again)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _forked(work: Callable[[], str], limit: float) -> str | None:
