@@ -5,28 +5,29 @@ Run: ./tests/run --deep --junitxml=deep.xml && .venv/bin/python scripts/generate
 
 import argparse
 import re
+import subprocess
 import sys
 import xml.etree.ElementTree as ET
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parent.parent
 TARGET = PROJECT / "docs" / "deep.md"
-HEAD = """# The long searches
+HEAD = """# The deep tests
 
-These tests take too long for the suite. `scripts/generate_deep.py` writes the results of a run into this page, also
-those of a run of a few tests. The other rows stay as they are until their tests run again or are gone:
+These tests take too long for the suite. The command runs them and writes their results into this page:
 
 ```bash
 ./tests/run --deep --junitxml=deep.xml && .venv/bin/python scripts/generate_deep.py deep.xml
 ```
 
+A run of a few tests changes the rows of these tests only. The row of a test goes with the test.
+
 The seeds change every day; to repeat the seeds of a run, set `WALSAFE_DEEP_SEED` in the environment. The judge writes
 [a separate record](judge.md#the-last-recorded-run), and so do the searches of [the proof](proof.md).
 """
-_ROW = re.compile(r"^\| `([^`]+)` \| .*$", re.MULTILINE)
-_DAYS = re.compile(r"^([-0-9, ]+): \d+ (?:passed|failed|skipped)", re.MULTILINE)
+_ROW = re.compile(r"^\| `(?P<name>.+?)` \| (?P<outcome>passed|failed|skipped) \| [-\d]+ \| \d+ \| .*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,35 +78,35 @@ def _case(one: ET.Element, day: str) -> Case:
     )
 
 
-def page(cases: Iterable[Case], before: str = "") -> str:
+def page(cases: Iterable[Case], before: str = "", known: Collection[str] = ()) -> str:
     """Returns the text of the whole page.
 
     Args:
         cases: the tests that ran; of several with one name, the last one counts.
-        before: the page as it was. Its rows stay if their tests exist and did not run.
+        before: the page as it was. Its rows of known tests that did not run stay.
+        known: the ids of all deep tests.
     """
-    rows = {row[1]: row[0] for row in _ROW.finditer(before) if _exists(row[1])}
-    days = {day for line in _DAYS.findall(before) for day in line.split(", ")}
+    rows = {row["name"]: row[0] for row in _ROW.finditer(before) if row["name"] in known}
     for case in cases:
         said = ", ".join(f"{name} {_number(value)}" for name, value in case.said)
-        rows[case.name] = f"| `{case.name}` | {case.outcome} | {case.seconds:.0f} | {said} |"
-        days.add(case.day)
+        rows[case.name] = f"| `{case.name}` | {case.outcome} | {case.day} | {case.seconds:.0f} | {said} |"
     if not rows:
         return f"{HEAD}\nNo run is recorded yet.\n"
-    outcomes = [row.split(" | ")[1] for row in rows.values()]
+    table = ["| test | outcome | day | s | seeds and counts |", "|---|---|---|---:|---|"]
+    outcomes = [row["outcome"] for row in _ROW.finditer("\n".join(rows.values()))]
     counts = ", ".join(f"{outcomes.count(one)} {one}" for one in ("passed", "failed", "skipped") if one in outcomes)
-    table = ["| test | outcome | s | seeds and counts |", "|---|---|---:|---|", *(rows[name] for name in sorted(rows))]
-    return "\n".join([HEAD, f"{', '.join(sorted(days))}: {counts}.", "", *table, ""])
-
-
-def _exists(name: str) -> bool:
-    file, _, test = name.partition("::")
-    path = PROJECT / file
-    return path.is_file() and f"def {test.partition('[')[0]}(" in path.read_text(encoding="utf-8")
+    return "\n".join([HEAD, f"{counts}.", "", *table, *(rows[name] for name in sorted(rows)), ""])
 
 
 def _number(value: str) -> str:
     return f"{int(value):,}" if value.isdigit() else value
+
+
+def deep_tests() -> set[str]:
+    """Returns the ids of all deep tests, as pytest collects them."""
+    command = [sys.executable, "-m", "pytest", "--size", "deep", "--collect-only", "-q"]
+    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=True)
+    return {line for line in done.stdout.splitlines() if "::" in line}
 
 
 def main() -> None:
@@ -118,7 +119,7 @@ def main() -> None:
     except (OSError, ValueError) as error:
         sys.exit(str(error))
     before = TARGET.read_text(encoding="utf-8") if TARGET.exists() else ""
-    TARGET.write_text(page(cases, before), encoding="utf-8")
+    TARGET.write_text(page(cases, before, deep_tests()), encoding="utf-8")
 
 
 if __name__ == "__main__":

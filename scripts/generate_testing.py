@@ -13,6 +13,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -22,8 +23,8 @@ TESTS = PROJECT / "tests"
 RECORD = TESTS / "suite" / "measured.json"
 SIZES = ("long", "deep")
 """Markers of tests that an ordinary run leaves out; the page shows them."""
-SOME_DEEP = "some variants deep"
-"""What the page says of a test that is marked deep for some of its parameters only."""
+SOME_VARIANTS = {size: f"some variants {size}" for size in SIZES}
+"""What the page says of a test that has the marker for some of its parameters only."""
 _MARKER = "pytest.mark.promise"
 _COMMENT = re.compile(r"<!-- promise: ([a-z0-9-]+) -->")
 _HEADING = re.compile(r"^#+ (.+)$")
@@ -51,7 +52,7 @@ class Proof:
     Attributes:
         test: the test's id in pytest, without parameters.
         promises: the ids of the promises.
-        sizes: the members of `SIZES` with which the test is marked, and `SOME_DEEP` if only some of its variants are.
+        sizes: see `sizes_of`.
     """
 
     test: str
@@ -77,9 +78,9 @@ def proofs_of(path: str, text: str) -> Iterator[Proof]:
     Raises:
         ValueError: a marker is not on a test, or its ids are not written as literals.
     """
-    tree = ast.parse(text)
+    tree = _parsed(text)
     found = 0
-    for name, test in _tests(tree):
+    for name, test in tests_of(tree):
         marks = [one for one in test.decorator_list if isinstance(one, ast.Call) and ast.unparse(one.func) == _MARKER]
         found += len(marks)
         arguments = [argument for one in marks for argument in one.args]
@@ -87,12 +88,19 @@ def proofs_of(path: str, text: str) -> Iterator[Proof]:
         if len(names) != len(arguments) or any(one.keywords or not one.args for one in marks):
             raise ValueError(f"{path}::{name}: {_MARKER} takes ids in quotes")
         if names:
-            yield Proof(f"{path}::{name}", tuple(names), _sizes(tree, test))
-    if found != sum(ast.unparse(node) == _MARKER for node in ast.walk(tree) if isinstance(node, ast.Attribute)):
+            yield Proof(f"{path}::{name}", tuple(names), sizes_of(tree, test))
+    markers = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr == "promise"]
+    if found != sum(ast.unparse(node) == _MARKER for node in markers):
         raise ValueError(f"{path}: {_MARKER} belongs directly on a test function")
 
 
-def _tests(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef]]:
+@cache
+def _parsed(text: str) -> ast.Module:
+    return ast.parse(text)
+
+
+def tests_of(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef]]:
+    """Yields the tests of a file by name, with the class if they are in one."""
     for node in tree.body:
         inside = node.body if isinstance(node, ast.ClassDef) else [node]
         for one in inside:
@@ -100,16 +108,24 @@ def _tests(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef]]:
                 yield (f"{node.name}::{one.name}" if isinstance(node, ast.ClassDef) else one.name), one
 
 
-def _sizes(tree: ast.Module, test: ast.FunctionDef) -> tuple[str, ...]:
+def sizes_of(tree: ast.Module, test: ast.FunctionDef) -> tuple[str, ...]:
+    """Returns `deep` or `long` if the test has the marker, and what `SOME_VARIANTS` says if some variants have one."""
     of_the_file = [
         node.value
         for node in tree.body
-        if isinstance(node, ast.Assign) and [ast.unparse(target) for target in node.targets] == ["pytestmark"]
+        if isinstance(node, ast.Assign)
+        and any(isinstance(one, ast.Name) and one.id == "pytestmark" for one in node.targets)
     ]
-    marks = {ast.unparse(one) for node in (*of_the_file, *test.decorator_list) for one in _listed(node)}
-    sizes = tuple(size for size in SIZES if f"pytest.mark.{size}" in marks)
-    some = any(ast.unparse(node) == "pytest.mark.deep" for one in test.decorator_list for node in ast.walk(one))
-    return (*sizes, SOME_DEEP) if some and "deep" not in sizes else sizes
+    whole = {_size(one) for node in (*of_the_file, *test.decorator_list) for one in _listed(node)}
+    if "deep" in whole:
+        return ("deep",)
+    inside = {_size(node) for one in test.decorator_list for node in ast.walk(one)} - whole
+    return (*(("long",) if "long" in whole else ()), *(said for size, said in SOME_VARIANTS.items() if size in inside))
+
+
+def _size(node: ast.AST) -> str | None:
+    is_marker = isinstance(node, ast.Attribute) and node.attr in SIZES and ast.unparse(node.value) == "pytest.mark"
+    return node.attr if is_marker else None
 
 
 def _listed(node: ast.expr) -> Sequence[ast.expr]:
@@ -188,12 +204,14 @@ def left_out() -> str:
     """Returns a table of the tests that only `--all` runs, file by file: whole files, or the number of their tests."""
     lines = ["| below `tests/` | tests | what the file proves |", "|---|---|---|"]
     for file in sorted(TESTS.rglob("test_*.py")):
-        tree = ast.parse(file.read_text(encoding="utf-8"))
-        sizes = [_sizes(tree, test) for _, test in _tests(tree)]
-        long = sum("long" in one and "deep" not in one for one in sizes)
-        if long:
+        tree = _parsed(file.read_text(encoding="utf-8"))
+        sizes = [sizes_of(tree, test) for _, test in tests_of(tree)]
+        long = sum("long" in one for one in sizes)
+        variants = sum(SOME_VARIANTS["long"] in one for one in sizes)
+        if long or variants:
             says = (ast.get_docstring(tree) or "").partition("\n")[0].replace("|", "\\|")
             tests = "all" if long == sum("deep" not in one for one in sizes) else f"{long} of {len(sizes)}"
+            tests += f", variants of {variants}" if variants else ""
             lines.append(f"| `{file.relative_to(TESTS)}` | {tests} | {says} |")
     return "\n".join(lines)
 
@@ -202,13 +220,13 @@ def only_deep() -> str:
     """Returns a table of the tests that only `--deep` runs, by name; of some it runs only a part of the variants."""
     lines = ["| below `tests/` | tests | what the file proves |", "|---|---|---|"]
     for file in sorted(TESTS.rglob("test_*.py")):
-        tree = ast.parse(file.read_text(encoding="utf-8"))
+        tree = _parsed(file.read_text(encoding="utf-8"))
         names = []
-        for name, test in _tests(tree):
-            sizes = _sizes(tree, test)
+        for name, test in tests_of(tree):
+            sizes = sizes_of(tree, test)
             if "deep" in sizes:
                 names.append(f"`{name}`")
-            elif SOME_DEEP in sizes:
+            elif SOME_VARIANTS["deep"] in sizes:
                 names.append(f"`{name}` (some of its variants)")
         if names:
             says = (ast.get_docstring(tree) or "").partition("\n")[0].replace("|", "\\|")

@@ -95,7 +95,6 @@ def answers(state: Recorded, judged: ZkJudgedState) -> list[Answer]:
     return ["KEEP" if file.name in state.kept else "DELETE" for file in judged.files]
 
 
-@pytest.mark.long
 @pytest.mark.promise("hbase-1-cleaner-judges-recorded-queues")
 def test_what_hbase_1_keeps_is_never_deletable(writer: KazooClient, queues: ZooKeeperQueues) -> None:
     freed = kept = 0
@@ -108,7 +107,6 @@ def test_what_hbase_1_keeps_is_never_deletable(writer: KazooClient, queues: ZooK
     assert freed > kept > len(FILES)
 
 
-@pytest.mark.long
 def test_a_znode_that_is_not_read_would_be_seen(writer: KazooClient, queues: ZooKeeperQueues) -> None:
     """Each WAL that one queue alone holds is missed by the comparison as soon as a reading loses its znode."""
     lost = 0

@@ -87,7 +87,6 @@ def auditor(hbase_spark: SparkSession) -> Iterator[SparkSession]:
 @pytest.mark.long
 @pytest.mark.promise("deciding-deletes-nothing", "no-right-to-write-is-needed", "reconcile-cannot-delete")
 @pytest.mark.realhbase
-@pytest.mark.slow("a capture and a night under another user on the real cluster")
 def test_a_user_who_may_only_read_captures_and_reconciles(
     hbase_cluster: HBaseCluster, hdfs_cluster: HdfsCluster, auditor: SparkSession, tmp_path: Path
 ) -> None:

@@ -1,4 +1,4 @@
-"""A night of an HBase 2.6.4 with Kerberos, on an HDFS and a ZooKeeper with Kerberos, as an ordinary principal."""
+"""An HBase 2.6.4 with Kerberos, on an HDFS and a ZooKeeper with Kerberos, as an ordinary principal."""
 
 import subprocess
 from collections.abc import Iterator

@@ -23,7 +23,6 @@ from tests.labs.secure_nights import (
     SecureNight,
     clean_restore_and_purge,
     decide,
-    move,
     secure_cluster,
 )
 from tests.labs.spark.one_application import Done
@@ -57,11 +56,10 @@ def through_webhdfs(night: SecureNight, work: Path) -> SecureNight:
 
 
 @pytest.mark.promise("kerberos-is-read", "kerberos-clean-up")
-def test_a_night_by_keytab_moves_nothing_that_hbases_cleaner_keeps(night: SecureNight, tmp_path: Path) -> None:
-    night = replace(night, work=tmp_path, run_id="moved")
-    answers = decide(night)
+def test_a_night_by_keytab_its_clean_up_restore_and_purge(night: SecureNight, tmp_path: Path) -> None:
+    night = replace(night, work=tmp_path)
+    answers = clean_restore_and_purge(night)
     assert set(answers.values()) == {"DELETE", "KEEP"}
-    move(night, {path for path, answer in answers.items() if answer == "KEEP"})
     taken = night.taken()
     assert {path for path, _ in taken.names} >= set(answers)
     assert {peer.peer_id: peer.state for peer in taken.snapshot.peers} == {"one": "ENABLED", "two": "DISABLED"}
@@ -69,12 +67,6 @@ def test_a_night_by_keytab_moves_nothing_that_hbases_cleaner_keeps(night: Secure
     assert taken.snapshot.flags is not None
     assert taken.snapshot.flags.zk_queue_data is False
     assert {peer.sync_replication_state for peer in taken.snapshot.peers} == {None}
-
-
-@pytest.mark.deep
-@pytest.mark.promise("kerberos-is-read", "kerberos-clean-up")
-def test_the_life_of_a_list_by_keytab(night: SecureNight, tmp_path: Path) -> None:
-    clean_restore_and_purge(replace(night, work=tmp_path))
 
 
 @pytest.mark.deep

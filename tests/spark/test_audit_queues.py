@@ -140,7 +140,6 @@ def test_the_plan_names_the_server_and_what_is_shipped_twice(audited: Audited) -
 
 
 @pytest.mark.long
-@pytest.mark.slow("two audits of a night each")
 def test_two_nights_tell_who_claimed_what_and_what_waits(audited: Audited) -> None:
     _, result = audited.run(*reversed(audited.nights))
     assert result["snapshots"] == 2, "in whatever order they are given"

@@ -9,10 +9,11 @@ import pytest
 
 from tests.labs.places import PROJECT
 
+pytestmark = pytest.mark.deep
+
 BENCHMARK = PROJECT / "benchmarks/capture_speed.py"
 
 
-@pytest.mark.deep
 @pytest.mark.parametrize("source", ["fsimage", "ls"])
 def test_it_captures_what_it_laid_out(source: str, tmp_path: Path) -> None:
     command = [sys.executable, BENCHMARK, "--source", source, "--files", "1000", "--work", tmp_path, "--out", tmp_path]

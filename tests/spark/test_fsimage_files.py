@@ -83,8 +83,9 @@ def test_a_text_that_was_cut_shows_fewer_files_and_no_other(spark: SparkSession,
     assert isinstance(outcome(source(spark, tmp_path, "")), str), "without its first line it is refused"
 
 
-@pytest.mark.slow("what cannot be split is shared out in two hundred pieces")
-@pytest.mark.parametrize("suffix", [*(pytest.param(one, marks=pytest.mark.long) for one in (".gz", ".zst")), ""])
+@pytest.mark.parametrize(
+    "suffix", ["", pytest.param(".gz", marks=pytest.mark.long), pytest.param(".zst", marks=pytest.mark.long)]
+)
 def test_a_text_is_read_in_pieces(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
 ) -> None:

@@ -10,8 +10,9 @@ from pipelines.decide.rule.verdict import ArchivedFile
 from pipelines.reconcile import list_parts
 from tests.labs.small_cluster import D1, Desk, group, small, timestamp, with_files
 
+pytestmark = pytest.mark.long
 
-@pytest.mark.long
+
 @pytest.mark.usefixtures("as_many")
 @pytest.mark.promise("decision-is-replayable")
 def test_parts_are_the_same_bytes_however_the_listing_was_cut(

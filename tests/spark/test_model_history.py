@@ -17,11 +17,12 @@ from tests.models.commands.seeds import write_history
 from tests.strategies import view_of
 from tests.strategies.generated import case_of
 
+pytestmark = pytest.mark.deep
+
 HISTORY = 776
 """A row moves behind the scanner; files that are REPLICATED can be deleted nevertheless."""
 
 
-@pytest.mark.deep
 def test_the_capture_of_a_history_is_a_snapshot_that_reconcile_decides_on(spark: SparkSession, tmp_path: Path) -> None:
     write_history(HISTORY, "design", tmp_path / "history", SystemClock())
     outcome = Desk(spark, tmp_path).reconcile(tmp_path / "history", now=time.time_ns() // 1_000_000)

@@ -59,7 +59,6 @@ def test_a_night_and_its_second_start(spark: SparkSession, tmp_path: Path, capsy
 
 
 @pytest.mark.long
-@pytest.mark.slow("a night of four jobs whose error a webhook is told")
 def test_a_night_with_a_new_error_exits_5_and_tells_the_webhook_once(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -14,6 +14,8 @@ from tests.labs.pegasus import bulk_load
 from tests.labs.pegasus.replicas import add_rows, keys, rows_of, stored
 from tests.labs.pegasus.split_tables import APP, TARGET, Table, reopened
 
+pytestmark = pytest.mark.long
+
 RANGES = ("--task-size", "1", "--file-size", "1")
 SAME = ("rows", "read", "logged", "expired", "stale", "malformed", "empty")
 
@@ -51,7 +53,6 @@ def raw_bytes(parts: list[dict[str, Any]]) -> int:
     return sum(file["raw_bytes"] for part in parts for file in part["files"])
 
 
-@pytest.mark.long
 @pytest.mark.promise("split-offline")
 @pytest.mark.parametrize(("old", "new"), [(4, 16), pytest.param(3, 8, marks=pytest.mark.deep)])
 def test_ranges_give_the_same_rows_and_pegasus_takes_them(
@@ -74,7 +75,6 @@ def test_ranges_give_the_same_rows_and_pegasus_takes_them(
         assert all(before[-1] < after[0] for before, after in pairwise(ends)), "the metadata list them in order"
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("form", ["one", "overlapping"])
 def test_a_large_partition_is_divided_inside_its_ssts(spark: SparkSession, tmp_path: Path, form: str) -> None:
     table = LargeTable(spark, tmp_path, form=form)
@@ -94,7 +94,6 @@ def test_a_large_partition_is_divided_inside_its_ssts(spark: SparkSession, tmp_p
         assert max(written.values()) <= sum(written.values()) / 2, "no task has most of a partition"
 
 
-@pytest.mark.long
 def test_ranges_of_an_export(spark: SparkSession, tmp_path: Path) -> None:
     table = LargeTable(spark, tmp_path)
     lying = []
@@ -112,7 +111,6 @@ def test_ranges_of_an_export(spark: SparkSession, tmp_path: Path) -> None:
     assert tasks >= 3 * table.old
 
 
-@pytest.mark.long
 @pytest.mark.promise("split-offline")
 def test_a_damaged_backup_is_refused_before_it_is_divided(spark: SparkSession, tmp_path: Path) -> None:
     table = LargeTable(spark, tmp_path)
@@ -137,7 +135,6 @@ def test_a_damaged_backup_is_refused_before_it_is_divided(spark: SparkSession, t
     assert reopened(table, 16) == reopened(table, 16, "whole")
 
 
-@pytest.mark.long
 def test_a_run_that_was_stopped_goes_on_with_the_other_ranges(spark: SparkSession, tmp_path: Path) -> None:
     table = LargeTable(spark, tmp_path)
     log = table.reps / f"{APP}.2.pegasus" / "plog" / "log.1.0"

@@ -9,13 +9,14 @@ from pyspark.sql import SparkSession
 from jobs.cli.config.configuration import parse_config
 from tests.labs.small_cluster import Desk, clusters_of, small
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def desk(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Desk:
     return Desk(spark, tmp_path_factory.mktemp("stated-settings"))
 
 
-@pytest.mark.long
 @pytest.mark.promise("row-layout-is-one")
 def test_rows_of_the_seeds_layout_are_read_where_the_configuration_names_it(desk: Desk) -> None:
     """The claimed queue holds the same files under either spelling."""
@@ -30,7 +31,6 @@ def test_rows_of_the_seeds_layout_are_read_where_the_configuration_names_it(desk
     assert len(desk.lines("seeds-rows", "named")) == 4
 
 
-@pytest.mark.long
 @pytest.mark.promise("long-list-needs-a-reason")
 def test_why_a_list_is_valid_that_long_is_recorded(desk: Desk) -> None:
     written = desk.snapshot(small("long-valid"))

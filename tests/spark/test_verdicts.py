@@ -31,6 +31,7 @@ from tests.labs.spark.evaluation import COMPILED
 from tests.strategies import ClusterCase, cluster_cases, generated_cases, view_of
 from tests.strategies.clusters import MASTER, NOW, snapshot_of
 from tests.strategies.zookeeper import ZooKeeperCase, view_of_zookeeper, zookeeper_cases
+from tests.suite.sizes import examples
 
 FILES = StructType(
     [
@@ -144,7 +145,10 @@ def drawn(
     return cases
 
 
-@pytest.fixture(scope="module", params=["compiled", pytest.param("as it stands", marks=pytest.mark.long)])
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param("compiled", marks=pytest.mark.slow("Spark compiles every decision")), "as it stands"],
+)
 def either(spark: SparkSession, request: pytest.FixtureRequest) -> SparkSession:
     """Spark's two ways to evaluate an expression: that of large listings, and that of small ones."""
     if request.param == "as it stands":
@@ -158,10 +162,9 @@ def either(spark: SparkSession, request: pytest.FixtureRequest) -> SparkSession:
     return session
 
 
-@pytest.mark.slow("two hundred drawn clusters are decided in two plans and file by file")
 @pytest.mark.promise("null-is-held", "fast-form-equals-the-rule")
 def test_spark_says_what_the_rule_says(either: SparkSession) -> None:
-    cases = drawn(150, derandomize=True) + drawn(50, derandomize=True, source=generated_cases())
+    cases = drawn(examples(250), derandomize=True) + drawn(examples(80), derandomize=True, source=generated_cases())
     agree(either, cases[::2])
     agree(either, cases[1::2])
 
@@ -231,7 +234,7 @@ def test_a_backup_holds_its_wals_where_there_is_no_peer(either: SparkSession, cl
         agree(either, [case] * clusters)
 
 
-@pytest.mark.parametrize("clusters", [1, 4])
+@pytest.mark.parametrize("clusters", [1, pytest.param(4, marks=pytest.mark.long)])
 def test_groups_of_one_hash_are_told_apart_by_name(
     either: SparkSession, clusters: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -260,10 +263,10 @@ def drawn_from_zookeeper(count: int) -> list[ZooKeeperCase]:
 
 
 @pytest.mark.promise("fast-form-equals-the-rule")
-@pytest.mark.parametrize("tables", [0, 3])
+@pytest.mark.parametrize("tables", [pytest.param(0, marks=pytest.mark.long), 3])
 def test_spark_says_what_the_rule_says_of_queues_in_zookeeper(either: SparkSession, tables: int) -> None:
     """Alone, and in one fleet with clusters whose queues are in tables."""
-    named = {f"z{number}": case for number, case in enumerate(drawn_from_zookeeper(80))}
+    named = {f"z{number}": case for number, case in enumerate(drawn_from_zookeeper(examples(140)))}
     others = {f"c{number}": case for number, case in enumerate(drawn(3, derandomize=True)[:tables])}
     views = {cluster: replace(view_of_zookeeper(case), cluster=cluster) for cluster, case in named.items()}
     views |= {cluster: replace(view_of(case), cluster=cluster) for cluster, case in others.items()}

@@ -24,7 +24,7 @@ SHARED = (
     ),
     ("tests/spark/nights",),
 )
-"""What shares something that takes long: the HBase clusters, an HDFS alone, the whole Airflow, a search.
+"""What shares something that takes long: the HBase clusters, an HDFS alone, an Airflow, a search.
 
 The longest comes first, and the places of each in the order in which they run.
 """

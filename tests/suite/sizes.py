@@ -28,8 +28,9 @@ class Size:
 
 
 _ALL = (
-    "./tests/run --all also runs the tests that are marked long (every release, storage, fault and kill on the real "
-    "systems, Airflow, YARN and the whole judge) and draws more examples of each property; it takes up to half an hour."
+    "./tests/run --all also runs the tests that are marked long (faults and kills on the real systems, HBase 2, "
+    "Kerberos, Airflow, YARN, older lakes, other engines) and draws more examples of each property; it takes up to "
+    "half an hour."
 )
 SIZES = {
     "fast": Size("not realhbase and not slow and not long and not deep", FEW, _ALL),

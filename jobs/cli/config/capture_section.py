@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 from jobs.cli.config.capture_sources import (
     CellsQueuesSection,
     ExportQueuesSection,
+    ExportSection,
     ExportStateSection,
     FilesSection,
     FsimageFilesSection,
@@ -22,15 +23,9 @@ from jobs.cli.config.capture_sources import (
     ZooKeeperQueuesSection,
     ZooKeeperStateSection,
 )
-from jobs.cli.config.config_types import DurationMs, Section, Text
+from jobs.cli.config.config_types import DurationMs, Section
 
 Attempts = Annotated[int, Field(ge=1, le=20)]
-
-
-class ExportSection(Section):
-    """The directory that `conf/export/walsafe-export.sh` wrote."""
-
-    path: Text = Field(description="any Hadoop URI")
 
 
 class CaptureSection(Section):

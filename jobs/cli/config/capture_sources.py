@@ -261,6 +261,12 @@ class HBaseSection(Section):
     timeout: DurationMs = Field(default=60_000, description="of each call, its retries included", examples=["60s"])
 
 
+class ExportSection(Section):
+    """The directory that `conf/export/walsafe-export.sh` wrote."""
+
+    path: Text = Field(description="any Hadoop URI")
+
+
 FilesSection = Annotated[
     HadoopFilesSection | WebHdfsFilesSection | FsimageFilesSection | LsFilesSection, Field(discriminator="source")
 ]

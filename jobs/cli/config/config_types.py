@@ -83,4 +83,6 @@ SizeBytes = Annotated[int, BeforeValidator(_size, json_schema_input_type=Written
 UntilMs = Annotated[int, BeforeValidator(_end_of, json_schema_input_type=WrittenUntil)]
 """Ms since the epoch, written as a UTC day (its whole length counts) or an instant."""
 ClusterName = Annotated[str, StringConstraints(pattern=rf"^{NAME.pattern}$")]
+"""The name of a cluster, which is also a part of paths."""
 WalRoot = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9+.-]*://[^\x00-\x1f\x7f]*[^/\x00-\x1f\x7f]$")]
+"""A full URI such as `hdfs://ns1/hbase`, without a slash at the end."""

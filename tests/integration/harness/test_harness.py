@@ -72,7 +72,6 @@ def test_plain_hdfs_answers_webhdfs_and_keeps_permissions(hdfs_cluster: HdfsClus
         reader.delete("/plain/oldWALs/a%2C1%2C2.3")
 
 
-@pytest.mark.long
 def test_ha_nameservice_fails_over_under_a_client(ha_hdfs: HdfsCluster, tmp_path: Path) -> None:
     conf = ha_hdfs.write_conf(tmp_path / "conf")
     client = Jvm("ha-client", [conf, *resolve(HDFS)], tmp_path, heap="128m")

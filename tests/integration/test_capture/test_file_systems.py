@@ -46,7 +46,6 @@ def wals_on_ha(ha_hdfs: HdfsCluster, lab: Lab) -> HdfsCluster:
     return ha_hdfs
 
 
-@pytest.mark.long
 def test_an_ha_nameservice_is_captured_after_a_failover(lab: Lab, wals_on_ha: HdfsCluster) -> None:
     properties = wals_on_ha.client_properties
     files = {"source": "hadoop", "properties": properties}
@@ -63,6 +62,7 @@ def test_an_ha_nameservice_is_captured_after_a_failover(lab: Lab, wals_on_ha: Hd
     assert before.files == after.files == web.files
 
 
+@pytest.mark.slow("an HDFS saves its image, from which a capture is made")
 @pytest.mark.promise("sources-agree")
 def test_an_fsimage_shows_the_same_files(lab: Lab, wals_on_ha: HdfsCluster, tmp_path: Path) -> None:
     wals_on_ha.safe_mode(True)

@@ -14,8 +14,9 @@ from schemas.runs import RUNS
 from schemas.wal_verdicts import WAL_VERDICTS
 from tests.labs.maintained_lake import CONFIG, MANY_FILES, Place, edited_log, errors_of, key, table_of, verdict
 
+pytestmark = pytest.mark.long
 
-@pytest.mark.long
+
 def test_readers_that_began_before_keep_their_rows(place: Place) -> None:
     version = DeltaRs(place.lake / "wal_verdicts").version()
     everything = place.rows().count()
@@ -33,7 +34,6 @@ def test_readers_that_began_before_keep_their_rows(place: Place) -> None:
     assert earlier.count() == everything
 
 
-@pytest.mark.long
 def test_vacuum_removes_what_was_let_go_of_a_week_ago(place: Place) -> None:
     assert place.maintain().exit_code == 0
     files = place.lake / "wal_verdicts"
@@ -65,7 +65,6 @@ def test_vacuum_removes_what_was_let_go_of_a_week_ago(place: Place) -> None:
     assert place.rows().count() == count
 
 
-@pytest.mark.long
 def test_a_grace_below_a_week_is_refused_and_a_longer_one_is_set(place: Place) -> None:
     short = "ALTER TABLE delta.`{}` SET TBLPROPERTIES ('delta.deletedFileRetentionDuration' = 'interval 1 hours')"
     place.spark.sql(short.format(f"file:{place.lake}/wal_verdicts"))
@@ -84,7 +83,6 @@ def test_a_grace_below_a_week_is_refused_and_a_longer_one_is_set(place: Place) -
     assert stray.exists()
 
 
-@pytest.mark.long
 def test_runs_that_write_while_nights_are_merged_and_dropped_lose_nothing(place: Place) -> None:
     night, tables, done = key("a", MANY_FILES), place.tables, threading.Event()
     tables.ensure((WAL_VERDICTS,))

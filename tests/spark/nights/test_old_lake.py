@@ -14,7 +14,7 @@ from tests.labs.analyst_lake import duckdb_of
 from tests.labs.fleet_nights import CONFIG
 from tests.labs.small_cluster import DECIDED_AFTER_MS, NOW, Desk, small
 
-pytestmark = pytest.mark.slow("four nights of a fleet are decided once, and every test reads them")
+pytestmark = pytest.mark.long
 
 LATER_TABLES = (PEERS, VERDICT_CHANGES)
 LATER_COLUMNS = {
@@ -46,7 +46,6 @@ def old(nights: list[JobResult], desk: Desk, tmp_path: Path) -> Desk:
     return lake
 
 
-@pytest.mark.long
 def test_the_lake_of_an_older_walsafe_opens_as_before(old: Desk) -> None:
     snapshot = old.snapshot(small("healthy", 1), "night-1")
     outcome = old.reconcile(snapshot, now=NOW + DAY_MS + DECIDED_AFTER_MS, run_id="night-1", config=CONFIG)

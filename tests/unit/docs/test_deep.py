@@ -1,9 +1,12 @@
-"""docs/deep.md: made from a report of pytest, and with every long search in it."""
+"""docs/deep.md: made from reports of pytest, and with every deep test in it."""
 
+import ast
 import re
+from collections.abc import Iterator
 
 import pytest
 
+from scripts import generate_testing
 from scripts.generate_deep import TARGET, cases_of, page
 from tests.labs.places import PROJECT
 
@@ -18,23 +21,23 @@ REPORT = """<?xml version="1.0" encoding="utf-8"?>
 
 def test_a_report_becomes_a_page() -> None:
     text = page(cases_of(REPORT))
-    assert "2026-11-23: 1 passed, 1 failed, 1 skipped." in text
-    assert "| `tests/unit/test_a.py::test_b[crash]` | passed | 61 | states 979,511, seed x |" in text
-    assert "| `tests/e2e/test_c.py::test_d` | failed | 2 |  |" in text
+    assert "\n1 passed, 1 failed, 1 skipped.\n" in text
+    assert "| `tests/unit/test_a.py::test_b[crash]` | passed | 2026-11-23 | 61 | states 979,511, seed x |" in text
+    assert "| `tests/e2e/test_c.py::test_d` | failed | 2026-11-23 | 2 |  |" in text
 
 
 def test_a_test_that_was_run_again_stands_as_it_ended_last() -> None:
     again = REPORT.replace('<failure message="m">t</failure>', "")
-    assert "2026-11-23: 2 passed, 1 skipped." in page([*cases_of(REPORT), *cases_of(again)])
+    assert "\n2 passed, 1 skipped.\n" in page([*cases_of(REPORT), *cases_of(again)])
 
 
 def test_rows_of_tests_that_did_not_run_stay_while_the_tests_exist() -> None:
-    own = "tests/unit/docs/test_deep.py::test_no_run_is_said"
-    before = page(cases_of(REPORT.replace("11-23", "11-22"))).replace("tests/e2e/test_c.py::test_e", own)
-    after = page(cases_of(REPORT.replace("test_a", "test_z")), before)
-    assert "2026-11-22, 2026-11-23: 1 passed, 1 failed, 2 skipped." in after
-    assert f"| `{own}` | skipped |" in after
-    assert "tests/unit/test_a.py" not in after, "there is no such file"
+    before = page(cases_of(REPORT.replace("11-23", "11-22")))
+    odd = before.replace("test_d`", "test_d[a | b`c]`")
+    after = page(cases_of(REPORT.replace("test_a", "test_z")), odd, {"tests/e2e/test_c.py::test_d[a | b`c]"})
+    assert "\n1 passed, 2 failed, 1 skipped.\n" in after
+    assert "| `tests/e2e/test_c.py::test_d[a | b`c]` | failed | 2026-11-22 |" in after
+    assert "tests/unit/test_a.py" not in after
 
 
 def test_what_is_no_report_is_said() -> None:
@@ -46,14 +49,23 @@ def test_no_run_is_said() -> None:
     assert "No run is recorded yet." in page([])
 
 
-def test_every_file_with_a_long_search_is_in_the_record_and_passed() -> None:
-    marked = {
-        str(file.relative_to(PROJECT))
+def test_every_deep_test_is_in_the_record_and_passed() -> None:
+    """The judge and the mutants have records of their own, and the tests of pages only quote the marker."""
+    marker, own = re.compile(r"\bpytest\.mark\.deep\b"), ("tests/judge/", "tests/mutation/", "tests/unit/docs/")
+    texts = {
+        str(file.relative_to(PROJECT)): file.read_text(encoding="utf-8")
         for file in (PROJECT / "tests").rglob("test_*.py")
-        if re.search(r"\bpytest\.mark\.deep\b", file.read_text(encoding="utf-8"))
     }
-    rows = re.findall(r"^\| `(tests/[^:]+)::.*?` \| (\w+) \|", TARGET.read_text(encoding="utf-8"), re.MULTILINE)
-    # the judge and the mutants have records of their own, and the tests of pages only quote the marker
-    others = {file for file in marked if not file.startswith(("tests/judge/", "tests/mutation/", "tests/unit/docs/"))}
-    assert others == {file for file, _ in rows}
-    assert {outcome for _, outcome in rows} == {"passed"}
+    marked = {file: text for file, text in texts.items() if marker.search(text) and not file.startswith(own)}
+    rows = re.findall(r"^\| `(tests/[^:]+)::(\w+).*?` \| (\w+) \|", TARGET.read_text(encoding="utf-8"), re.MULTILINE)
+    assert set(marked) == {file for file, _, _ in rows}
+    assert {(file, name) for file, text in marked.items() for name in deep(text)} <= {row[:2] for row in rows}
+    assert {outcome for _, _, outcome in rows} == {"passed"}
+
+
+def deep(text: str) -> Iterator[str]:
+    """The tests of a file with the marker on them or on some variants; those of a fixture's parameter are not seen."""
+    tree = ast.parse(text)
+    for name, test in generate_testing.tests_of(tree):
+        if {"deep", generate_testing.SOME_VARIANTS["deep"]} & {*generate_testing.sizes_of(tree, test)}:
+            yield name

@@ -29,6 +29,7 @@ def said(rows: Sequence[str], design: str) -> tuple[int, str]:
     return outcome.exit_code, outcome.text
 
 
+@pytest.mark.long
 def test_the_failure_table_of_the_page() -> None:
     assert said(list(BY_ROW), "mended") == (0, BLOCKS[0])
 

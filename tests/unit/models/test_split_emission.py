@@ -36,6 +36,8 @@ from tests.models.split.cases import ALONE, CANCELLED, CONFIG, SEEN_BY, VERIFY, 
 from tests.models.split.emitting import histories_of
 from tests.models.split.injections import INJECTIONS, MUTANTS
 
+pytestmark = pytest.mark.long
+
 SEEDS = range(0, 60, 4)
 
 
@@ -74,7 +76,6 @@ def stale_codes(emitted: Emitted) -> set[tuple[str, str]]:
     return {(row.code, row.severity) for row in found if row.severity != "info"}
 
 
-@pytest.mark.long
 def test_no_row_and_no_mutant_is_left_out() -> None:
     rows = tables()
     assert {case.name for name in ("good", "cancelled") for case in rows[name]} >= {one.row for one in INJECTIONS}
