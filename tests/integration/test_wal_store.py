@@ -8,8 +8,9 @@ from pyspark.sql import SparkSession
 
 from benchmarks.hdfs_files import make_files
 from pipelines.cleanup.ports import Move, WalStore
-from pipelines.cleanup.stores.file_calls import FileCalls
+from pipelines.cleanup.stores.file_calls import FileCallError, FileCalls
 from pipelines.cleanup.stores.hadoop_calls import HadoopCalls
+from pipelines.cleanup.stores.store_failures import Failure
 from pipelines.cleanup.stores.wal_store import FileSystemWalStore
 from pipelines.cleanup.stores.webhdfs_calls import WebHdfsCalls
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError
@@ -40,30 +41,37 @@ def root(hdfs_cluster: HdfsCluster, kind: str) -> Iterator[str]:
     files.delete(hdfs_cluster.path(home), True)
 
 
+Called = Callable[..., FileCalls]
 Open = Callable[..., WalStore]
 
 
 @pytest.fixture
-def opened(spark: SparkSession, hdfs_cluster: HdfsCluster, kind: str, root: str) -> Iterator[Open]:
+def called(spark: SparkSession, hdfs_cluster: HdfsCluster, kind: str, root: str) -> Called:
+    """Opens the calls of a store: of the superuser, or of somebody else."""
+
+    def of(user: str | None = None) -> FileCalls:
+        if kind == "webhdfs":
+            return WebHdfsCalls([hdfs_cluster.webhdfs()], user, 300_000)
+        hadoop = HadoopJvm.of(spark)
+        information = hadoop.view.org.apache.hadoop.security.UserGroupInformation
+        before = information.getLoginUser()
+        if user is not None:
+            information.setLoginUser(information.createRemoteUser(user))
+        try:
+            return HadoopCalls(hadoop, root)
+        finally:
+            information.setLoginUser(before)
+
+    return of
+
+
+@pytest.fixture
+def opened(called: Called, root: str) -> Iterator[Open]:
     """Opens stores: of the superuser, or of somebody else."""
     stores: list[FileSystemWalStore] = []
-    within = [f"{root}/old", f"{root}/quarantine"]
 
     def of(user: str | None = None) -> WalStore:
-        calls: FileCalls
-        if kind == "webhdfs":
-            calls = WebHdfsCalls([hdfs_cluster.webhdfs()], user, 300_000)
-        else:
-            hadoop = HadoopJvm.of(spark)
-            information = hadoop.view.org.apache.hadoop.security.UserGroupInformation
-            before = information.getLoginUser()
-            if user is not None:
-                information.setLoginUser(information.createRemoteUser(user))
-            try:
-                calls = HadoopCalls(hadoop, root)
-            finally:
-                information.setLoginUser(before)
-        stores.append(FileSystemWalStore(calls, root, within))
+        stores.append(FileSystemWalStore(called(user), root, [f"{root}/old", f"{root}/quarantine"]))
         return stores[-1]
 
     yield of
@@ -156,6 +164,28 @@ def test_trees_of_directories(hdfs_cluster: HdfsCluster, store: WalStore, root: 
     assert store.remove_empty(work)
     assert store.names(f"{root}/quarantine") == ["other"]
     assert (store.names(work), list(store.walk(work))) == ([], [])
+
+
+def test_one_path_alone_has_the_answer_that_it_has_among_many(
+    hdfs_cluster: HdfsCluster, called: Called, root: str, kind: str
+) -> None:
+    calls, file, moved = called(), write(hdfs_cluster, root, "old/w"), f"{root}/quarantine/w"
+    calls.rename_file(file, moved)
+    calls.rename_file(moved, file)
+
+    def failure(call: Callable[[], object]) -> Failure:
+        with pytest.raises(FileCallError) as refused:
+            call()
+        return refused.value.failure
+
+    assert failure(lambda: calls.rename_file(moved, file)).gone
+    assert failure(lambda: calls.rename_file(f"{root}/old", f"{root}/quarantine/old")).kind == "NotAFile"
+    assert failure(lambda: calls.delete_file(f"{root}/old")).kind == "NotAFile"
+    calls.delete_file(file)
+    assert failure(lambda: calls.delete_file(file)).gone
+    calls.close()
+    if kind == "hadoop":
+        assert "closed" in failure(lambda: calls.status(root)).text
 
 
 def test_of_many_creators_one_succeeds(hdfs_cluster: HdfsCluster, store: WalStore, root: str) -> None:

@@ -1,14 +1,17 @@
-"""Errors of py4j while a directory is listed; HDFS itself is real: tests/integration/test_wal_store.py."""
+"""What a real HDFS seldom answers; the rest is in tests/integration/test_wal_store.py."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 from py4j.protocol import Py4JJavaError, Py4JNetworkError
 
+from pipelines.cleanup.ports import Move
 from pipelines.cleanup.stores.file_calls import FileCallError
 from pipelines.cleanup.stores.hadoop_calls import HadoopCalls
+from pipelines.cleanup.stores.store_failures import Failure
 from pipelines.common.errors import UnavailableError
 
 URI = "hdfs://ns1/hbase/oldWALs"
@@ -58,3 +61,74 @@ def test_a_key_file_that_is_missing_here_does_not_end_a_listing_as_complete() ->
     with pytest.raises(FileCallError) as refused:
         list(listing(Py4JJavaError("hasNext", vanished)).pages(URI))
     assert refused.value.failure.gone
+
+
+@dataclass
+class Java:
+    """The Java side of the calls: answers by path; after one that says that nobody answers, no more."""
+
+    answers: Mapping[str, str]
+    changed: list[str] = field(default_factory=list)
+
+    def statuses(self, _files: object, paths: str, unavailable: str) -> str:
+        return self._texts(paths.split("\0"), unavailable)
+
+    def renames(self, _context: object, ends: str, unavailable: str) -> str:
+        sources = ends.split("\0")[::2]
+        self.changed += sources
+        return self._texts([f"rename {source}" for source in sources], unavailable)
+
+    def deleteFiles(self, _files: object, paths: str, _other: str, unavailable: str) -> str:  # noqa: N802 - Java's name
+        self.changed += paths.split("\0")
+        return self._texts([f"delete {path}" for path in paths.split("\0")], unavailable)
+
+    def _texts(self, calls: Sequence[str], unavailable: str) -> str:
+        texts = ""
+        for call in calls:
+            text = self.answers.get(call, "+")
+            texts += f"{text}\0"
+            if text.startswith("-") and re.search(unavailable, text):
+                break
+        return texts
+
+
+def answering(**answers: str) -> tuple[HadoopCalls, Java]:
+    """Calls on a file system where each path is a file, if nothing else is said of it."""
+    calls, java = object.__new__(HadoopCalls), Java({**dict.fromkeys("abc", "+f,1,1"), **answers})
+    calls._root, calls._java, calls._files, calls._context = URI, java, None, None  # type: ignore[assignment]
+    return calls, java
+
+
+def moves(*sources: str) -> list[Move]:
+    return [Move(source, f"to/{source}") for source in sources]
+
+
+def kinds(answers: Sequence[Failure | None]) -> list[str | None]:
+    return [answer and answer.kind for answer in answers]
+
+
+def test_nothing_is_renamed_if_a_source_could_not_be_looked_at() -> None:
+    calls, java = answering(b="-java.net.ConnectException: refused")
+    assert kinds(calls.rename_files(moves("a", "b", "c"))) == ["NotTried", "ConnectException", "NotTried"]
+    assert java.changed == []
+
+
+def test_what_is_no_file_stays_and_each_answer_is_of_its_move() -> None:
+    calls, java = answering(a="+d,0,1", **{"rename c": "-java.io.FileNotFoundException: c"})
+    assert kinds(calls.rename_files(moves("a", "b", "c"))) == ["NotAFile", None, "FileNotFoundException"]
+    assert java.changed == ["b", "c"]
+
+
+def test_after_a_rename_that_nobody_answers_no_other_is_tried() -> None:
+    calls, _ = answering(**{"rename b": "-java.net.ConnectException: refused"})
+    assert kinds(calls.rename_files(moves("a", "b", "c"))) == [None, "ConnectException", "NotTried"]
+
+
+def test_each_answer_is_of_the_file_that_is_deleted() -> None:
+    calls, java = answering(**{"delete b": "-java.io.FileNotFoundException: b"})
+    assert kinds(calls.delete_files(["a", "b", "c"])) == [None, "FileNotFoundException", None]
+    assert java.changed == ["a", "b", "c"]
+    with pytest.raises(FileCallError, match="FileNotFoundException"):
+        calls.delete_file("b")
+    with pytest.raises(FileCallError, match="NotAFile"):
+        answering(a="+d,0,1")[0].rename_file("a", "to/a")
