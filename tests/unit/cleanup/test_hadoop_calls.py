@@ -13,6 +13,7 @@ from pipelines.cleanup.stores.file_calls import FileCallError
 from pipelines.cleanup.stores.hadoop_calls import HadoopCalls
 from pipelines.cleanup.stores.store_failures import Failure
 from pipelines.common.errors import UnavailableError
+from pipelines.files.file_status import FileStatus
 
 URI = "hdfs://ns1/hbase/oldWALs"
 
@@ -65,13 +66,18 @@ def test_a_key_file_that_is_missing_here_does_not_end_a_listing_as_complete() ->
 
 @dataclass
 class Java:
-    """The Java side of the calls: answers by path; after one that says that nobody answers, no more."""
+    """The Java side of the calls: each path is a file and each call succeeds, if `answers` says nothing else.
+
+    After an answer which says that nobody answers, no more are given.
+    """
 
     answers: Mapping[str, str]
+    asked: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
 
     def statuses(self, _files: object, paths: str, unavailable: str) -> str:
-        return self._texts(paths.split("\0"), unavailable)
+        self.asked += paths.split("\0")
+        return self._texts(paths.split("\0"), unavailable, "+f,1,1")
 
     def renames(self, _context: object, ends: str, unavailable: str) -> str:
         sources = ends.split("\0")[::2]
@@ -82,10 +88,10 @@ class Java:
         self.changed += paths.split("\0")
         return self._texts([f"delete {path}" for path in paths.split("\0")], unavailable)
 
-    def _texts(self, calls: Sequence[str], unavailable: str) -> str:
+    def _texts(self, calls: Sequence[str], unavailable: str, usual: str = "+") -> str:
         texts = ""
         for call in calls:
-            text = self.answers.get(call, "+")
+            text = self.answers.get(call, usual)
             texts += f"{text}\0"
             if text.startswith("-") and re.search(unavailable, text):
                 break
@@ -93,8 +99,7 @@ class Java:
 
 
 def answering(**answers: str) -> tuple[HadoopCalls, Java]:
-    """Calls on a file system where each path is a file, if nothing else is said of it."""
-    calls, java = object.__new__(HadoopCalls), Java({**dict.fromkeys("abc", "+f,1,1"), **answers})
+    calls, java = object.__new__(HadoopCalls), Java(answers)
     calls._root, calls._java, calls._files, calls._context = URI, java, None, None  # type: ignore[assignment]
     return calls, java
 
@@ -132,3 +137,19 @@ def test_each_answer_is_of_the_file_that_is_deleted() -> None:
         calls.delete_file("b")
     with pytest.raises(FileCallError, match="NotAFile"):
         answering(a="+d,0,1")[0].rename_file("a", "to/a")
+
+
+@pytest.mark.parametrize(("files", "is_listed"), [(49, False), (50, True)])
+def test_a_listing_answers_for_many_files_of_one_directory(files: int, is_listed: bool) -> None:
+    class Listing:
+        def look(self, directory: str, names: Sequence[str]) -> list[FileStatus | None] | None:
+            return None if directory == "far-apart" else [None, *(FileStatus("", True, False, 2, 2) for _ in names[1:])]
+
+    calls, java = answering()
+    calls._listing = Listing()  # type: ignore[assignment]
+    gone, *others = calls.statuses([f"near/w{number}" for number in range(files)])
+    assert (isinstance(gone, Failure) and gone.gone) == is_listed
+    assert {other.length for other in others if isinstance(other, FileStatus)} == {2 if is_listed else 1}
+    assert len(java.asked) == (0 if is_listed else files)
+    found = calls.statuses([f"far-apart/w{number}" for number in range(files)])
+    assert [one.length for one in found if isinstance(one, FileStatus)] == [1] * files
