@@ -22,7 +22,7 @@ These tests take too long for the suite. The command runs them and writes their 
 ./tests/run --deep --junitxml=deep.xml && .venv/bin/python scripts/generate_deep.py deep.xml
 ```
 
-A run of a few tests changes the rows of these tests only. The row of a test goes with the test.
+A run of a few tests changes the rows of these tests only. If a test is removed, the next run removes its row.
 
 The seeds change every day; to repeat the seeds of a run, set `WALSAFE_DEEP_SEED` in the environment. The judge writes
 [a separate record](judge.md#the-last-recorded-run), and so do the searches of [the proof](proof.md).
@@ -86,16 +86,17 @@ def page(cases: Iterable[Case], before: str = "", known: Collection[str] = ()) -
         before: the page as it was. Its rows of known tests that did not run stay.
         known: the ids of all deep tests.
     """
-    rows = {row["name"]: row[0] for row in _ROW.finditer(before) if row["name"] in known}
+    rows = {row["name"]: (row["outcome"], row[0]) for row in _ROW.finditer(before) if row["name"] in known}
     for case in cases:
         said = ", ".join(f"{name} {_number(value)}" for name, value in case.said)
-        rows[case.name] = f"| `{case.name}` | {case.outcome} | {case.day} | {case.seconds:.0f} | {said} |"
+        row = f"| `{case.name}` | {case.outcome} | {case.day} | {case.seconds:.0f} | {said} |"
+        rows[case.name] = (case.outcome, row)
     if not rows:
         return f"{HEAD}\nNo run is recorded yet.\n"
     table = ["| test | outcome | day | s | seeds and counts |", "|---|---|---|---:|---|"]
-    outcomes = [row["outcome"] for row in _ROW.finditer("\n".join(rows.values()))]
+    outcomes = [outcome for outcome, _ in rows.values()]
     counts = ", ".join(f"{outcomes.count(one)} {one}" for one in ("passed", "failed", "skipped") if one in outcomes)
-    return "\n".join([HEAD, f"{counts}.", "", *table, *(rows[name] for name in sorted(rows)), ""])
+    return "\n".join([HEAD, f"{counts}.", "", *table, *(rows[name][1] for name in sorted(rows)), ""])
 
 
 def _number(value: str) -> str:

@@ -1,4 +1,4 @@
-"""Provides seeds for the long searches: new ones every day, recorded with the run (docs/deep.md)."""
+"""Provides seeds for the deep tests: new ones every day, recorded with the run (docs/deep.md)."""
 
 import os
 import time

@@ -224,7 +224,10 @@ def _in_this_process(
 
 @contextmanager
 def _again_after(limit: float, tell: Callable[[], None]) -> Iterator[None]:
-    """If the block takes longer, tells so, and starts the whole command again: no thread of the tests can be ended."""
+    """If the block takes longer than the limit in seconds, calls `tell` and starts the whole command again.
+
+    A thread of a test that never ends cannot be stopped in any other way.
+    """
 
     def again() -> None:
         tell()

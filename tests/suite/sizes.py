@@ -29,8 +29,8 @@ class Size:
 
 _ALL = (
     "./tests/run --all also runs the tests that are marked long (faults and kills on the real systems, HBase 2, "
-    "Kerberos, Airflow, YARN, older lakes, other engines) and draws more examples of each property; it takes half an "
-    "hour to three quarters."
+    "Kerberos, Airflow, YARN, older lakes, other engines) and draws more examples of each property; it takes 30 to 45 "
+    "minutes."
 )
 SIZES = {
     "fast": Size("not realhbase and not slow and not long and not deep", FEW, _ALL),
