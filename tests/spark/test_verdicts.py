@@ -1,8 +1,9 @@
 """The Spark form gives the answers of the specification, field by field, over generated clusters with all the traps."""
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import TypeVar
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
@@ -16,7 +17,7 @@ from pipelines.common.spark.few_rows import for_few_rows
 from pipelines.common.spark.local_frames import local_frame
 from pipelines.decide.rule.cleaner_rule import hbase_2_verdict, hbase_verdict
 from pipelines.decide.rule.cluster_view import ClusterView
-from pipelines.decide.rule.decision_table import DecisionTable, decision_table
+from pipelines.decide.rule.decision_table import DecisionTable
 from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.verdict import ArchivedFile, Reason, Verdict, decide, time_to_live
 from pipelines.decide.spark.decision_frames import decision_frames
@@ -30,7 +31,7 @@ from tests.labs.deep_seeds import SEED, Say
 from tests.labs.spark.evaluation import COMPILED
 from tests.strategies import ClusterCase, cluster_cases, generated_cases, view_of
 from tests.strategies.clusters import MASTER, NOW, snapshot_of
-from tests.strategies.zookeeper import ZooKeeperCase, view_of_zookeeper, zookeeper_cases
+from tests.strategies.zookeeper import view_of_zookeeper, zookeeper_cases
 from tests.suite.sizes import examples
 
 FILES = StructType(
@@ -41,22 +42,64 @@ FILES = StructType(
         StructField("modification_time", TimestampType()),
     ]
 )
+MALFORMED = cluster_cases(min_files=10, malformed=True, control_characters=True)
 LIVE = "WALs/rs.example.org,16020,1/rs.example.org%2C16020%2C1.1"
 
 
-def expected(file: ArchivedFile, view: ClusterView) -> tuple[object, ...]:
+Answer = tuple[object, ...]
+Case = TypeVar("Case")
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """Clusters with their files, and what the rule says of each file.
+
+    Attributes:
+        tables: each cluster's view and decision table.
+        rows: of `FILES`; each cluster has one file that is not in oldWALs.
+        answers: of the files in oldWALs, by cluster and path.
+    """
+
+    tables: Sequence[tuple[ClusterView, DecisionTable]]
+    rows: Sequence[tuple[str, str, int, datetime]]
+    answers: Mapping[tuple[str, str], Answer]
+
+
+def clusters_of(drawn_clusters: Iterable[tuple[ClusterView, Sequence[ArchivedFile]]]) -> Clusters:
+    """Gives each cluster a name of its own, and asks the rule."""
+    tables: list[tuple[ClusterView, DecisionTable]] = []
+    rows: list[tuple[str, str, int, datetime]] = []
+    answers: dict[tuple[str, str], Answer] = {}
+    for number, (drawn_view, files) in enumerate(drawn_clusters):
+        view = replace(drawn_view, cluster=f"c{number}")
+        tables.append((view, view.storage.decision_table(view, tables[-1][1].next_bucket if tables else 0)))
+        rows.append((view.cluster, LIVE, 0, instant(NOW)))
+        for file in files:
+            rows.append((view.cluster, file.path, file.length, instant(file.modification_time)))
+            answers[view.cluster, file.path] = answer_of_the_rule(file, view)
+    return Clusters(tables, rows, answers)
+
+
+def instant(ms: int) -> datetime:
+    return datetime.fromtimestamp(ms / 1000, UTC)
+
+
+def answer_of_the_rule(file: ArchivedFile, view: ClusterView) -> Answer:
     decision = decide(file, view)
+    by_name = not view.storage.asks_peers
+    hbase = hbase_2_verdict(file.name, file.modification_time, view) if by_name else hbase_verdict(file.name, view)
     wal = parse_wal_name(file.name)
     return (
         decision.verdict.value,
         decision.reason.value,
-        hbase_verdict(file.name, view).value,
+        hbase.value,
         wal.group if wal else None,
         wal.timestamp if wal else None,
         [
             (one.peer_id, str(one.owner) if one.owner else None, str(one.source), one.wal, one.offset)
             for one in decision.blocking
         ],
+        eligible_at(file, view),
     )
 
 
@@ -67,44 +110,31 @@ def eligible_at(file: ArchivedFile, view: ClusterView) -> datetime | None:
     first = file.modification_time + time_to_live(view, file_kind(file.name)) + 1
     assert decide(file, replace(view, files_started=first - 1)).reason is Reason.TOO_YOUNG
     free = decide(file, replace(view, files_started=first)).verdict is Verdict.DELETABLE
-    return datetime.fromtimestamp(first / 1000, UTC) if free else None
+    return instant(first) if free else None
 
 
-def agree(spark: SparkSession, clusters: list[ClusterCase]) -> None:
-    """Both forms on the files of all these clusters, in one Spark plan."""
-    cases = {f"c{number}": case for number, case in enumerate(clusters)}
-    views: dict[str, ClusterView] = {}
-    tables = []
-    bucket = 0
-    for cluster, case in cases.items():
-        views[cluster] = replace(view_of(case), cluster=cluster)
-        tables.append((views[cluster], decision_table(views[cluster], bucket)))
-        bucket = tables[-1][1].next_bucket
-    rows = [
-        (cluster, file.path, file.length, datetime.fromtimestamp(file.modification_time / 1000, UTC))
-        for cluster, case in cases.items()
-        for file in case.files
-    ]
-    rows += [(cluster, LIVE, 0, datetime.fromtimestamp(NOW / 1000, UTC)) for cluster in cases]
-    frames = decision_frames(spark, tables)
-    answers = with_answers(looked_up(local_frame(spark, rows, FILES), frames), frames).collect()
-    assert len(answers) == len(rows)
+def agree(spark: SparkSession, clusters: Clusters) -> None:
+    """Spark says the same of the files of all these clusters, in one plan."""
+    frames = decision_frames(spark, clusters.tables)
+    answers = with_answers(looked_up(local_frame(spark, clusters.rows, FILES), frames), frames).collect()
+    assert len(answers) == len(clusters.rows)
     found = {(row["cluster"], row["path"]): row for row in answers}
-    for cluster, case in cases.items():
-        assert not found[cluster, LIVE]["archived"]
-        for file in case.files:
-            row = found[cluster, file.path]
-            assert row["archived"]
-            answer = (
-                row["verdict"],
-                row["reason"],
-                row["hbase_verdict"],
-                row["wal_group"],
-                row["wal_timestamp"],
-                [tuple(holder) for holder in row["blocking"]],
-            )
-            assert answer == expected(file, views[cluster]), (file, case.snapshot.peers, views[cluster].rows)
-            assert _utc(row["eligible_at"]) == eligible_at(file, views[cluster]), (file, views[cluster].rows)
+    views = {view.cluster: view for view, _ in clusters.tables}
+    for cluster, view in views.items():
+        assert not found[cluster, LIVE]["archived"], view
+    for (cluster, path), expected in clusters.answers.items():
+        row = found[cluster, path]
+        assert row["archived"]
+        answer = (
+            row["verdict"],
+            row["reason"],
+            row["hbase_verdict"],
+            row["wal_group"],
+            row["wal_timestamp"],
+            [tuple(holder) for holder in row["blocking"]],
+            _utc(row["eligible_at"]),
+        )
+        assert answer == expected, (path, views[cluster])
 
 
 def _utc(instant: datetime | None) -> datetime | None:
@@ -113,21 +143,17 @@ def _utc(instant: datetime | None) -> datetime | None:
 
 def drawn(
     count: int,
+    source: st.SearchStrategy[Case],
     *,
     derandomize: bool = False,
-    malformed: bool = False,
-    min_files: int = 0,
-    source: st.SearchStrategy[ClusterCase] | None = None,
     by: Callable[[Callable[[], None]], Callable[[], None]] = lambda collect: collect,
-) -> list[ClusterCase]:
+) -> list[Case]:
     """Clusters drawn one by one: a list of them in one draw is soon too large for hypothesis to finish.
 
     They are compared afterwards, many in one plan, so none is shrunk; the one named in a message is small already.
     `by` may say from which seed.
     """
-    cases: list[ClusterCase] = []
-    if source is None:
-        source = cluster_cases(min_files=min_files, malformed=malformed, control_characters=malformed)
+    cases: list[Case] = []
 
     @given(source)
     @settings(
@@ -138,7 +164,7 @@ def drawn(
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    def collect(case: ClusterCase) -> None:
+    def collect(case: Case) -> None:
         cases.append(case)
 
     by(collect)()
@@ -162,17 +188,30 @@ def either(spark: SparkSession, request: pytest.FixtureRequest) -> SparkSession:
     return session
 
 
+def with_tables(cases: Iterable[ClusterCase]) -> Clusters:
+    return clusters_of((view_of(case), case.files) for case in cases)
+
+
+@pytest.fixture(scope="module")
+def fleets() -> list[Clusters]:
+    """Two fleets of drawn clusters."""
+    cases = drawn(examples(250), cluster_cases(), derandomize=True)
+    cases += drawn(examples(80), generated_cases(), derandomize=True)
+    return [with_tables(cases[::2]), with_tables(cases[1::2])]
+
+
 @pytest.mark.promise("null-is-held", "fast-form-equals-the-rule")
-def test_spark_says_what_the_rule_says(either: SparkSession) -> None:
-    cases = drawn(examples(250), derandomize=True) + drawn(examples(80), derandomize=True, source=generated_cases())
-    agree(either, cases[::2])
-    agree(either, cases[1::2])
+def test_spark_says_what_the_rule_says(either: SparkSession, fleets: list[Clusters]) -> None:
+    for fleet in fleets:
+        agree(either, fleet)
 
 
-def one_by_one(session: SparkSession, cases: list[ClusterCase]) -> None:
-    """Each cluster in a plan of its own, in which its scalars are literals: as it was drawn, or with a backup."""
-    for number, case in enumerate(cases):
-        agree(session, [case if number % 2 else with_backup(case, (None, NOW - DAY_MS, MAX_LONG)[number % 3])])
+def one_by_one(cases: list[ClusterCase]) -> list[Clusters]:
+    """Each cluster for a plan of its own, in which its scalars are literals: as it was drawn, or with a backup."""
+    return [
+        with_tables([case if number % 2 else with_backup(case, (None, NOW - DAY_MS, MAX_LONG)[number % 3])])
+        for number, case in enumerate(cases)
+    ]
 
 
 def with_backup(case: ClusterCase, others: int | None) -> ClusterCase:
@@ -184,15 +223,25 @@ def with_backup(case: ClusterCase, others: int | None) -> ClusterCase:
     return replace(case, snapshot=snapshot, settings=replace(case.settings, backup_enabled=None))
 
 
+@pytest.fixture(scope="module")
+def single_clusters() -> list[Clusters]:
+    """A few drawn clusters, one by one."""
+    return one_by_one(drawn(8, cluster_cases(min_files=10), derandomize=True))
+
+
 @pytest.mark.long
-def test_spark_says_what_the_rule_says_of_a_single_cluster(either: SparkSession) -> None:
-    one_by_one(either, drawn(8, derandomize=True, min_files=10))
+def test_spark_says_what_the_rule_says_of_a_single_cluster(
+    either: SparkSession, single_clusters: list[Clusters]
+) -> None:
+    for cluster in single_clusters:
+        agree(either, cluster)
 
 
 @pytest.mark.deep
 def test_spark_says_what_the_rule_says_of_many_single_clusters(either: SparkSession, record_property: Say) -> None:
     record_property("seed", SEED)
-    one_by_one(either, drawn(120, malformed=True, min_files=10, by=seed(SEED)))
+    for cluster in one_by_one(drawn(120, MALFORMED, by=seed(SEED))):
+        agree(either, cluster)
 
 
 def test_the_last_timestamp_of_64_bits_is_not_past_the_last_stretch(either: SparkSession) -> None:
@@ -210,10 +259,9 @@ def test_the_last_timestamp_of_64_bits_is_not_past_the_last_stretch(either: Spar
         for group in groups
         for timestamp in (0, 6, 7, 8, 9, MAX_LONG - 1, MAX_LONG)
     )
-    agree(
-        either,
-        [ClusterCase(snapshot_of(("1",), alive, alive), files, (), tuple(cells), tuple(cells), ReconcileSettings())],
-    )
+    snapshot = snapshot_of(("1",), alive, alive)
+    case = ClusterCase(snapshot, files, (), tuple(cells), tuple(cells), ReconcileSettings())
+    agree(either, with_tables([case]))
 
 
 @pytest.mark.parametrize("clusters", [1, 2])
@@ -231,77 +279,49 @@ def test_a_backup_holds_its_wals_where_there_is_no_peer(either: SparkSession, cl
         case = ClusterCase(snapshot, files, (), (), (), ReconcileSettings())
         reasons = [decide(file, view_of(case)).reason for file in files]
         assert {Reason.BACKUP, Reason.NO_PEERS} == set(reasons)
-        agree(either, [case] * clusters)
+        agree(either, with_tables([case] * clusters))
+
+
+@pytest.fixture(scope="module")
+def with_several_cells() -> list[ClusterCase]:
+    """Drawn clusters of several queue rows."""
+    return [
+        case
+        for case in drawn(40, cluster_cases(min_files=5), derandomize=True)
+        if len({*case.pass_1, *case.pass_2}) > 2
+    ]
 
 
 @pytest.mark.parametrize("clusters", [1, pytest.param(4, marks=pytest.mark.long)])
 def test_groups_of_one_hash_are_told_apart_by_name(
-    either: SparkSession, clusters: int, monkeypatch: pytest.MonkeyPatch
+    either: SparkSession, clusters: int, with_several_cells: list[ClusterCase], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(DecisionFrames, "key", lambda _frames, _group: F.lit(0).cast("bigint"))
-    cases = [case for case in drawn(40, derandomize=True, min_files=5) if len({*case.pass_1, *case.pass_2}) > 2]
-    agree(either, cases[:clusters])
+    agree(either, with_tables(with_several_cells[:clusters]))
 
 
-def drawn_from_zookeeper(count: int) -> list[ZooKeeperCase]:
-    cases: list[ZooKeeperCase] = []
-
-    @given(zookeeper_cases())
-    @settings(
-        max_examples=count,
-        deadline=None,
-        derandomize=True,
-        database=None,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
-    def collect(case: ZooKeeperCase) -> None:
-        cases.append(case)
-
-    collect()
-    return cases
+@pytest.fixture(scope="module")
+def from_zookeeper() -> list[tuple[ClusterView, Sequence[ArchivedFile]]]:
+    """Drawn clusters whose queues are in ZooKeeper."""
+    cases = drawn(examples(140), zookeeper_cases(), derandomize=True)
+    return [(view_of_zookeeper(case), case.files) for case in cases]
 
 
 @pytest.mark.promise("fast-form-equals-the-rule")
 @pytest.mark.parametrize("tables", [pytest.param(0, marks=pytest.mark.long), 3])
-def test_spark_says_what_the_rule_says_of_queues_in_zookeeper(either: SparkSession, tables: int) -> None:
+def test_spark_says_what_the_rule_says_of_queues_in_zookeeper(
+    either: SparkSession, tables: int, from_zookeeper: list[tuple[ClusterView, Sequence[ArchivedFile]]]
+) -> None:
     """Alone, and in one fleet with clusters whose queues are in tables."""
-    named = {f"z{number}": case for number, case in enumerate(drawn_from_zookeeper(examples(140)))}
-    others = {f"c{number}": case for number, case in enumerate(drawn(3, derandomize=True)[:tables])}
-    views = {cluster: replace(view_of_zookeeper(case), cluster=cluster) for cluster, case in named.items()}
-    views |= {cluster: replace(view_of(case), cluster=cluster) for cluster, case in others.items()}
-    pairs: list[tuple[ClusterView, DecisionTable]] = []
-    for view in views.values():
-        bucket = pairs[-1][1].next_bucket if pairs else 0
-        pairs.append((view, view.storage.decision_table(view, bucket)))
-    files = [(cluster, file) for cases in (named, others) for cluster, case in cases.items() for file in case.files]
-    rows = [
-        (cluster, file.path, file.length, datetime.fromtimestamp(file.modification_time / 1000, UTC))
-        for cluster, file in files
-    ]
-    frames = decision_frames(either, pairs)
-    answers = with_answers(looked_up(local_frame(either, rows, FILES), frames), frames).collect()
-    found = {(row["cluster"], row["path"]): row for row in answers}
-    assert len(answers) == len(rows) == len(found)
-    for cluster, file in files:
-        row, view = found[cluster, file.path], views[cluster]
-        decision = decide(file, view)
-        by_name = not view.storage.asks_peers
-        hbase = hbase_2_verdict(file.name, file.modification_time, view) if by_name else hbase_verdict(file.name, view)
-        holders = [
-            (one.peer_id, str(one.owner) if one.owner else None, str(one.source), one.wal, one.offset)
-            for one in decision.blocking
-        ]
-        answer = (row["verdict"], row["reason"], row["hbase_verdict"], [tuple(holder) for holder in row["blocking"]])
-        assert answer == (decision.verdict.value, decision.reason.value, hbase.value, holders), (file, view)
-        assert _utc(row["eligible_at"]) == eligible_at(file, view), (file, view)
+    others = [(view_of(case), case.files) for case in drawn(3, cluster_cases(), derandomize=True)[:tables]]
+    agree(either, clusters_of([*from_zookeeper, *others]))
 
 
 @pytest.mark.deep
 def test_spark_says_what_the_rule_says_of_thousands_of_clusters(either: SparkSession, record_property: Say) -> None:
     today = seed(SEED)
-    cases = drawn(3_000, malformed=True, min_files=10, by=today) + drawn(1_000, source=generated_cases(), by=today)
+    cases = drawn(3_000, MALFORMED, by=today) + drawn(1_000, generated_cases(), by=today)
     record_property("seed", SEED)
     record_property("clusters", len(cases))
     for start in range(0, len(cases), 150):
-        agree(either, cases[start : start + 150])
+        agree(either, with_tables(cases[start : start + 150]))
