@@ -44,9 +44,8 @@ FILES = StructType(
 )
 MALFORMED = cluster_cases(min_files=10, malformed=True, control_characters=True)
 LIVE = "WALs/rs.example.org,16020,1/rs.example.org%2C16020%2C1.1"
-
-
 Answer = tuple[object, ...]
+ViewAndFiles = tuple[ClusterView, Sequence[ArchivedFile]]
 Case = TypeVar("Case")
 
 
@@ -65,8 +64,8 @@ class Clusters:
     answers: Mapping[tuple[str, str], Answer]
 
 
-def clusters_of(drawn_clusters: Iterable[tuple[ClusterView, Sequence[ArchivedFile]]]) -> Clusters:
-    """Gives each cluster a name of its own, and asks the rule."""
+def clusters_of(drawn_clusters: Iterable[ViewAndFiles]) -> Clusters:
+    """Gives each cluster its own name, builds its decision table, and asks the rule about each of its files."""
     tables: list[tuple[ClusterView, DecisionTable]] = []
     rows: list[tuple[str, str, int, datetime]] = []
     answers: dict[tuple[str, str], Answer] = {}
@@ -114,7 +113,7 @@ def eligible_at(file: ArchivedFile, view: ClusterView) -> datetime | None:
 
 
 def agree(spark: SparkSession, clusters: Clusters) -> None:
-    """Spark says the same of the files of all these clusters, in one plan."""
+    """Asserts that Spark, in one plan, gives the answers of the rule for the files of all these clusters."""
     frames = decision_frames(spark, clusters.tables)
     answers = with_answers(looked_up(local_frame(spark, clusters.rows, FILES), frames), frames).collect()
     assert len(answers) == len(clusters.rows)
@@ -137,8 +136,8 @@ def agree(spark: SparkSession, clusters: Clusters) -> None:
         assert answer == expected, (path, views[cluster])
 
 
-def _utc(instant: datetime | None) -> datetime | None:
-    return None if instant is None else instant.astimezone(UTC)
+def _utc(found: datetime | None) -> datetime | None:
+    return None if found is None else found.astimezone(UTC)
 
 
 def drawn(
@@ -189,6 +188,7 @@ def either(spark: SparkSession, request: pytest.FixtureRequest) -> SparkSession:
 
 
 def with_tables(cases: Iterable[ClusterCase]) -> Clusters:
+    """Clusters whose queues are in `hbase:replication`."""
     return clusters_of((view_of(case), case.files) for case in cases)
 
 
@@ -284,7 +284,7 @@ def test_a_backup_holds_its_wals_where_there_is_no_peer(either: SparkSession, cl
 
 @pytest.fixture(scope="module")
 def with_several_cells() -> list[ClusterCase]:
-    """Drawn clusters of several queue rows."""
+    """Drawn clusters with more than two cells in `hbase:replication`."""
     return [
         case
         for case in drawn(40, cluster_cases(min_files=5), derandomize=True)
@@ -301,7 +301,7 @@ def test_groups_of_one_hash_are_told_apart_by_name(
 
 
 @pytest.fixture(scope="module")
-def from_zookeeper() -> list[tuple[ClusterView, Sequence[ArchivedFile]]]:
+def from_zookeeper() -> list[ViewAndFiles]:
     """Drawn clusters whose queues are in ZooKeeper."""
     cases = drawn(examples(140), zookeeper_cases(), derandomize=True)
     return [(view_of_zookeeper(case), case.files) for case in cases]
@@ -310,7 +310,7 @@ def from_zookeeper() -> list[tuple[ClusterView, Sequence[ArchivedFile]]]:
 @pytest.mark.promise("fast-form-equals-the-rule")
 @pytest.mark.parametrize("tables", [pytest.param(0, marks=pytest.mark.long), 3])
 def test_spark_says_what_the_rule_says_of_queues_in_zookeeper(
-    either: SparkSession, tables: int, from_zookeeper: list[tuple[ClusterView, Sequence[ArchivedFile]]]
+    either: SparkSession, tables: int, from_zookeeper: list[ViewAndFiles]
 ) -> None:
     """Alone, and in one fleet with clusters whose queues are in tables."""
     others = [(view_of(case), case.files) for case in drawn(3, cluster_cases(), derandomize=True)[:tables]]
