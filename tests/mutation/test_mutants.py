@@ -8,8 +8,8 @@ from types import ModuleType
 
 import pytest
 
+from tests.mutation.in_place import changed
 from tests.mutation.mutants import Source
-from tests.mutation.trial import _changed
 
 SOURCE = '''
 """A module."""
@@ -111,7 +111,7 @@ def test_a_change_is_in_its_place_until_it_is_taken_back(module: ModuleType) -> 
     before = answers()
     assert before == [3, 1, True, "raised", "raised", "both", "RED", [1]]
     for mutant in Source(module).mutants():
-        with _changed(mutant, module) as problem:
+        with changed(mutant, module) as problem:
             assert problem is None
             assert answers() != before, mutant.key
         assert answers() == before
