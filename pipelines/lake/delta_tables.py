@@ -200,6 +200,8 @@ class DeltaTables:
                 if appended is not None and self._driver.rows(table, runs) == rows.num_rows:
                     return
                 hint = iter([]) if appended is not None else hint
+            if self._driver.replaced(table, rows, runs, str(uuid.uuid4())) is not None:
+                return
             rows = self._frame(table, rows)
         frame = rows
         self._retrying(table, lambda: self._replace_once(table, frame, runs, next(hint, None)))

@@ -4,7 +4,7 @@ import json
 import logging
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Schema, WriterProperties, write_deltalake
@@ -30,7 +30,7 @@ _T = TypeVar("_T")
 
 
 class DriverCommits:
-    """Creates tables and appends rows in a lake on the local file system; None means that Spark must do it.
+    """Creates tables and writes rows in a lake on the local file system; None means that Spark must do it.
 
     So the caller always has a second way, and no error of deltalake is ever shown.
     """
@@ -56,16 +56,23 @@ class DriverCommits:
             rows: exactly its columns.
             token: the commit's `userMetadata`.
         """
-        return self._attempt(
-            table,
-            lambda delta_rs: _appended(delta_rs.location(table), rows, token),
-            lambda delta_rs: _committed(delta_rs.location(table), token),
-        )
+        return self._written(table, rows, token, None)
+
+    def replaced(self, table: Table, rows: pa.Table, runs: Collection[RunKey], token: str) -> int | None:
+        """Replaces all rows of these runs; see `appended`. If another process commits meanwhile, it commits nothing."""
+        return self._written(table, rows, token, rows_of(runs))
 
     def rows(self, table: Table, runs: Collection[RunKey]) -> int | None:
         """Returns how many rows the table has of these runs."""
         query = Query(table, "count(*) AS n", rows_of(runs))
         return self._attempt(table, lambda delta_rs: int(delta_rs.rows(query)[0]["n"]))
+
+    def _written(self, table: Table, rows: pa.Table, token: str, replaced: str | None) -> int | None:
+        return self._attempt(
+            table,
+            lambda delta_rs: _written(delta_rs.location(table), rows, token, replaced),
+            lambda delta_rs: _committed(delta_rs.location(table), token),
+        )
 
     def _attempt(
         self,
@@ -106,14 +113,16 @@ def _ensured(table: Table, location: str) -> int | None:
     return there.version() if usable else None
 
 
-def _appended(location: str, rows: pa.Table, token: str) -> int | None:
+def _written(location: str, rows: pa.Table, token: str, replaced: str | None) -> int | None:
+    """Appends rows, or puts them in the place of those for which the condition `replaced` is true."""
     there = DeltaTable(location)
     if (there.version() + 1) % int(there.metadata().configuration.get(CHECKPOINT_INTERVAL, _CHECKPOINT)) == 0:
         return None
+    how: dict[str, Any] = {"mode": "append"} if replaced is None else {"mode": "overwrite", "predicate": replaced}
     write_deltalake(
         there,
         rows,
-        mode="append",
+        **how,
         schema_mode="merge",  # columns of a newer walsafe are NULL
         writer_properties=WriterProperties(compression="ZSTD"),
         commit_properties=CommitProperties(custom_metadata={"userMetadata": token}),

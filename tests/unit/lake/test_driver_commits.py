@@ -1,7 +1,7 @@
 """Commits of the driver by deltalake: what they write, and what they leave to Spark."""
 
 import json
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,10 +14,12 @@ from pipelines.common.spark.local_frames import arrow_rows
 from pipelines.lake import driver_commits
 from pipelines.lake.driver_commits import DriverCommits
 from pipelines.lake.lake_queries import DeltaRs
+from pipelines.lake.run_rows import rows_of
 from pipelines.lake.run_summary import RunKey
 from schemas.registry import TABLES
 from schemas.table import CHECKPOINT_INTERVAL, Table, column
 from schemas.verdict_totals import VERDICT_TOTALS
+from schemas.wal_verdicts import WAL_VERDICTS
 
 DAY = date(2026, 11, 21)
 RUN = RunKey("prod-a", "night-1", DAY)
@@ -60,10 +62,77 @@ def test_rows_are_appended_in_one_commit_with_its_token(commits: DriverCommits, 
     assert not list((tmp_path / VERDICT_TOTALS.name / "_delta_log").glob("*checkpoint*"))
 
 
+OTHER, NEXT = RunKey("prod-b", "night-1", DAY), RunKey("prod-b", "night-2", DAY)
+ALL = (RUN, OTHER, NEXT)
+
+
+def counts(commits: DriverCommits) -> list[int | None]:
+    return [commits.rows(VERDICT_TOTALS, [run]) for run in ALL]
+
+
+def test_rows_of_runs_are_replaced_in_one_commit_and_those_of_others_stay(
+    commits: DriverCommits, tmp_path: Path
+) -> None:
+    """Even where a file holds rows of several runs, and where two runs have one cluster or one id in common."""
+    commits.ensured(VERDICT_TOTALS)
+    commits.appended(VERDICT_TOTALS, pa.concat_tables(totals(run) for run in ALL), "token-1")
+    rows = pa.concat_tables([totals(RUN, 3), totals(NEXT, 5)])
+    assert commits.replaced(VERDICT_TOTALS, rows, [RUN, NEXT], "token-2") == 2
+    assert counts(commits) == [3, 2, 5]
+    assert DeltaTable(tmp_path / VERDICT_TOTALS.name).history(1)[0]["userMetadata"] == "token-2"
+    assert commits.replaced(VERDICT_TOTALS, totals(RUN, 0), [RUN], "token-3") == 3
+    assert counts(commits) == [0, 2, 5]
+
+
+def test_what_a_file_holds_of_other_runs_is_written_as_it_was(commits: DriverCommits, tmp_path: Path) -> None:
+    commits.ensured(WAL_VERDICTS)
+    names = WAL_VERDICTS.schema.names
+    other = {
+        "cluster": OTHER.cluster, "run_id": OTHER.run_id, "run_date": DAY, "path": "oldWALs/a%2C1%2C2.3",
+        "modification_time": datetime(2026, 11, 20, 1, 2, 3, 456_000, UTC),
+        "blocking": [("1", "a,1,2", "a,1,2", "a%2C1%2C2.3", 17), ("2", None, None, None, None)],
+    }  # fmt: skip
+    mine = {"cluster": RUN.cluster, "run_id": RUN.run_id, "run_date": DAY, "path": "oldWALs/mine"}
+    rows = [arrow_rows([tuple(row.get(name) for name in names)], WAL_VERDICTS.schema) for row in (other, mine)]
+
+    def row_of_other() -> dict[str, object]:
+        found = DeltaTable(tmp_path / WAL_VERDICTS.name).to_pyarrow_table().to_pylist()
+        return next(row for row in found if row["cluster"] == OTHER.cluster)
+
+    commits.appended(WAL_VERDICTS, pa.concat_tables(rows), "token-1")
+    before = row_of_other()
+    assert commits.replaced(WAL_VERDICTS, rows[1], [RUN], "token-2") == 2
+    assert row_of_other() == before
+
+
+@pytest.mark.parametrize("meanwhile", ["a twin", "a replacement", "a compaction"])
+def test_nothing_is_replaced_if_another_process_commits_meanwhile(
+    commits: DriverCommits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, meanwhile: str
+) -> None:
+    commits.ensured(VERDICT_TOTALS)
+    for run in ALL:
+        commits.appended(VERDICT_TOTALS, totals(run), "token-1")
+    write, path = driver_commits.write_deltalake, tmp_path / VERDICT_TOTALS.name
+
+    def late(*args: object, **options: object) -> None:
+        if meanwhile == "a compaction":
+            DeltaTable(path).optimize.compact()
+        elif meanwhile == "a twin":
+            write(DeltaTable(path), totals(RUN, 7), mode="append")
+        else:
+            write(DeltaTable(path), totals(RUN, 7), mode="overwrite", predicate=rows_of([RUN]))
+        write(*args, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(driver_commits, "write_deltalake", late)
+    assert commits.replaced(VERDICT_TOTALS, totals(RUN, 4), [RUN], "token-2") is None
+    assert counts(commits) == [{"a twin": 9, "a replacement": 7, "a compaction": 2}[meanwhile], 2, 2]
+
+
 def test_the_commit_that_ends_an_interval_is_left_to_spark(commits: DriverCommits) -> None:
     commits.ensured(VERDICT_TOTALS)
     versions = [commits.appended(VERDICT_TOTALS, totals(), f"token-{number}") for number in range(51)]
     assert versions == [*range(1, 50), None, None]
+    assert commits.replaced(VERDICT_TOTALS, totals(), [RUN], "token-51") is None
 
 
 def test_a_table_that_spark_created_keeps_its_interval(commits: DriverCommits, tmp_path: Path) -> None:
@@ -92,6 +161,8 @@ def test_an_error_after_the_commit_is_no_reason_to_commit_again(
     monkeypatch.setattr(driver_commits, "write_deltalake", failing)
     assert commits.appended(VERDICT_TOTALS, totals(), "token-1") == 1
     assert commits.rows(VERDICT_TOTALS, [RUN]) == 2
+    assert commits.replaced(VERDICT_TOTALS, totals(count=3), [RUN], "token-2") == 2
+    assert commits.rows(VERDICT_TOTALS, [RUN]) == 3
 
 
 def test_an_error_before_the_commit_is_left_to_spark(commits: DriverCommits, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,10 +198,17 @@ def test_columns_of_a_newer_walsafe_stay_and_are_null(commits: DriverCommits, tm
     read = DeltaTable(tmp_path / VERDICT_TOTALS.name).to_pyarrow_table()
     assert read["later"].to_pylist() == [None, None]
     assert read["files"].to_pylist() == [7, 7]
+    theirs = totals(OTHER).append_column("later", pa.array([8, 9], pa.int64()))
+    driver_commits.write_deltalake(tmp_path / VERDICT_TOTALS.name, theirs, mode="append")
+    DeltaTable(tmp_path / VERDICT_TOTALS.name).optimize.compact()
+    assert commits.replaced(VERDICT_TOTALS, totals(count=1), [RUN], "token-2") == 4
+    read = DeltaTable(tmp_path / VERDICT_TOTALS.name).to_pyarrow_table()
+    assert sorted(read["later"].to_pylist(), key=str) == [8, 9, None]
 
 
 def test_where_deltalake_serves_no_lake_spark_does_all() -> None:
     commits = DriverCommits(None)
     assert commits.ensured(VERDICT_TOTALS) is None
     assert commits.appended(VERDICT_TOTALS, totals(), "token-1") is None
+    assert commits.replaced(VERDICT_TOTALS, totals(), [RUN], "token-1") is None
     assert commits.rows(VERDICT_TOTALS, [RUN]) is None
