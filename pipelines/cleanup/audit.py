@@ -13,7 +13,8 @@ from pipelines.common.spark.local_frames import arrow_rows, arrow_schema
 from pipelines.common.version import VERSION
 from pipelines.decide.rule.verdict import Verdict
 from pipelines.lake.delta_tables import DeltaTables
-from pipelines.lake.lake_queries import LakeQueries, Query, Row, SparkTables
+from pipelines.lake.lake_queries import LakeQueries, SparkTables
+from pipelines.lake.query import Query, Row
 from pipelines.lake.run_rows import literal, rows_of, texts
 from pipelines.lake.run_summary import DONE, STARTED, RunKey
 from schemas.cleanups import CLEANUPS

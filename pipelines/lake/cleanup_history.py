@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
 
-from pipelines.lake.lake_queries import Query
+from pipelines.lake.query import Query
 from pipelines.lake.run_rows import rows_of
 from pipelines.lake.run_summary import DONE, STARTED, RunKey
 from schemas.cleanups import CLEANUPS

@@ -5,7 +5,7 @@ from pipelines.common.errors import RefusedError, UsageError
 from pipelines.common.names import LATEST
 from pipelines.common.text import did_you_mean
 from pipelines.lake.answers import FindingReader
-from pipelines.lake.lake_queries import Query
+from pipelines.lake.query import Query
 from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_rows import literal
 from pipelines.lake.run_summary import DONE

@@ -23,7 +23,8 @@ from pipelines.common.instants import HOUR_MS
 from pipelines.files.hadoop_jvm import HadoopJvm, java_cause, java_errors
 from pipelines.lake.delta_log import has_log, newest_snapshot
 from pipelines.lake.lake_errors import is_conflict, lake_errors
-from pipelines.lake.lake_queries import LakeQueries, Query
+from pipelines.lake.lake_queries import LakeQueries
+from pipelines.lake.query import Query
 from pipelines.lake.retention import COMPACTED_FILE_BYTES, MIN_GRACE_MS, SMALL_FILE_BYTES, FileTotals, NightPartition
 from schemas.table import Table
 

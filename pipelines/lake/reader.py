@@ -10,9 +10,10 @@ from urllib.parse import urlsplit
 from pyspark.sql import SparkSession
 
 from pipelines.common.instants import utc_day
-from pipelines.lake.lake_queries import Elements, LakeQueries, Query, Row
+from pipelines.lake.lake_queries import LakeQueries
 from pipelines.lake.lake_records import Blocker, FileVerdict, QueueNight, QueueNights, RunRecord, WaitingWal
 from pipelines.lake.look_back import LOOK_BACK, last_of_each_night, of_last_nights
+from pipelines.lake.query import Elements, Query, Row
 from pipelines.lake.run_rows import literal, rows_of, texts
 from pipelines.lake.run_summary import (
     DONE,

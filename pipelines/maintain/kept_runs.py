@@ -10,7 +10,8 @@ from pyspark.sql import functions as F
 
 from pipelines.lake.delta_log import has_log
 from pipelines.lake.lake_errors import lake_errors
-from pipelines.lake.lake_queries import LakeQueries, Query, Row
+from pipelines.lake.lake_queries import LakeQueries
+from pipelines.lake.query import Query, Row
 from pipelines.lake.retention import NeededRun, NeededRuns
 from pipelines.lake.run_summary import DONE
 from schemas.deletions import DELETIONS

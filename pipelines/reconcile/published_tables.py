@@ -13,7 +13,8 @@ from pipelines.common.job_result import JobResult
 from pipelines.decide.gate.expectations import ColumnAtMost, ColumnsEqual
 from pipelines.decide.gate.validation import documents_of, validate
 from pipelines.decide.reason_texts import REASON_TEXTS
-from pipelines.lake.lake_queries import LakeQueries, Query
+from pipelines.lake.lake_queries import LakeQueries
+from pipelines.lake.query import Query
 from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_rows import rows_of, texts
 from pipelines.lake.run_summary import DELETABLE, DONE, HELD, RunKey

@@ -9,7 +9,8 @@ from deltalake import write_deltalake
 from pyspark.sql.types import TimestampType
 
 from pipelines.common.spark.local_frames import arrow_schema
-from pipelines.lake.lake_queries import DeltaRs, LakeQueries
+from pipelines.lake.delta_rs import DeltaRs
+from pipelines.lake.lake_queries import LakeQueries
 from pipelines.lake.reader import LakeReader
 from schemas.table import Table
 

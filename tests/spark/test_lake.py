@@ -16,8 +16,9 @@ from jobs.cli.entry import main
 from jobs.cli.launch.places import PROGRAM
 from jobs.reconcile.reporting import ReconcileReports
 from pipelines.common.errors import UsageError
+from pipelines.lake.delta_rs import DeltaRs
 from pipelines.lake.delta_tables import DeltaTables
-from pipelines.lake.lake_queries import DeltaRs, LakeQueries, SparkTables
+from pipelines.lake.lake_queries import LakeQueries, SparkTables
 from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_summary import PinnedRow, QueueOffsetRow, RunKey, RunSummary, VerdictTotal, table_row
 from pipelines.reconcile.explain.changes import since_of

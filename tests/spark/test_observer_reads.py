@@ -14,7 +14,7 @@ from pipelines.cleanup.stores.hadoop_calls import HadoopCalls
 from pipelines.common.errors import UsageError
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject
 from pipelines.files.observer_reads import refuse_observer_reads
-from pipelines.lake.lake_queries import delta_rs_of
+from pipelines.lake.delta_rs import delta_rs_of
 
 HA = "org.apache.hadoop.hdfs.server.namenode.ha"
 KEY = "dfs.client.failover.proxy.provider.ns1"

@@ -51,7 +51,8 @@ class ClientContext(JobContext):
 
     def lake(self, uri: str) -> "LakeReader":
         """See `JobContext.lake`; reading raises `SparkNeededError` where deltalake cannot answer."""
-        from pipelines.lake.lake_queries import DeltaRs, LakeQueries
+        from pipelines.lake.delta_rs import DeltaRs
+        from pipelines.lake.lake_queries import LakeQueries
         from pipelines.lake.reader import LakeReader
 
         lake = uri.rstrip("/")

@@ -10,7 +10,7 @@ from jobs.cli.launch.client import ClientContext, client_context
 from jobs.cli.launch.submit import SubmitSettings, read_user_arguments
 from jobs.cli.registry import JOBS
 from pipelines.common.errors import SparkNeededError, UsageError
-from pipelines.lake.lake_queries import DeltaRs
+from pipelines.lake.delta_rs import DeltaRs
 
 LOCAL = SubmitSettings("local[*]", False, {})
 

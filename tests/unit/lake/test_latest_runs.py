@@ -11,7 +11,8 @@ from deltalake import write_deltalake
 from jobs.cleanup.latest import on_run, refuse_latest
 from pipelines.common.errors import UsageError
 from pipelines.common.job_result import JobResult
-from pipelines.lake.lake_queries import DeltaRs, LakeQueries
+from pipelines.lake.delta_rs import DeltaRs
+from pipelines.lake.lake_queries import LakeQueries
 from pipelines.lake.lake_records import RunRecord
 from pipelines.lake.latest_runs import latest_cleaned, latest_list
 from pipelines.lake.reader import LakeReader
