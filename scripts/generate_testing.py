@@ -168,6 +168,7 @@ def render(made: Sequence[Promise], proven: Sequence[Proof]) -> str:
     """Returns the text of the whole page."""
     parts = {
         "PROMISES": promises_table(made, proven),
+        "FAST": costly(),
         "LONG": left_out(),
         "DEEP": only_deep(),
         "MEASURED": measured(),
@@ -200,6 +201,20 @@ def _link(promise: Promise) -> str:
     return f"{page}#{anchor}"
 
 
+def costly() -> str:
+    """Returns a table of the tests that `--fast` leaves out because of their recorded costs, file by file."""
+    names = json.loads(RECORD.read_text(encoding="utf-8"))["ordinary"]["costly"]
+    lines = ["| below `tests/` | tests | what the file proves |", "|---|---|---|"]
+    for file, count in sorted(Counter(name.partition("::")[0] for name in names).items()):
+        lines.append(f"| `{file.removeprefix('tests/')}` | {count} | {_says(PROJECT / file)} |")
+    return "\n".join(lines)
+
+
+def _says(file: Path) -> str:
+    """Returns the first line of a module's docstring, for a cell of a table."""
+    return (ast.get_docstring(_parsed(file.read_text(encoding="utf-8"))) or "").partition("\n")[0].replace("|", "\\|")
+
+
 def left_out() -> str:
     """Returns a table of the tests that only `--all` runs, file by file: whole files, or the number of their tests."""
     lines = ["| below `tests/` | tests | what the file proves |", "|---|---|---|"]
@@ -209,10 +224,9 @@ def left_out() -> str:
         long = sum("long" in one for one in sizes)
         variants = sum(SOME_VARIANTS["long"] in one for one in sizes)
         if long or variants:
-            says = (ast.get_docstring(tree) or "").partition("\n")[0].replace("|", "\\|")
             tests = "all" if long == sum("deep" not in one for one in sizes) else f"{long} of {len(sizes)}"
             tests += f", variants of {variants}" if variants else ""
-            lines.append(f"| `{file.relative_to(TESTS)}` | {tests} | {says} |")
+            lines.append(f"| `{file.relative_to(TESTS)}` | {tests} | {_says(file)} |")
     return "\n".join(lines)
 
 
@@ -229,15 +243,12 @@ def only_deep() -> str:
             elif SOME_VARIANTS["deep"] in sizes:
                 names.append(f"`{name}` (some of its variants)")
         if names:
-            says = (ast.get_docstring(tree) or "").partition("\n")[0].replace("|", "\\|")
-            lines.append(f"| `{file.relative_to(TESTS)}` | {'<br>'.join(names)} | {says} |")
+            lines.append(f"| `{file.relative_to(TESTS)}` | {'<br>'.join(names)} | {_says(file)} |")
     return "\n".join(lines)
 
 
 def measured() -> str:
     """Returns the costs of the last recorded run of each size, which `./tests/run --record` wrote."""
-    if not RECORD.exists():
-        return "No run is recorded yet."
     known = json.loads(RECORD.read_text(encoding="utf-8"))
     lines = [
         "| size | tests | minutes | CPU seconds | cores | loop | JVMs started | clusters started | measured |",

@@ -77,8 +77,9 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         terminal.write_line(more)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Begin with what takes longest; a file's tests stay together, since they share what they set up in a cluster."""
+    sizes.leave_out_costly(config, items)
     items.sort(key=lambda item: order(item.location[0]))
 
 

@@ -1,12 +1,15 @@
 """`./tests/run`, the second command of the README, on one file."""
 
+import json
 import subprocess
+import sys
 
 import pytest
 
 from tests.labs.places import PROJECT
 from tests.labs.spark.submitter import clean_environment
 from tests.suite.processes import FIRST, SHARED, order
+from tests.suite.sizes import RECORD
 
 FILE = "tests/unit/files/test_hadoop_listing.py"
 
@@ -31,6 +34,21 @@ def test_it_ends_with_the_summary_and_what_was_left_out(size: str, last: str) ->
     *_, summary, line = ["", *done.stdout.strip().splitlines()]
     assert last in line
     assert " passed in " in (summary if size == "--fast" else line)
+
+
+def collected(size: str, file: str) -> set[str]:
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", "--size", size, file]
+    return {line for line in subprocess.check_output(command, cwd=PROJECT, text=True).splitlines() if "::" in line}
+
+
+def test_fast_leaves_out_what_the_record_calls_costly() -> None:
+    file = "tests/unit/models/test_starter.py"
+    recorded = json.loads(RECORD.read_text(encoding="utf-8"))["ordinary"]["costly"]
+    costly = {name for name in recorded if name.startswith(file)}
+    assert costly, "the example needs another file"
+    found = {size: collected(size, file) for size in ("ordinary", "fast")}
+    assert found["fast"]
+    assert found["fast"] == found["ordinary"] - costly
 
 
 def test_its_help_names_every_size() -> None:

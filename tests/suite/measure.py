@@ -28,9 +28,10 @@ from benchmarks.records import python_loop
 from tests.labs.cluster.jvm import STARTED
 from tests.suite import sizes
 
-RECORD = Path(__file__).with_name("measured.json")
 SLOW_SECONDS = 10.0
 """A test of the ordinary size that takes longer says why: `@pytest.mark.slow("why")`."""
+_COSTLY_CPU_SECONDS = 0.5
+"""What takes more is left out by `--fast`."""
 _START_SECONDS = 3.0
 _LOOK_SECONDS = 0.3  # between two looks for new JVMs, the shortest of which live for a second
 _COSTS_ENV = "WALSAFE_TEST_COSTS"
@@ -232,7 +233,7 @@ def main(arguments: list[str]) -> int:
     Returns:
         pytest's exit code; 1 where a slow test of an ordinary size does not say why.
     """
-    costs, jvms, over = RECORD.with_suffix(".tmp"), dict[int, str](), threading.Event()
+    costs, jvms, over = sizes.RECORD.with_suffix(".tmp"), dict[int, str](), threading.Event()
     watching = threading.Thread(target=_count_jvms, args=(jvms, over), daemon=True)
     watching.start()
     loops, begun = [python_loop()], time.monotonic()
@@ -248,9 +249,11 @@ def main(arguments: list[str]) -> int:
     wall = time.monotonic() - begun
     loops.append(python_loop())
     record = _summary(found, jvms, wall) | {"loop_seconds": [round(loop, 2) for loop in loops]}
-    known = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
+    if found["size"] == "ordinary":
+        record["costly"] = sorted(name for name, cost in found["tests"].items() if cost["cpu"] > _COSTLY_CPU_SECONDS)
+    known = json.loads(sizes.RECORD.read_text(encoding="utf-8")) if sizes.RECORD.exists() else {}
     known[found["size"]] = record
-    RECORD.write_text(json.dumps(known, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    sizes.RECORD.write_text(json.dumps(known, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     silent = [one for one in record["slow"] if not one[3]] if sizes.SIZES[found["size"]].more else []
     for name, seconds, *_ in silent:
         sys.stderr.write(f"{name} took {seconds} s: mark it slow(why), or long\n")

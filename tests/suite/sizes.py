@@ -3,11 +3,15 @@
 A test without a marker is ordinary. Plain pytest runs the ordinary size, or all of what is named on its command line.
 """
 
+import json
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+RECORD = Path(__file__).with_name("measured.json")
+"""What the sizes cost when they were last recorded (tests/suite/measure.py)."""
 FEW, MORE, MANY = 15, 30, 50
 """Examples of a property: of the ordinary sizes, of `--all`, and of `--deep`."""
 
@@ -20,11 +24,13 @@ class Size:
         markers: pytest's expression of markers.
         examples: of a property that says nothing else.
         more: the sentence under pytest's summary, about what this size leaves out.
+        quick: whether it also leaves out the tests that were costly when the ordinary size was last recorded.
     """
 
     markers: str
     examples: int
     more: str = ""
+    quick: bool = False
 
 
 _ALL = (
@@ -33,7 +39,7 @@ _ALL = (
     "minutes."
 )
 SIZES = {
-    "fast": Size("not realhbase and not slow and not long and not deep", FEW, _ALL),
+    "fast": Size("not realhbase and not slow and not long and not deep", FEW, _ALL, quick=True),
     "ordinary": Size("not long and not deep", FEW, _ALL),
     "all": Size("not deep", MORE),
     "deep": Size("deep", MANY),
@@ -69,3 +75,13 @@ def choose(config: pytest.Config) -> None:
     # also in each process of xdist: it reads the command line for itself
     asked = config.option.markexpr
     config.option.markexpr = f"({asked}) and ({size.markers})" if asked else size.markers
+
+
+def leave_out_costly(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselects the tests that this size leaves out because of their recorded costs."""
+    if not SIZES[config.option.size].quick:
+        return
+    costly = set(json.loads(RECORD.read_text(encoding="utf-8"))["ordinary"]["costly"])
+    left_out = [item for item in items if item.nodeid in costly]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item.nodeid not in costly]

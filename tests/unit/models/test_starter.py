@@ -268,7 +268,7 @@ def test_what_is_no_model_is_refused_with_those_there_are(words: list[str], caps
     [
         (["--search", "capture", "--help"], ["-m", "tests.models", "capture", "--help"]),
         (["--search"], ["-m", "tests.models"]),
-        (["--fast", "x y"], ["-m", "pytest", "-n", "3", "*", "--size", "fast", "x y"]),
+        (["--fast", "x y"], ["-m", "pytest", "-n", "2", "*", "--size", "fast", "x y"]),
     ],
 )
 def test_the_script_sets_up_and_starts_the_models_or_pytest(
