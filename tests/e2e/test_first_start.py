@@ -232,6 +232,7 @@ def test_an_environment_that_was_killed_half_way_is_made_again(
     set_up._environment(tmp_path, dev=False)
     venv = tmp_path / ".venv"
     assert (venv / "walsafe-installed").read_text(encoding="utf-8") == locked[0]
+    assert list(venv.glob("lib/python*/site-packages/annotated_types/__pycache__/__init__.*.pyc"))
     capsys.readouterr()
     set_up._environment(tmp_path, dev=False)
     assert capsys.readouterr().err == ""
