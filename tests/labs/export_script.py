@@ -12,6 +12,7 @@ from tests.labs.cluster.classpath import (
     HBASE_CLIENT,
     HDFS,
     PYSPARK_JARS,
+    QUICK,
     Artifact,
     Classpath,
     resolve,
@@ -19,7 +20,6 @@ from tests.labs.cluster.classpath import (
 from tests.labs.places import PROJECT
 
 JRUBY = Classpath("jruby", (Artifact("org.jruby:jruby-complete:9.4.8.0"),))
-QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # of short runs
 # as `hbase shell -n` does: it evaluates its input line by line, in an object of its own
 _SHELL = "class HBaseReceiver; def get_binding; binding; end; end; at = HBaseReceiver.new.get_binding"
 _SHELL += "; STDIN.each_line { |line| eval(line, at) }"
@@ -44,17 +44,18 @@ def run_export(
         hbase: the class path of `hbase` with its configuration, but for JRuby.
         hadoop_conf: the directory with the configuration of `hdfs`; None = there are no files.
     """
+    java = f"exec java {' '.join(QUICK)}"
     commands = {
         "hdfs": (
             [] if hadoop_conf is None else [hadoop_conf, *resolve(HDFS)],
             "exit 0"
             if hadoop_conf is None
-            else f'shift\nexec java {QUICK} -Xmx256m $HADOOP_CLIENT_OPTS org.apache.hadoop.fs.FsShell "$@"',
+            else f'shift\n{java} -Xmx256m $HADOOP_CLIENT_OPTS org.apache.hadoop.fs.FsShell "$@"',
         ),
         "hbase": (
             [*resolve(JRUBY), *hbase],
             f"""test "$*" = 'shell -n' || exit 9
-            exec java {QUICK} -Xmx512m $HBASE_SHELL_OPTS org.jruby.Main -e '{_SHELL}'""",
+            {java} -Xmx512m $HBASE_SHELL_OPTS org.jruby.Main -e '{_SHELL}'""",
         ),
     }
     for name, (jars, command) in commands.items():

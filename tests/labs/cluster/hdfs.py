@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.labs.cluster.classpath import HDFS, Classpath, resolve
+from tests.labs.cluster.classpath import HDFS, Classpath, resolve, uncompressed
 from tests.labs.cluster.conf import merged, write_site
 from tests.labs.cluster.jvm import STARTED, JavaObject, Jvm
 
@@ -79,7 +79,7 @@ class HdfsCluster:
         work.mkdir(parents=True, exist_ok=True)
         self.work = work
         self.ha = ha
-        self.jvm = Jvm("hdfs", resolve(hadoop), work, heap=heap, options=options, java_8=java_8)
+        self.jvm = Jvm("hdfs", uncompressed(resolve(hadoop)), work, heap=heap, options=options, java_8=java_8)
         self.kerberos: Kerberos | None = None
         self._kdc: JavaObject = None
         self._name_node_of: Sequence[JavaObject] = ()

@@ -13,7 +13,7 @@ from typing import Any
 
 from py4j.java_gateway import GatewayParameters, JavaGateway
 
-from tests.labs.cluster.classpath import ClasspathError
+from tests.labs.cluster.classpath import QUICK, ClasspathError
 
 # py4j gives no types; every object that lives in a JVM goes by this one name.
 JavaObject = Any
@@ -31,7 +31,6 @@ MODULE_OPTIONS = (
     *(option for module in _EXPORTED for option in ("--add-exports", f"{module}=ALL-UNNAMED")),
 )
 _START_SECONDS = 900.0
-_QUICK_START = "-XX:TieredStopAtLevel=1"  # small data: the optimizing compiler is not worth its time
 OPTIMIZED = ("-XX:TieredStopAtLevel=4",)
 """Options of a JVM whose speed is measured."""
 STARTED: Counter[str] = Counter()
@@ -66,8 +65,7 @@ class Process:
         command = [
             *(java_8 or [str(java)]),
             f"-Xmx{heap}",
-            "-XX:+UseSerialGC",
-            _QUICK_START,
+            *QUICK,
             "-Djava.net.preferIPv4Stack=true",
             "-Dio.netty.tryReflectionSetAccessible=true",
             f"-Dwalsafe.tests={name}",

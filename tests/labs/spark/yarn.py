@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from zipfile import ZipFile
 
-from tests.labs.cluster.classpath import HDFS, PYSPARK_JARS, Artifact, Classpath, resolve
+from tests.labs.cluster.classpath import HDFS, PYSPARK_JARS, Artifact, Classpath, resolve, uncompressed
 from tests.labs.cluster.conf import write_site
 from tests.labs.cluster.hdfs import Kerberos
 from tests.labs.cluster.jvm import Jvm
@@ -63,7 +63,7 @@ class YarnCluster:
         kerberos: Kerberos | None = None,
     ) -> None:
         options = [f"-Djava.security.krb5.conf={kerberos.krb5_conf}"] if kerberos else []
-        self.jvm = Jvm("yarn", resolve(hadoop), work, heap="1g", options=options, java_8=java_8)
+        self.jvm = Jvm("yarn", uncompressed(resolve(hadoop)), work, heap="1g", options=options, java_8=java_8)
         view = self.jvm.view
         conf = view.org.apache.hadoop.yarn.conf.YarnConfiguration()
         properties = {
