@@ -1,4 +1,4 @@
-"""Reads the tables of a lake by deltalake, without a JVM.
+"""Reads the tables of a lake by deltalake, without a Spark job.
 
 deltalake serves lakes on the local file system and on HDFS, also an HA nameservice. It finds name nodes in
 HADOOP_CONF_DIR and in Spark's `spark.hadoop.*`, and a Kerberos ticket where MIT Kerberos does: in the ticket cache, or

@@ -60,7 +60,10 @@ class DriverCommits:
         return self._written(table, rows, token, None)
 
     def replaced(self, table: Table, rows: pa.Table, runs: Collection[RunKey], token: str) -> int | None:
-        """Replaces all rows of these runs; see `appended`. If another process commits meanwhile, it commits nothing."""
+        """Replaces all rows of these runs; see `appended`.
+
+        It commits nothing if another process has meanwhile touched these rows, or a file that holds some of them.
+        """
         return self._written(table, rows, token, rows_of(runs))
 
     def rows(self, table: Table, runs: Collection[RunKey]) -> int | None:
@@ -83,16 +86,14 @@ class DriverCommits:
     ) -> _T | None:
         if self._delta_rs is None:
             return None
-        try:
-            return work(self._delta_rs)
-        except (KeyboardInterrupt, SystemExit):
-            raise
-        except BaseException:  # noqa: BLE001 - a panic of deltalake is no Exception
-            _LOG.debug("%s: deltalake does not write it, so Spark does", table.name, exc_info=True)
-        try:
-            return done(self._delta_rs)  # an error after the commit is no reason to commit again
-        except Exception:  # noqa: BLE001 - Spark will meet it too, and say it
-            return None
+        for attempt in (work, done):  # an error after the commit is no reason to commit again
+            try:
+                return attempt(self._delta_rs)
+            except (KeyboardInterrupt, SystemExit):
+                raise
+            except BaseException:  # noqa: BLE001 - a panic of deltalake is no Exception
+                _LOG.debug("%s: deltalake does not write it, so Spark does", table.name, exc_info=True)
+        return None
 
 
 def _ensured(table: Table, location: str) -> int | None:

@@ -17,6 +17,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StringType, StructType
 
 from pipelines.common.errors import UnavailableError, UsageError
+from pipelines.lake import driver_commits
 from pipelines.lake.delta_tables import DeltaTables
 from pipelines.lake.run_summary import RunKey, VerdictTotal, table_row
 from schemas.registry import TABLES
@@ -51,7 +52,7 @@ def frames(lake: DeltaTables, *keys: RunKey, files: int = 1, rows: int = 2) -> d
     return {VERDICT_TOTALS.name: lake._spark.createDataFrame(known, VERDICT_TOTALS.schema)}
 
 
-BOTH_WAYS = pytest.mark.parametrize("rows_of", [pytest.param(totals, marks=pytest.mark.long), frames])
+BOTH_WAYS = pytest.mark.parametrize("rows_of", [totals, frames])
 
 
 def contents(lake: DeltaTables, table: Table = VERDICT_TOTALS) -> list[tuple[str, str, int]]:
@@ -88,6 +89,14 @@ def test_rerun_replaces_its_own_rows_whole_and_no_others(lake: DeltaTables, rows
         ("prod-b", "night-1", 1),
         ("prod-b", "night-1", 1),
     ]
+
+
+def test_a_rerun_of_rows_in_the_driver_needs_no_spark(lake: DeltaTables, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake.ensure(ONLY)
+    lake.replace(totals(lake, A, B, rows=1), [A, B])
+    monkeypatch.delattr(DeltaTables, "_retrying")
+    lake.replace(totals(lake, A, files=7, rows=1), [A])
+    assert contents(lake) == [("prod-a", "night-1", 7), ("prod-b", "night-1", 1)]
 
 
 def test_rerun_without_rows_leaves_none(lake: DeltaTables) -> None:
@@ -146,6 +155,26 @@ def test_a_twin_that_commits_between_the_look_and_the_append_is_replaced(
 
     monkeypatch.setattr(lake, "_append", late)
     lake.replace(frames(lake, A, files=2), [A])
+    assert contents(lake) == [("prod-a", "night-1", 2)] * 2
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("fresh", [False, True])
+def test_a_twin_that_commits_while_rows_are_replaced_is_replaced_by_spark(
+    lake: DeltaTables, monkeypatch: pytest.MonkeyPatch, fresh: bool
+) -> None:
+    lake.ensure(ONLY)
+    lake.replace(totals(lake, A, files=1), [A])
+    write, (twin,) = driver_commits.write_deltalake, totals(lake, A, files=3).values()
+
+    def late(*args: object, **options: object) -> None:
+        if options["mode"] == "overwrite":
+            write(DeltaRs(lake.location(VERDICT_TOTALS)), twin, mode="append")
+        write(*args, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(driver_commits, "write_deltalake", late)
+    lake.ensure(ONLY)
+    lake.replace(totals(lake, A, files=2), [A], fresh=fresh)
     assert contents(lake) == [("prod-a", "night-1", 2)] * 2
 
 

@@ -122,7 +122,14 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None]:
     yield
     if output is None and _COSTS_ENV in os.environ:
         _clusters.update(STARTED)
-        found = {"size": session.config.option.size, "tests": _costs, "starts": _starts, "clusters": _clusters}
+        config = session.config
+        found = {
+            "size": config.option.size,
+            "whole": not (config.option.keyword or config.args_source is pytest.Config.ArgsSource.ARGS),
+            "tests": _costs,
+            "starts": _starts,
+            "clusters": _clusters,
+        }
         Path(os.environ[_COSTS_ENV]).write_text(json.dumps(found), encoding="utf-8")
 
 
@@ -246,6 +253,9 @@ def main(arguments: list[str]) -> int:
         return code or 1
     found = json.loads(costs.read_text(encoding="utf-8"))
     costs.unlink()
+    if not found["whole"] or code not in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED}:
+        sys.stderr.write("this was not a whole size of the suite: nothing is recorded\n")
+        return code
     wall = time.monotonic() - begun
     loops.append(python_loop())
     record = _summary(found, jvms, wall) | {"loop_seconds": [round(loop, 2) for loop in loops]}

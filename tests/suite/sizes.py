@@ -33,13 +33,17 @@ class Size:
     quick: bool = False
 
 
+_ORDINARY = (
+    "./tests/run also runs the tests on a real HBase, HDFS, ZooKeeper and Thrift, and those that are marked slow or "
+    "were costly when they were last recorded. "
+)
 _ALL = (
     "./tests/run --all also runs the tests that are marked long (faults and kills on the real systems, HBase 2, "
     "Kerberos, Airflow, YARN, older lakes, other engines) and draws more examples of each property; it takes 30 to 45 "
     "minutes."
 )
 SIZES = {
-    "fast": Size("not realhbase and not slow and not long and not deep", FEW, _ALL, quick=True),
+    "fast": Size("not realhbase and not slow and not long and not deep", FEW, _ORDINARY + _ALL, quick=True),
     "ordinary": Size("not long and not deep", FEW, _ALL),
     "all": Size("not deep", MORE),
     "deep": Size("deep", MANY),

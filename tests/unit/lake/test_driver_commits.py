@@ -1,6 +1,7 @@
 """Commits of the driver by deltalake: what they write, and what they leave to Spark."""
 
 import json
+import logging
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, Schema
+from deltalake.exceptions import CommitFailedError
 from pyspark.sql.types import LongType, StructType
 
 from pipelines.common.spark.local_frames import arrow_rows
@@ -105,27 +107,48 @@ def test_what_a_file_holds_of_other_runs_is_written_as_it_was(commits: DriverCom
     assert row_of_other() == before
 
 
-@pytest.mark.parametrize("meanwhile", ["a twin", "a replacement", "a compaction"])
-def test_nothing_is_replaced_if_another_process_commits_meanwhile(
-    commits: DriverCommits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, meanwhile: str
-) -> None:
-    commits.ensured(VERDICT_TOTALS)
-    for run in ALL:
-        commits.appended(VERDICT_TOTALS, totals(run), "token-1")
-    write, path = driver_commits.write_deltalake, tmp_path / VERDICT_TOTALS.name
+def committing_first(monkeypatch: pytest.MonkeyPatch, path: Path, meanwhile: str) -> None:
+    """Lets another process commit after the table was opened and before the rows are written."""
+    write = driver_commits.write_deltalake
 
     def late(*args: object, **options: object) -> None:
         if meanwhile == "a compaction":
             DeltaTable(path).optimize.compact()
-        elif meanwhile == "a twin":
-            write(DeltaTable(path), totals(RUN, 7), mode="append")
-        else:
+        elif meanwhile == "a replacement":
             write(DeltaTable(path), totals(RUN, 7), mode="overwrite", predicate=rows_of([RUN]))
+        else:
+            write(DeltaTable(path), totals(RUN if meanwhile == "a twin" else OTHER, 7), mode="append")
         write(*args, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(driver_commits, "write_deltalake", late)
-    assert commits.replaced(VERDICT_TOTALS, totals(RUN, 4), [RUN], "token-2") is None
-    assert counts(commits) == [{"a twin": 9, "a replacement": 7, "a compaction": 2}[meanwhile], 2, 2]
+
+
+@pytest.mark.parametrize(("meanwhile", "left"), [("a twin", 9), ("a replacement", 7), ("a compaction", 2)])
+def test_nothing_is_replaced_if_another_process_meanwhile_touches_these_rows_or_their_files(
+    commits: DriverCommits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture,
+    meanwhile: str, left: int,
+) -> None:  # fmt: skip
+    commits.ensured(VERDICT_TOTALS)
+    for run in ALL:
+        commits.appended(VERDICT_TOTALS, totals(run), "token-1")
+    committing_first(monkeypatch, tmp_path / VERDICT_TOTALS.name, meanwhile)
+    with caplog.at_level(logging.DEBUG, driver_commits.__name__):
+        assert commits.replaced(VERDICT_TOTALS, totals(RUN, 4), [RUN], "token-2") is None
+    (refused,) = caplog.records
+    assert refused.exc_info is not None
+    assert refused.exc_info[0] is CommitFailedError
+    assert counts(commits) == [left, 2, 2]
+
+
+def test_rows_that_another_run_appends_meanwhile_are_no_obstacle(
+    commits: DriverCommits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commits.ensured(VERDICT_TOTALS)
+    for run in ALL:
+        commits.appended(VERDICT_TOTALS, totals(run), "token-1")
+    committing_first(monkeypatch, tmp_path / VERDICT_TOTALS.name, "another run")
+    assert commits.replaced(VERDICT_TOTALS, totals(RUN, 4), [RUN], "token-2") == 5
+    assert counts(commits) == [4, 9, 2]
 
 
 def test_the_commit_that_ends_an_interval_is_left_to_spark(commits: DriverCommits) -> None:
