@@ -19,16 +19,13 @@ from pipelines.common.errors import UsageError, WalsafeError
 from pipelines.files.hadoop_jvm import HadoopJvm, java_errors
 from pipelines.files.observer_reads import reads_may_be_behind
 from pipelines.lake.lake_errors import NO_TABLE
-from pipelines.lake.query import Query, Row
+from pipelines.lake.query import OF_A_FILE, Query, Row
 from schemas.table import Table
 
 _HADOOP = "spark.hadoop."
 _PRINCIPAL = "spark.kerberos.principal"
 _IN_A_MS = {"ms": 1, "us": 1_000, "ns": 1_000_000}
 _PLAIN_HDFS = re.compile(r"hdfs://[\w.:-]*/[\w./=-]+", re.ASCII)
-
-OF_A_FILE = ("run_date", "size", "rows")
-"""Columns of the answer about the files of a table."""
 
 
 class DeltaRs:

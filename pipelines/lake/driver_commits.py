@@ -71,10 +71,10 @@ class DriverCommits:
         query = Query(table, "count(*) AS n", rows_of(runs))
         return self._attempt(table, lambda delta_rs: int(delta_rs.rows(query)[0]["n"]))
 
-    def _written(self, table: Table, rows: pa.Table, token: str, replaced: str | None) -> int | None:
+    def _written(self, table: Table, rows: pa.Table, token: str, where: str | None) -> int | None:
         return self._attempt(
             table,
-            lambda delta_rs: _written(delta_rs.location(table), rows, token, replaced),
+            lambda delta_rs: _written(delta_rs.location(table), rows, token, where),
             lambda delta_rs: _committed(delta_rs.location(table), token),
         )
 
@@ -115,12 +115,12 @@ def _ensured(table: Table, location: str) -> int | None:
     return there.version() if usable else None
 
 
-def _written(location: str, rows: pa.Table, token: str, replaced: str | None) -> int | None:
-    """Appends rows, or puts them in the place of those for which the condition `replaced` is true."""
+def _written(location: str, rows: pa.Table, token: str, where: str | None) -> int | None:
+    """Replaces the rows for which the condition is true; without a condition, appends."""
     there = DeltaTable(location)
     if (there.version() + 1) % int(there.metadata().configuration.get(CHECKPOINT_INTERVAL, _CHECKPOINT)) == 0:
         return None
-    how: dict[str, Any] = {"mode": "append"} if replaced is None else {"mode": "overwrite", "predicate": replaced}
+    how: dict[str, Any] = {"mode": "append"} if where is None else {"mode": "overwrite", "predicate": where}
     write_deltalake(
         there,
         rows,

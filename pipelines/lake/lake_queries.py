@@ -19,9 +19,9 @@ from pipelines.common.errors import SparkNeededError, UsageError
 from pipelines.common.spark.few_rows import for_few_rows
 from pipelines.common.spark.local_rows import local_rows
 from pipelines.lake.delta_log import newest_snapshot
-from pipelines.lake.delta_rs import OF_A_FILE, DeltaRs, delta_rs_of
+from pipelines.lake.delta_rs import DeltaRs, delta_rs_of
 from pipelines.lake.lake_errors import lake_errors
-from pipelines.lake.query import Query, Row
+from pipelines.lake.query import OF_A_FILE, Query, Row
 from schemas.deletions import DELETIONS
 from schemas.table import Table
 from schemas.wal_verdicts import WAL_VERDICTS

@@ -7,6 +7,8 @@ from typing import Any
 from schemas.table import Table
 
 Row = Mapping[str, Any]
+OF_A_FILE = ("run_date", "size", "rows")
+"""Columns of the answer about the files of a table."""
 
 
 @dataclass(frozen=True, slots=True)

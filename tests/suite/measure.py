@@ -125,7 +125,12 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None]:
         config = session.config
         found = {
             "size": config.option.size,
-            "whole": not (config.option.keyword or config.args_source is pytest.Config.ArgsSource.ARGS),
+            "whole": not (
+                config.option.keyword
+                or config.option.markexpr != sizes.SIZES[config.option.size].markers
+                or config.args_source is pytest.Config.ArgsSource.ARGS
+                or session.shouldfail
+            ),
             "tests": _costs,
             "starts": _starts,
             "clusters": _clusters,

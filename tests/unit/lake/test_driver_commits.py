@@ -24,7 +24,11 @@ from schemas.verdict_totals import VERDICT_TOTALS
 from schemas.wal_verdicts import WAL_VERDICTS
 
 DAY = date(2026, 11, 21)
-RUN = RunKey("prod-a", "night-1", DAY)
+RUN, OTHER, NEXT = ALL = (
+    RunKey("prod-a", "night-1", DAY),
+    RunKey("prod-b", "night-1", DAY),
+    RunKey("prod-b", "night-2", DAY),
+)
 
 
 @pytest.fixture
@@ -64,8 +68,11 @@ def test_rows_are_appended_in_one_commit_with_its_token(commits: DriverCommits, 
     assert not list((tmp_path / VERDICT_TOTALS.name / "_delta_log").glob("*checkpoint*"))
 
 
-OTHER, NEXT = RunKey("prod-b", "night-1", DAY), RunKey("prod-b", "night-2", DAY)
-ALL = (RUN, OTHER, NEXT)
+def with_all(commits: DriverCommits) -> None:
+    """Each run has two rows, in a file of its own."""
+    commits.ensured(VERDICT_TOTALS)
+    for run in ALL:
+        commits.appended(VERDICT_TOTALS, totals(run), "token-1")
 
 
 def counts(commits: DriverCommits) -> list[int | None]:
@@ -128,9 +135,7 @@ def test_nothing_is_replaced_if_another_process_meanwhile_touches_these_rows_or_
     commits: DriverCommits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture,
     meanwhile: str, left: int,
 ) -> None:  # fmt: skip
-    commits.ensured(VERDICT_TOTALS)
-    for run in ALL:
-        commits.appended(VERDICT_TOTALS, totals(run), "token-1")
+    with_all(commits)
     committing_first(monkeypatch, tmp_path / VERDICT_TOTALS.name, meanwhile)
     with caplog.at_level(logging.DEBUG, driver_commits.__name__):
         assert commits.replaced(VERDICT_TOTALS, totals(RUN, 4), [RUN], "token-2") is None
@@ -143,9 +148,7 @@ def test_nothing_is_replaced_if_another_process_meanwhile_touches_these_rows_or_
 def test_rows_that_another_run_appends_meanwhile_are_no_obstacle(
     commits: DriverCommits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    commits.ensured(VERDICT_TOTALS)
-    for run in ALL:
-        commits.appended(VERDICT_TOTALS, totals(run), "token-1")
+    with_all(commits)
     committing_first(monkeypatch, tmp_path / VERDICT_TOTALS.name, "another run")
     assert commits.replaced(VERDICT_TOTALS, totals(RUN, 4), [RUN], "token-2") == 5
     assert counts(commits) == [4, 9, 2]
