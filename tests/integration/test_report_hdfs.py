@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from uuid import uuid4
 
@@ -19,6 +20,7 @@ from tests.labs.report_nights import QUIET
 
 pytestmark = pytest.mark.realhbase
 REWRITTEN = 15
+RELOADS = 10
 Fetch = Callable[[str], str]
 
 
@@ -48,12 +50,22 @@ def folder() -> str:
 
 @pytest.fixture
 def fetched(hdfs_cluster: HdfsCluster, folder: str) -> Fetch:
-    """The text of a page as a browser gets it: over HTTP, from the servers."""
+    """The text of a page as a browser gets it: over HTTP, from the servers.
 
-    def fetch(name: str) -> str:
+    A DataNode breaks off a file whose blocks were removed while it sent them, because a new page took its place; the
+    page is then loaded again. The length of the answer is sent first, so a client sees that the rest is missing.
+    """
+
+    def load(name: str) -> str:
         answer = requests.get(f"{hdfs_cluster.webhdfs()}/webhdfs/v1{folder}/{name}?op=OPEN", timeout=60)
         answer.raise_for_status()
         return answer.text
+
+    def fetch(name: str) -> str:
+        for _ in range(RELOADS):
+            with suppress(requests.exceptions.ChunkedEncodingError):
+                return load(name)
+        return load(name)
 
     return fetch
 
