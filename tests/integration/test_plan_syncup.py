@@ -250,6 +250,12 @@ def server_to_split(result: dict[str, Any]) -> str:
     return max(sizes, key=lambda server: sizes[server])
 
 
+def starts(result: dict[str, Any]) -> dict[str, int]:
+    """Returns where the tool begins to read each WAL for the peer, according to a plan."""
+    queues = (queue for queue in result["queues"] if queue["peer_id"] == PEER)
+    return {wal["path"]: wal["start"] for queue in queues for wal in queue["wals"]}
+
+
 def facts_of(story: Story, name: str) -> tuple[SyncUpFacts, Sequence[Cell]]:
     parts = SnapshotDirectories(story.spark)
     (opened,) = parts.open([f"file:{story.work}/{name}"])
@@ -342,9 +348,10 @@ def test_the_tool_does_what_the_plan_says(story: Story) -> None:
         (queue["peer_id"], queue["source"], wal["path"]): wal for queue in result["queues"] for wal in queue["wals"]
     }
     assert run.enqueued == set(planned)
-    starts = {path: wal["start"] for (_, _, path), wal in planned.items()}
-    assert dict(run.opened) == starts
-    assert max(starts.values()) > 0, "no offset lies inside of a WAL: nothing is shown"
+    assert dict(run.opened) == starts(result)
+    before = story.runs["half-split"].opened
+    assert set(before) <= set(starts(story.answers["disabled"][1]).items())
+    assert max(start for _, start in (*before, *run.opened)) > 0, "no offset lies inside of a WAL: nothing is shown"
     order = [(wal["wal_group"], wal["path"]) for wal in planned.values()]
     places = {path: place for place, (path, _) in enumerate(run.opened)}
     for (group, before), (other, after) in pairwise(order):

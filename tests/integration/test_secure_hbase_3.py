@@ -55,18 +55,27 @@ def through_webhdfs(night: SecureNight, work: Path) -> SecureNight:
     return replace(night, work=work, files=files, cleaning=SMALL)
 
 
-@pytest.mark.promise("kerberos-is-read", "kerberos-clean-up")
-def test_a_night_by_keytab_its_clean_up_restore_and_purge(night: SecureNight, tmp_path: Path) -> None:
-    night = replace(night, work=tmp_path)
-    answers = clean_restore_and_purge(night)
-    assert set(answers.values()) == {"DELETE", "KEEP"}
+@pytest.mark.promise("kerberos-is-read")
+def test_a_keytab_reads_every_source(secure: Secure, night: SecureNight, tmp_path: Path) -> None:
+    night, known = replace(night, work=tmp_path, run_id="read"), secure.hbase.old_wals()
+    done = night.capture()
+    assert done.exit_code == 0, done.text
     taken = night.taken()
-    assert {path for path, _ in taken.names} >= set(answers)
+    assert {path for path, _ in taken.names} >= {file.path for file in known}
     assert {peer.peer_id: peer.state for peer in taken.snapshot.peers} == {"one": "ENABLED", "two": "DISABLED"}
     # ZooKeeper tells everybody whether a znode exists, and nobody without SASL what is in it
     assert taken.snapshot.flags is not None
     assert taken.snapshot.flags.zk_queue_data is False
     assert {peer.sync_replication_state for peer in taken.snapshot.peers} == {None}
+
+
+@pytest.mark.deep
+@pytest.mark.promise("kerberos-is-read", "kerberos-clean-up")
+def test_a_night_by_keytab_its_clean_up_restore_and_purge(night: SecureNight, tmp_path: Path) -> None:
+    night = replace(night, work=tmp_path)
+    answers = clean_restore_and_purge(night)
+    assert set(answers.values()) == {"DELETE", "KEEP"}
+    assert {path for path, _ in night.taken().names} >= set(answers)
 
 
 @pytest.mark.deep
