@@ -31,7 +31,7 @@ from tests.labs.deep_seeds import SEED, Say
 from tests.labs.spark.evaluation import COMPILED
 from tests.strategies import ClusterCase, cluster_cases, generated_cases, view_of
 from tests.strategies.clusters import MASTER, NOW, snapshot_of
-from tests.strategies.zookeeper import view_of_zookeeper, zookeeper_cases
+from tests.strategies.zookeeper import ZooKeeperCase, view_of_zookeeper, znodes, zookeeper_cases, zookeeper_snapshot
 from tests.suite.sizes import examples
 
 FILES = StructType(
@@ -315,6 +315,22 @@ def test_spark_says_what_the_rule_says_of_queues_in_zookeeper(
     """Alone, and in one fleet with clusters whose queues are in tables."""
     others = [(view_of(case), case.files) for case in drawn(3, cluster_cases(), derandomize=True)[:tables]]
     agree(either, clusters_of([*from_zookeeper, *others]))
+
+
+def test_a_file_in_a_queue_is_pending_whatever_its_name_is(either: SparkSession) -> None:
+    """Names of the master's own WALs are deletable without a lookup, but not if a queue lists them."""
+    queued, other = (
+        (f"pv2-{number:020d}.log", f"m%2C1%2C2.{number}$masterlocalwal$", f"m%2C1%2C2.{number}") for number in (7, 8)
+    )
+    queues = {("m,1,2", "1"): dict.fromkeys(queued, b"")}
+    files = tuple(ArchivedFile(f"oldWALs/{name}", 1, NOW - 30 * DAY_MS) for name in (*queued, *other))
+    snapshot = zookeeper_snapshot(("1",))
+    view = view_of_zookeeper(ZooKeeperCase(snapshot, files, znodes(queues), znodes(queues), ReconcileSettings()))
+    assert [decide(file, view).reason for file in files] == [
+        *[Reason.PENDING] * 3,
+        *(Reason.PROCEDURE_WAL, Reason.MASTER_LOCAL_WAL, Reason.NOT_QUEUED),
+    ]
+    agree(either, clusters_of([(view, files)]))
 
 
 @pytest.mark.deep

@@ -18,7 +18,7 @@ from pipelines.decide.spark import wal_names
 
 POSITIONS = "positions"
 """Column with the position of a file in each queue of its answer's holders; NULL for files of other queue storages."""
-ONLY_OF_TABLES = (Reason.NO_PEERS, Reason.META_WAL, Reason.POISON_NAME)
+ONLY_OF_TABLES = (Reason.META_WAL, Reason.POISON_NAME)
 """Early reasons that do not apply here: the cleaner of HBase 1.x and 2.x compares only the name."""
 UNLESS_QUEUED = (Reason.PROCEDURE_WAL, Reason.MASTER_LOCAL_WAL)
 """Early reasons that do not apply to a file in a queue."""
