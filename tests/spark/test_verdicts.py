@@ -1,5 +1,6 @@
 """The Spark form gives the answers of the specification, field by field, over generated clusters with all the traps."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -22,7 +23,9 @@ from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.verdict import ArchivedFile, Reason, Verdict, decide, time_to_live
 from pipelines.decide.spark.decision_frames import decision_frames
 from pipelines.decide.spark.lookup import DecisionFrames
+from pipelines.decide.spark.summary import decision_totals
 from pipelines.decide.spark.verdicts import looked_up, with_answers
+from pipelines.decide.spark.wal_names import LINE_ENDS
 from pipelines.hbase.replication_queues import Cell
 from pipelines.hbase.server_names import MAX_LONG, ServerName
 from pipelines.hbase.wal_names import file_kind, parse_wal_name
@@ -88,10 +91,13 @@ def answer_of_the_rule(file: ArchivedFile, view: ClusterView) -> Answer:
     by_name = not view.storage.asks_peers
     hbase = hbase_2_verdict(file.name, file.modification_time, view) if by_name else hbase_verdict(file.name, view)
     wal = parse_wal_name(file.name)
+    queues = view.queued.queues_of.get(file.name)
+    server = wal.server if wal and wal.server else queues[0][0].wals_of if queues else None
     return (
         decision.verdict.value,
         decision.reason.value,
         hbase.value,
+        None if server is None else str(server),
         wal.group if wal else None,
         wal.timestamp if wal else None,
         [
@@ -124,10 +130,12 @@ def agree(spark: SparkSession, clusters: Clusters) -> None:
     for (cluster, path), expected in clusters.answers.items():
         row = found[cluster, path]
         assert row["archived"]
+        assert {char for char in path if not char.isprintable()} <= set(row["unproven"]), path
         answer = (
             row["verdict"],
             row["reason"],
             row["hbase_verdict"],
+            row["server"],
             row["wal_group"],
             row["wal_timestamp"],
             [tuple(holder) for holder in row["blocking"]],
@@ -206,6 +214,20 @@ def test_spark_says_what_the_rule_says(either: SparkSession, fleets: list[Cluste
         agree(either, fleet)
 
 
+@pytest.mark.long
+def test_totals_are_those_of_the_answers(spark: SparkSession, fleets: list[Clusters]) -> None:
+    fleet, session = fleets[0], for_few_rows(spark)
+    frames = decision_frames(session, fleet.tables)
+    rows = decision_totals(looked_up(local_frame(session, fleet.rows, FILES), frames), frames, DAY_MS).collect()
+    found, expected = Counter[Answer](), Counter[Answer]()
+    for row in rows:
+        if row["archived"]:
+            found[row["cluster"], row["verdict"], row["reason"], row["hbase_verdict"]] += row["files"]
+    for (cluster, _), (verdict, reason, hbase, *_rest) in fleet.answers.items():
+        expected[cluster, verdict, reason, hbase] += 1
+    assert found == expected
+
+
 def one_by_one(cases: list[ClusterCase]) -> list[Clusters]:
     """Each cluster for a plan of its own, in which its scalars are literals: as it was drawn, or with a backup."""
     return [
@@ -269,16 +291,25 @@ def test_a_backup_holds_its_wals_where_there_is_no_peer(either: SparkSession, cl
     """Also those of servers that it does not know: backups are asked for before peers are."""
     server = ServerName.parse("h1,16020,5")
     alive = Membership(MASTER, frozenset({server}), frozenset(), (WalDirectory(server, 1, NOW),))
-    files = tuple(
-        ArchivedFile(f"oldWALs/{host}%2C16020%2C5.{name}", 1, NOW - 30 * DAY_MS)
-        for host in ("h1", "h2")
-        for name in ("6", "7", "6.meta", "7.meta", "g.6", "g.7")
-    )
     for others in (None, 6):
         snapshot = replace(snapshot_of((), alive, alive), backup=Backup(True, {"h1:16020": 6}, others))
+        oldest_young = view_of(ClusterCase(snapshot, (), (), (), (), ReconcileSettings())).files_started
+        oldest_young -= snapshot.retention.wal_ttl_ms
+        files = tuple(
+            ArchivedFile(f"oldWALs/{folder}{host}%2C16020%2C5.{name}", 1, modification_time)
+            for folder, modification_time in (
+                ("", NOW - 30 * DAY_MS),
+                ("ttl/", oldest_young),
+                ("old/", oldest_young - 1),
+            )
+            for host in ("h1", "h2")
+            for name in ("6", "7", "6.meta", "7.meta", "g.6", "g.7")
+        )
         case = ClusterCase(snapshot, files, (), (), (), ReconcileSettings())
-        reasons = [decide(file, view_of(case)).reason for file in files]
-        assert {Reason.BACKUP, Reason.NO_PEERS} == set(reasons)
+        reasons = {file.path: decide(file, view_of(case)).reason for file in files}
+        for path, reason in reasons.items():
+            assert (reason is Reason.TOO_YOUNG) == ("/ttl/" in path), path
+        assert set(reasons.values()) == {Reason.BACKUP, Reason.NO_PEERS, Reason.TOO_YOUNG}
         agree(either, with_tables([case] * clusters))
 
 
@@ -322,15 +353,49 @@ def test_a_file_in_a_queue_is_pending_whatever_its_name_is(either: SparkSession)
     queued, other = (
         (f"pv2-{number:020d}.log", f"m%2C1%2C2.{number}$masterlocalwal$", f"m%2C1%2C2.{number}") for number in (7, 8)
     )
-    queues = {("m,1,2", "1"): dict.fromkeys(queued, b"")}
+    queues = znodes({("m,1,2", "1"): dict.fromkeys(queued, b"")})
     files = tuple(ArchivedFile(f"oldWALs/{name}", 1, NOW - 30 * DAY_MS) for name in (*queued, *other))
-    snapshot = zookeeper_snapshot(("1",))
-    view = view_of_zookeeper(ZooKeeperCase(snapshot, files, znodes(queues), znodes(queues), ReconcileSettings()))
-    assert [decide(file, view).reason for file in files] == [
-        *[Reason.PENDING] * 3,
-        *(Reason.PROCEDURE_WAL, Reason.MASTER_LOCAL_WAL, Reason.NOT_QUEUED),
-    ]
+    known = zookeeper_snapshot(("1",))
+    for snapshot in (known, replace(known, backup=Backup(True, {"m:1": 9}, None))):
+        view = view_of_zookeeper(ZooKeeperCase(snapshot, files, queues, queues, ReconcileSettings()))
+        assert [decide(file, view).reason for file in files] == [
+            *[Reason.PENDING] * 3,
+            *(Reason.PROCEDURE_WAL, Reason.MASTER_LOCAL_WAL, Reason.NOT_QUEUED),
+        ]
+        agree(either, clusters_of([(view, files)]))
+
+
+def test_what_is_archived_after_the_first_reading_began_may_have_been_in_a_queue(either: SparkSession) -> None:
+    known = zookeeper_snapshot(("1",))
+    snapshot = replace(known, retention=replace(known.retention, wal_ttl_ms=0))
+    queues = znodes({("m,1,2", "1"): {"m%2C1%2C2.9": b""}})
+    view = view_of_zookeeper(ZooKeeperCase(snapshot, (), queues, queues, ReconcileSettings()))
+    start = view.files_started - 10
+    view = replace(view, queued=replace(view.queued, read_from=start))
+    files = tuple(ArchivedFile(f"oldWALs/m%2C1%2C2.{at}", 1, start + at - 2) for at in (1, 2, 3))
+    reasons = [decide(file, view).reason for file in files]
+    assert reasons == [Reason.NOT_QUEUED, Reason.QUEUE_READ_TOO_OLD, Reason.QUEUE_READ_TOO_OLD]
     agree(either, clusters_of([(view, files)]))
+
+
+def test_names_that_only_look_like_those_of_wals(either: SparkSession) -> None:
+    """Line ends, where Java's `.` stops; blanks, which a cast would trim; digits too few, or with zeros before them."""
+    server = ServerName.parse("h1,16020,5")
+    group = "h1%2C16020%2C5"
+    odd = [
+        *(f"{place.format(end)}.1700000000000" for end in LINE_ENDS for place in (f"{group}{{}}", f"{group}.a{{}}b")),
+        *(f"{group}.{digits}{end}" for digits in ("1700000000000", "7") for end in (" ", "\t", *LINE_ENDS)),
+        *(f"{group}.{digits}" for digits in ("999999999999 ", " 999999999999", "99999 9999999", "-999999999999")),
+        *(f"{group}.{digits}" for digits in ("0999999999999", "0000000000007", "9999999999999", "999999999999", "")),
+        *(f"{group}{tail}" for tail in ("1700000000000", ".1700000000000.", ".1700000000000.meta.meta", "..7")),
+        *(f".{digits}" for digits in ("1700000000000", "7")),
+        f"{group}.\u0661700000000000",
+    ]
+    alive = Membership(MASTER, frozenset({server}), frozenset())
+    cells = (Cell(b"1-h1,16020,5", b"queue", group.encode(), f"{group}.1700000000000:0".encode()),)
+    files = tuple(ArchivedFile(f"oldWALs/{name}", 1, NOW - 30 * DAY_MS) for name in dict.fromkeys(odd))
+    case = ClusterCase(snapshot_of(("1",), alive, alive), files, (), cells, cells, ReconcileSettings())
+    agree(either, with_tables([case]))
 
 
 @pytest.mark.deep

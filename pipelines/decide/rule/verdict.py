@@ -117,10 +117,10 @@ def _before_queues(file: ArchivedFile, view: ClusterView) -> Decision | None:
         return held(Reason.FOREIGN_CLEANER)
     # no queue ever contains a file of the next two kinds; still, a file that is in a queue is HELD whatever its name
     queued = file.name in view.queued.queues_of
-    if kind is FileKind.PROCEDURE_WAL and not queued:
-        return deletable(Reason.PROCEDURE_WAL)
-    if kind is FileKind.MASTER_LOCAL_WAL and not queued:
-        return deletable(Reason.MASTER_LOCAL_WAL)
+    if kind is FileKind.PROCEDURE_WAL:
+        return None if queued else deletable(Reason.PROCEDURE_WAL)
+    if kind is FileKind.MASTER_LOCAL_WAL:
+        return None if queued else deletable(Reason.MASTER_LOCAL_WAL)
     if view.backup.enabled and not _backed_up(parse_wal_name(file.name), view):
         return held(Reason.BACKUP)
     return None if view.peer_ids or not view.storage.asks_peers else deletable(Reason.NO_PEERS)

@@ -87,10 +87,8 @@ def looked_up_by_name(found: DataFrame, frames: NamedFrames) -> DataFrame:
     Returns:
         The columns of `found`, and `positions`.
     """
-    theirs = F.col("cluster").isin(*frames.names)
-    ours = found if frames.alone else found.where(theirs)
     joined = (
-        ours.withColumn("_name", wal_names.name())
+        found.withColumn("_name", wal_names.name())
         .join(F.broadcast(frames.clusters), F.col("cluster") == F.col("n_cluster"))
         .join(
             frames.wals.hint("shuffle_hash"),
@@ -115,7 +113,10 @@ def looked_up_by_name(found: DataFrame, frames: NamedFrames) -> DataFrame:
             "early_once_aged": meaningful("early_once_aged"),
         }
     ).select(*found.columns, POSITIONS)
-    return named if frames.alone else found.where(~theirs).unionByName(named, allowMissingColumns=True)
+    if frames.alone:
+        return named
+    others = found.where(~F.col("cluster").isin(*frames.names))
+    return others.unionByName(named, allowMissingColumns=True)
 
 
 def with_own_names(blocking: Column) -> Column:
@@ -125,7 +126,7 @@ def with_own_names(blocking: Column) -> Column:
         return holder.withField("wal", wal_names.name()).withField("offset", F.get(POSITIONS, place))
 
     holders = F.transform(blocking, own)
-    return F.when(F.col(POSITIONS).isNotNull() & (F.size(blocking) > 0), holders).otherwise(blocking)
+    return F.when(F.col(POSITIONS).isNotNull(), holders).otherwise(blocking)
 
 
 def _numbers(reasons: Iterable[Reason]) -> list[int]:
