@@ -25,7 +25,6 @@ from pipelines.decide.spark.decision_frames import decision_frames
 from pipelines.decide.spark.lookup import DecisionFrames
 from pipelines.decide.spark.summary import decision_totals
 from pipelines.decide.spark.verdicts import looked_up, with_answers
-from pipelines.decide.spark.wal_names import LINE_ENDS
 from pipelines.hbase.replication_queues import Cell
 from pipelines.hbase.server_names import MAX_LONG, ServerName
 from pipelines.hbase.wal_names import file_kind, parse_wal_name
@@ -47,6 +46,7 @@ FILES = StructType(
 )
 MALFORMED = cluster_cases(min_files=10, malformed=True, control_characters=True)
 LIVE = "WALs/rs.example.org,16020,1/rs.example.org%2C16020%2C1.1"
+LINE_ENDS = ("\n", "\r", "\x85", "\u2028", "\u2029")
 Answer = tuple[object, ...]
 ViewAndFiles = tuple[ClusterView, Sequence[ArchivedFile]]
 Case = TypeVar("Case")
