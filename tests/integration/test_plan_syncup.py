@@ -349,9 +349,12 @@ def test_the_tool_does_what_the_plan_says(story: Story) -> None:
     }
     assert run.enqueued == set(planned)
     assert dict(run.opened) == starts(result)
-    before = story.runs["half-split"].opened
-    assert set(before) <= set(starts(story.answers["disabled"][1]).items())
-    assert max(start for _, start in (*before, *run.opened)) > 0, "no offset lies inside of a WAL: nothing is shown"
+    # which WALs are left for the second run depends on their sizes
+    opened_before = story.runs["half-split"].opened
+    assert set(opened_before) <= set(starts(story.answers["disabled"][1]).items())
+    assert max(start for _, start in (*opened_before, *run.opened)) > 0, (
+        "no offset lies inside of a WAL: nothing is shown"
+    )
     order = [(wal["wal_group"], wal["path"]) for wal in planned.values()]
     places = {path: place for place, (path, _) in enumerate(run.opened)}
     for (group, before), (other, after) in pairwise(order):

@@ -1,6 +1,7 @@
 """A night of an HBase 3 with Kerberos, its queues in the table `hbase:replication`, as an ordinary principal."""
 
 import json
+from base64 import b64decode
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -62,6 +63,8 @@ def test_a_keytab_reads_every_source(secure: Secure, night: SecureNight, tmp_pat
     assert done.exit_code == 0, done.text
     taken = night.taken()
     assert {path for path, _ in taken.names} >= {file.path for file in known}
+    for reading in taken.queues:
+        assert {b64decode(json.loads(line)["row"]).partition(b"-")[0] for line in reading} == {b"one", b"two"}
     assert {peer.peer_id: peer.state for peer in taken.snapshot.peers} == {"one": "ENABLED", "two": "DISABLED"}
     # ZooKeeper tells everybody whether a znode exists, and nobody without SASL what is in it
     assert taken.snapshot.flags is not None

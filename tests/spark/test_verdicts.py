@@ -215,8 +215,16 @@ def test_spark_says_what_the_rule_says(either: SparkSession, fleets: list[Cluste
 
 
 @pytest.mark.long
-def test_totals_are_those_of_the_answers(spark: SparkSession, fleets: list[Clusters]) -> None:
-    fleet, session = fleets[0], for_few_rows(spark)
+def test_totals_are_those_of_the_answers(
+    spark: SparkSession, fleets: list[Clusters], from_zookeeper: list[ViewAndFiles]
+) -> None:
+    session = for_few_rows(spark)
+    others = [(view_of(case), case.files) for case in drawn(3, cluster_cases(), derandomize=True)]
+    for fleet in (fleets[0], clusters_of([*from_zookeeper, *others])):
+        totals_agree(session, fleet)
+
+
+def totals_agree(session: SparkSession, fleet: Clusters) -> None:
     frames = decision_frames(session, fleet.tables)
     rows = decision_totals(looked_up(local_frame(session, fleet.rows, FILES), frames), frames, DAY_MS).collect()
     found, expected = Counter[Answer](), Counter[Answer]()
@@ -348,8 +356,8 @@ def test_spark_says_what_the_rule_says_of_queues_in_zookeeper(
     agree(either, clusters_of([*from_zookeeper, *others]))
 
 
-def test_a_file_in_a_queue_is_pending_whatever_its_name_is(either: SparkSession) -> None:
-    """Names of the master's own WALs are deletable without a lookup, but not if a queue lists them."""
+def test_a_wal_of_the_master_that_a_queue_lists_is_pending(either: SparkSession) -> None:
+    """Without a queue, its name alone makes it deletable."""
     queued, other = (
         (f"pv2-{number:020d}.log", f"m%2C1%2C2.{number}$masterlocalwal$", f"m%2C1%2C2.{number}") for number in (7, 8)
     )
@@ -362,7 +370,9 @@ def test_a_file_in_a_queue_is_pending_whatever_its_name_is(either: SparkSession)
             *[Reason.PENDING] * 3,
             *(Reason.PROCEDURE_WAL, Reason.MASTER_LOCAL_WAL, Reason.NOT_QUEUED),
         ]
-        agree(either, clusters_of([(view, files)]))
+        young = [replace(file, modification_time=view.files_started) for file in files]
+        assert {decide(file, view).reason for file in young} == {Reason.TOO_YOUNG}
+        agree(either, clusters_of([(view, files), (view, young)]))
 
 
 def test_what_is_archived_after_the_first_reading_began_may_have_been_in_a_queue(either: SparkSession) -> None:

@@ -87,8 +87,11 @@ def looked_up_by_name(found: DataFrame, frames: NamedFrames) -> DataFrame:
     Returns:
         The columns of `found`, and `positions`.
     """
+    theirs = F.col("cluster").isin(*frames.names)
+    # the join drops the others as well; without the filter they would be looked up twice
+    ours = found if frames.alone else found.where(theirs)
     joined = (
-        found.withColumn("_name", wal_names.name())
+        ours.withColumn("_name", wal_names.name())
         .join(F.broadcast(frames.clusters), F.col("cluster") == F.col("n_cluster"))
         .join(
             frames.wals.hint("shuffle_hash"),
@@ -113,10 +116,7 @@ def looked_up_by_name(found: DataFrame, frames: NamedFrames) -> DataFrame:
             "early_once_aged": meaningful("early_once_aged"),
         }
     ).select(*found.columns, POSITIONS)
-    if frames.alone:
-        return named
-    others = found.where(~F.col("cluster").isin(*frames.names))
-    return others.unionByName(named, allowMissingColumns=True)
+    return named if frames.alone else found.where(~theirs).unionByName(named, allowMissingColumns=True)
 
 
 def with_own_names(blocking: Column) -> Column:

@@ -47,7 +47,7 @@ def test_a_file_archived_after_the_queues_were_read_is_held() -> None:
 
 
 def looked_up(table: DecisionTable, name: str, modification_time: int) -> tuple[Decision, HBaseVerdict]:
-    """What the table says of a file after the early reasons; the twin of `transforms.queued_names`."""
+    """What the table says of a file after the early reasons; the twin of `pipelines.decide.spark.queued_names`."""
     assert table.named is not None
     found = table.named.wals.get(name)
     if found is None:
