@@ -73,6 +73,8 @@ def test_every_answer_by_name() -> None:
         NamedAnswers(WALS, pending, 1_000),
     )
     assert name_table(view).unknown.bucket == len(pending)
+    assert name_table(view, 5).buckets_by_name == {wal: name.bucket for wal, name in WALS.items()}
+    assert replace(name_table(view), named=None).buckets_by_name == {}
 
 
 def test_a_name_that_is_none_belongs_to_the_server_of_its_queue() -> None:

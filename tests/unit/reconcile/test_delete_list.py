@@ -1,12 +1,13 @@
 """The manifest of a delete-safe list: its text, and what is refused."""
 
 import json
+from hashlib import sha256
 from typing import Any
 
 import pytest
 
 from pipelines.common.errors import RefusedError
-from pipelines.reconcile.delete_list import ListPart, Manifest, manifest_json, parse_manifest, part_name
+from pipelines.reconcile.delete_list import ListPart, Manifest, list_sha256, manifest_json, parse_manifest, part_name
 
 ONE, TWO = "1" * 64, "a" * 64
 WHERE = "hdfs://ns1/lists/prod/n1/manifest.json"
@@ -56,6 +57,10 @@ def changed(*path: str | int, value: object) -> str:
 def test_a_manifest_is_written_as_the_format_says_and_read_back() -> None:
     assert manifest_json(MANIFEST) == TEXT
     assert parse_manifest(TEXT, WHERE) == MANIFEST
+
+
+def test_the_digest_of_a_list_is_that_of_its_manifest() -> None:
+    assert list_sha256(MANIFEST) == sha256(TEXT.encode()).hexdigest()
 
 
 def test_a_cluster_without_an_id_is_read() -> None:
