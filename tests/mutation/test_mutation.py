@@ -26,7 +26,6 @@ def test_what_the_record_explains_is_still_there(target: Target) -> None:
     mutants = {mutant.key for mutant in Source(importlib.import_module(target.module), target.words).mutants()}
     explained = RECORD[target.name].survivors
     assert set(explained) <= mutants
-    assert RECORD[target.name].mutants == len(mutants), "the record is of other lines"
     assert [key for key, why in explained.items() if not why.strip()] == []
 
 

@@ -1,14 +1,15 @@
 """What the store makes of calls that end in an unexpected way; the file systems themselves are real in other tests."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from threading import Event
 from typing import Any
 
 import pytest
 
+from pipelines.cleanup.ports import Move
 from pipelines.cleanup.stores.file_calls import FileCallError
-from pipelines.cleanup.stores.store_failures import parse_failure
+from pipelines.cleanup.stores.store_failures import Failure, parse_failure
 from pipelines.cleanup.stores.wal_store import FileSystemWalStore
 from pipelines.cleanup.stores.wal_walk import directories_without_files, walk_files
 from pipelines.common.errors import UnavailableError
@@ -85,6 +86,31 @@ class Slow(Interrupted):
         self.begun.append(uri)
         time.sleep(0.1)
         self.ended.append(uri)
+
+
+class Away(Interrupted):
+    """A file system that takes many files a call, and goes away before the last of the first call."""
+
+    def statuses(self, uris: Sequence[str]) -> list[FileStatus | Failure]:
+        return [self.status(uri) for uri in uris]
+
+    def rename_files(self, moves: Sequence[Move]) -> list[Failure | None]:
+        return [None for _ in moves]
+
+    def delete_files(self, uris: Sequence[str]) -> list[Failure | None]:
+        self.begun.extend(uris)
+        return [*(None for _ in uris[1:]), Failure("StandbyException", "")]
+
+
+def test_a_file_system_that_went_away_during_a_call_is_not_called_again() -> None:
+    calls = Away()
+    store = FileSystemWalStore(calls, ROOT, [OLD], threads=1)
+    files = [f"{OLD}/{number}" for number in range(250)]
+    answers = store.delete(files)
+    assert calls.begun == files[:100]
+    assert answers[:99] == [None] * 99
+    assert None not in answers[99:]
+    store.close()
 
 
 def test_so_it_is_when_not_all_calls_could_be_given_to_the_threads() -> None:
