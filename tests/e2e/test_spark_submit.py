@@ -122,6 +122,7 @@ def test_a_job_needs_java(submit: Submitter) -> None:
     )
 
 
+@pytest.mark.slow("a job in a JVM of its own, as an operator starts it")
 @pytest.mark.promise("result-is-one-object")
 def test_json_alone_on_standard_output_and_the_exit_code_of_the_job(submit: Submitter, tmp_path: Path) -> None:
     result = tmp_path / "r.json"
@@ -165,6 +166,7 @@ def test_the_first_of_a_kind_keeps_javas_classes_and_the_next_job_starts_from_th
     link_class_archive(submit.project)
 
 
+@pytest.mark.slow("two jobs, each in a JVM of its own")
 def test_text_and_a_refusal(submit: Submitter) -> None:
     done = submit("probe", "exit")
     assert (done.returncode, done.stdout) == (0, "ended with 0: ü\n")

@@ -21,6 +21,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
+@pytest.mark.slow("a run of pytest in a run of pytest")
 @pytest.mark.parametrize(
     ("size", "last"),
     [

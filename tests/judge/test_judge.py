@@ -32,6 +32,7 @@ def test_the_corpus(judge: Judge, entry: Entry[JudgedState]) -> None:
     Trial(QUEUE_TABLE, judge).check(entry.state, entry.answers)
 
 
+@pytest.mark.slow("HBase's own cleaner judges each of many states")
 @pytest.mark.promise("real-cleaner-judges-made-up-states")
 def test_random_states(judge: Judge) -> None:
     Trial(QUEUE_TABLE, judge).random_states(examples(200))

@@ -149,6 +149,7 @@ def test_a_log_that_might_lack_rows_refuses_the_export(spark: SparkSession, tmp_
     assert (code, "partitions, numbered from 0" in result["error"]["message"]) == (2, True)
 
 
+@pytest.mark.slow("an export, a split and a comparison of its rows, one job after the other")
 def test_values_of_version_0_become_version_1_as_in_a_split(spark: SparkSession, tmp_path: Path) -> None:
     table = Table(spark, tmp_path, version_0={1, 3})
     code, result = table.export()
