@@ -356,6 +356,7 @@ def test_spark_says_what_the_rule_says_of_queues_in_zookeeper(
     agree(either, clusters_of([*from_zookeeper, *others]))
 
 
+@pytest.mark.slow("two plans, each over two clusters")
 def test_a_wal_of_the_master_that_a_queue_lists_is_pending(either: SparkSession) -> None:
     """Without a queue, its name alone makes it deletable."""
     queued, other = (
