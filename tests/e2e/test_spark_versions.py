@@ -16,8 +16,8 @@ from tests.labs.spark.submitter import Submitter
 pytestmark = pytest.mark.long
 
 TESTS = (
-    *("test_verdicts", "test_tables", "test_delta_tables", "test_delete_lists", "test_list_parts", "test_lake"),
-    *("test_bad_input", "test_cleanup", "test_audit_rows"),
+    *("test_verdicts", "test_verdicts_by_name", "test_tables", "test_delta_tables", "test_delete_lists"),
+    *("test_list_parts", "test_lake", "test_bad_input", "test_cleanup", "test_audit_rows"),
 )
 """Of tests/spark: what decides, writes, reads and cleans up in this process."""
 OLDEST, *BETWEEN = LOCKS

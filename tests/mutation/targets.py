@@ -204,7 +204,7 @@ _SPARK_RULE = Group(
         Target("spark_queued_names", "pipelines.decide.spark.queued_names"),
         Target("spark_wal_names", "pipelines.decide.spark.wal_names"),
     ),
-    ("tests/spark/test_verdicts.py",),
+    ("tests/spark/test_verdicts.py", "tests/spark/test_verdicts_by_name.py"),
     spark=True,
 )
 

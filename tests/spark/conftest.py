@@ -6,6 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.common.spark import few_rows
+from pipelines.common.spark.few_rows import for_few_rows
 from tests.labs.cleanup.on_disk import NightOver
 from tests.labs.pegasus.bulk_load import Ingestion
 from tests.labs.spark.evaluation import COMPILED, INTERPRETED
@@ -26,6 +27,23 @@ def as_many(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[No
     yield
     for name, value in INTERPRETED.items():
         spark.conf.set(name, value)
+
+
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param("compiled", marks=pytest.mark.slow("Spark compiles every decision")), "as it stands"],
+)
+def either(spark: SparkSession, request: pytest.FixtureRequest) -> SparkSession:
+    """Spark's two ways to evaluate an expression: that of large listings, and that of small ones."""
+    if request.param == "as it stands":
+        return for_few_rows(spark)
+    session = spark.newSession()
+    for name, value in COMPILED.items():
+        session.conf.set(name, value)
+    # else the optimizer evaluates what is asked of rows of the driver, and compiles nothing
+    local = "org.apache.spark.sql.catalyst.optimizer.ConvertToLocalRelation"
+    session.conf.set("spark.sql.optimizer.excludedRules", local)
+    return session
 
 
 @pytest.fixture(scope="session")
