@@ -23,12 +23,22 @@ from tests.strategies.clusters import MASTER, NOW, snapshot_of
 from tests.suite.sizes import examples
 
 MALFORMED = cluster_cases(min_files=10, malformed=True, control_characters=True)
+HERE = ServerName.parse("h1,16020,5")
 LINE_ENDS = ("\n", "\r", "\x85", "\u2028", "\u2029")
 
 
 def with_tables(cases: Iterable[ClusterCase]) -> Clusters:
     """Clusters whose queues are in `hbase:replication`."""
     return clusters_of((view_of(case), case.files) for case in cases)
+
+
+def of_one_server(names: Iterable[str], cells: Iterable[Cell]) -> ClusterCase:
+    """A trusted cluster of the server `HERE` and one peer; its files are old enough."""
+    alive = Membership(MASTER, frozenset({HERE}), frozenset(), (WalDirectory(HERE, 1, NOW),))
+    files = tuple(ArchivedFile(f"oldWALs/{name}", 1, NOW - 30 * DAY_MS) for name in names)
+    case = ClusterCase(snapshot_of(("1",), alive, alive), files, (), *[tuple(cells)] * 2, ReconcileSettings())
+    assert view_of(case).untrusted is None
+    return case
 
 
 @pytest.fixture(scope="module")
@@ -90,29 +100,21 @@ def test_spark_says_what_the_rule_says_of_many_single_clusters(either: SparkSess
 
 def test_the_last_timestamp_of_64_bits_is_not_past_the_last_stretch(either: SparkSession) -> None:
     """Found with garbage: it was looked up among the answers of the next group, which may free what is needed."""
-    server = ServerName.parse("h1,16020,5")
     groups = [f"h1%2C16020%2C5.{name}" for name in ("a", "b", "c")]
     cells = [
         *(Cell(b"1-h1,16020,5", b"queue", group.encode(), b"x:0") for group in groups[:1]),
         *(Cell(b"1-h1,16020,5", b"queue", group.encode(), f"{group}.7:0".encode()) for group in groups[1:]),
         *(Cell(b"1-h2,16020,5/h1,16020,5", b"queue", group.encode(), f"{group}.9:0".encode()) for group in groups),
     ]
-    alive = Membership(MASTER, frozenset({server}), frozenset())
-    files = tuple(
-        ArchivedFile(f"oldWALs/{group}.{timestamp}", 1, NOW - 30 * DAY_MS)
-        for group in groups
-        for timestamp in (0, 6, 7, 8, 9, MAX_LONG - 1, MAX_LONG)
-    )
-    snapshot = snapshot_of(("1",), alive, alive)
-    case = ClusterCase(snapshot, files, (), tuple(cells), tuple(cells), ReconcileSettings())
-    agree(either, with_tables([case]))
+    timestamps = (0, 6, 7, 8, 9, MAX_LONG - 1, MAX_LONG)
+    names = [f"{group}.{timestamp}" for group in groups for timestamp in timestamps]
+    agree(either, with_tables([of_one_server(names, cells)]))
 
 
 @pytest.mark.parametrize("clusters", [1, 2])
 def test_a_backup_holds_its_wals_where_there_is_no_peer(either: SparkSession, clusters: int) -> None:
     """Also those of servers that it does not know: backups are asked for before peers are."""
-    server = ServerName.parse("h1,16020,5")
-    alive = Membership(MASTER, frozenset({server}), frozenset(), (WalDirectory(server, 1, NOW),))
+    alive = Membership(MASTER, frozenset({HERE}), frozenset(), (WalDirectory(HERE, 1, NOW),))
     for others in (None, 6):
         snapshot = replace(snapshot_of((), alive, alive), backup=Backup(True, {"h1:16020": 6}, others))
         oldest_young = view_of(ClusterCase(snapshot, (), (), (), (), ReconcileSettings())).files_started
@@ -155,7 +157,6 @@ def test_groups_of_one_hash_are_told_apart_by_name(
 
 def test_names_that_only_look_like_those_of_wals(either: SparkSession) -> None:
     """Line ends, where Java's `.` stops; blanks, which a cast would trim; digits too few, or with zeros before them."""
-    server = ServerName.parse("h1,16020,5")
     group = "h1%2C16020%2C5"
     odd = [
         *(f"{place.format(end)}.1700000000000" for end in LINE_ENDS for place in (f"{group}{{}}", f"{group}.a{{}}b")),
@@ -166,11 +167,30 @@ def test_names_that_only_look_like_those_of_wals(either: SparkSession) -> None:
         *(f".{digits}" for digits in ("1700000000000", "7")),
         f"{group}.\u0661700000000000",
     ]
-    alive = Membership(MASTER, frozenset({server}), frozenset())
-    cells = (Cell(b"1-h1,16020,5", b"queue", group.encode(), f"{group}.1700000000000:0".encode()),)
-    files = tuple(ArchivedFile(f"oldWALs/{name}", 1, NOW - 30 * DAY_MS) for name in dict.fromkeys(odd))
-    case = ClusterCase(snapshot_of(("1",), alive, alive), files, (), cells, cells, ReconcileSettings())
+    cells = [Cell(b"1-h1,16020,5", b"queue", group.encode(), f"{group}.1700000000000:0".encode())]
+    agree(either, with_tables([of_one_server(dict.fromkeys(odd), cells)]))
+
+
+def test_groups_that_only_look_like_those_of_the_replication_table(either: SparkSession) -> None:
+    """The server's encoded name is taken as the file has it, and the groups have no row of their own."""
+    here, upper = "h1%2C16020%2C5", "H1%2C16020%2C5"
+    real = [f"{one}{tail}" for one in (here, upper) for tail in (".rep", f".{one}.rep.", f".{one}.rep.x")]
+    others = [f"{here}.{tail}" for tail in ("rep.x", "repx", f"{here}.rep", f"{here}.repx", f"{upper}.rep.x")]
+    others += ["h1,16020,5.abc.rep", "h1,16020,5.rep"]
+    cells = [Cell(b"1-h1,16020,5", b"queue", here.encode(), f"{here}.1700000000000:0".encode())]
+    case = of_one_server([f"{group}.1700000000000" for group in (*real, *others)], cells)
+    reasons = [decide(file, view_of(case)).reason for file in case.files]
+    assert reasons == [Reason.REPLICATION_TABLE_WAL] * len(real) + [Reason.QUEUE_MISSING] * len(others)
     agree(either, with_tables([case]))
+
+
+def test_a_server_that_nothing_names_is_the_source_of_its_only_holder(either: SparkSession) -> None:
+    cells = [Cell(b"1-h1,16020,5", b"queue", b"h1%2C16020%2C5", b"h1%2C16020%2C5.7:0")]
+    case = of_one_server([f"h{number}%2C1%2C2.7" for number in (8, 9)], cells)
+    view = replace(view_of(case), restless="a server came")
+    holders = [decide(file, view).blocking for file in case.files]
+    assert [[str(holder.source) for holder in of_file] for of_file in holders] == [["h8,1,2"], ["h9,1,2"]]
+    agree(either, clusters_of([(view, case.files)]))
 
 
 @pytest.mark.deep
