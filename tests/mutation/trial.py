@@ -21,17 +21,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType, ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 import hypothesis
 import pytest
 from _pytest.runner import runtestprotocol
+from pyspark import SparkContext
 
 from tests.mutation.in_place import PRODUCT, changed
 from tests.mutation.mutants import Mutant, Source
 from tests.mutation.targets import Group
 
 _ENDLESS = "it does not end"
+_JVM_ENDED = "Spark's JVM ended"
 _GRACE_S = 30.0
 _EXAMPLES = 25
 """Of hypothesis, the same ones every time; a change that only thousands would find has to have a test of its own."""
@@ -99,6 +101,9 @@ class Judged:
                     by = _in_its_own(mutant, module, judges, caches, limit)
                 if by is not None:
                     lately = [by, *(one for one in lately if one != by)][:_LATELY]
+                if self._group.spark and _jvm_has_ended():  # without it, each test that is still to come would fail
+                    self._tell(target.name, mutant, _JVM_ENDED)
+                    _again()
                 self._tell(target.name, mutant, by)
         return True
 
@@ -220,6 +225,17 @@ def _in_this_process(
     return found
 
 
+def _jvm_has_ended() -> bool:
+    gateway = SparkContext._gateway
+    if gateway is not None and gateway.proc.poll() is not None: open("/tmp/jvm-ended","a").write(f"{time.time()} {gateway.proc.poll()}\n")
+    return gateway is not None and gateway.proc.poll() is not None
+
+
+def _again() -> NoReturn:
+    """Starts this command again; what it has told is kept."""
+    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606
+
+
 @contextmanager
 def _again_after(limit: float, tell: Callable[[], None]) -> Iterator[None]:
     """If the block takes longer than the limit in seconds, calls `tell` and starts the whole command again.
@@ -229,7 +245,7 @@ def _again_after(limit: float, tell: Callable[[], None]) -> Iterator[None]:
 
     def again() -> None:
         tell()
-        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 - this command again
+        _again()
 
     timer = threading.Timer(limit, again)
     timer.daemon = True
