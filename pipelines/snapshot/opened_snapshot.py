@@ -22,7 +22,7 @@ class OpenedSnapshot:
         fault: why the directory differs from what was captured; None = all digests and counts are correct.
         fault_condition: the name of the fault; it means nothing without one.
         listing_readable: whether the files of the listing are those that were captured.
-        listing_directories: the listing's directory as Spark spells it.
+        listing_parts: the parts of the listing that have rows, with their paths as Spark spells them.
         passes: parsed cells of queues-1 and queues-2.
         trees: parsed znodes of queues-1 and queues-2; used instead of `passes` if the queues are in ZooKeeper.
         extras: contents of `extras/`.
@@ -36,7 +36,7 @@ class OpenedSnapshot:
     fault: str | None = None
     fault_condition: Condition = Condition.SNAPSHOT_DAMAGED
     listing_readable: bool = False
-    listing_directories: tuple[str, ...] = ()
+    listing_parts: tuple[str, ...] = ()
     passes: tuple[tuple[QueueCell, ...], ...] = ()
     trees: tuple[ReplicationTree, ...] = ()
     extras: Extras = field(default_factory=Extras)

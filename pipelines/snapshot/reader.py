@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from urllib.parse import unquote
@@ -37,7 +37,7 @@ SNAPSHOT_JSON = "snapshot.json"
 PASSES = ("queues-1.jsonl", "queues-2.jsonl")
 _READERS = 8
 _NOT_PARQUET = re.compile(r"CANNOT_READ_FILE_FOOTER|is not a Parquet file|FAILED_READ_FILE|ParquetDecodingException")
-_DIRECTORIES = StructType([StructField("directory", StringType()), StructField("cluster", StringType())])
+_PARTS = StructType([StructField("part", StringType()), StructField("cluster", StringType())])
 
 
 class SnapshotDirectories:
@@ -74,7 +74,7 @@ class SnapshotDirectories:
         if len(opened) == 1 and opened[0].listing_readable and (parts := few_files(opened[0])) is not None:
             self._read[opened[0].uri] = pa.concat_tables(parts.values())
             counts = {name.removeprefix("files/"): rows.num_rows for name, rows in parts.items()}
-            return [_counted(opened[0], counts, f"{opened[0].uri}/files")]
+            return [_counted(opened[0], counts)]
         return self._with_row_counts(opened)
 
     def files(self, opened: Sequence[OpenedSnapshot]) -> DataFrame:
@@ -104,15 +104,12 @@ class SnapshotDirectories:
             return listing.select(F.lit(opened[0].cluster).alias("cluster"), *columns)
         clusters = local_frame(
             spark,
-            [(directory, one.cluster) for one in opened for directory in one.listing_directories],
-            _DIRECTORIES,
+            [(part, one.cluster) for one in opened for part in one.listing_parts],
+            _PARTS,
         )
-        # the path of a file is the same for all its rows
-        return (
-            listing.withColumn("directory", F.regexp_extract("_metadata.file_path", "^(.*)/[^/]*$", 1))
-            .join(F.broadcast(clusters), "directory")
-            .select("cluster", *columns)
-        )
+        # not by the directory, which Spark would cut from the path for each row (measured: 0.7 s for a million)
+        parts = listing.withColumn("part", F.col("_metadata.file_path"))
+        return parts.join(F.broadcast(clusters), "part").select("cluster", *columns)
 
     def cells(self, opened: OpenedSnapshot) -> tuple[Cell, ...]:
         """Returns all cells of `hbase:replication`, in scan order.
@@ -184,7 +181,7 @@ class SnapshotDirectories:
         if not readable:
             return list(opened)
         counts: dict[str, dict[str, int]] = {}
-        spelled: dict[str, str] = {}
+        spelled: dict[str, list[str]] = {}
         try:
             rows = self._rows_by_part(readable)
         except (PySparkException, Py4JJavaError) as error:
@@ -198,10 +195,10 @@ class SnapshotDirectories:
         for row in rows:
             directory, _, part = row["path"].rpartition("/")
             place = plain_uri(directory)
-            spelled[place] = directory
+            spelled.setdefault(place, []).append(row["path"])
             counts.setdefault(place, {})[unquote(part)] = row["count"]
         return [
-            _counted(one, counts.get(f"{one.uri}/files", {}), spelled.get(f"{one.uri}/files"))
+            _counted(one, counts.get(f"{one.uri}/files", {}), spelled.get(f"{one.uri}/files", ()))
             if one.listing_readable
             else one
             for one in opened
@@ -215,9 +212,9 @@ class SnapshotDirectories:
         return listing.groupBy(F.col("_metadata.file_path").alias("path")).count().collect()
 
 
-def _counted(opened: OpenedSnapshot, counts: Mapping[str, int], directory: str | None) -> OpenedSnapshot:
+def _counted(opened: OpenedSnapshot, counts: Mapping[str, int], parts: Iterable[str] = ()) -> OpenedSnapshot:
     """Compares the row count of each part with snapshot.json; a difference becomes the `fault`."""
-    counted = replace(opened, listing_directories=(directory,) if directory else ())
+    counted = replace(opened, listing_parts=tuple(parts))
     for name, content in opened.known.contents.items():
         found = counts.get(name.removeprefix("files/"), 0)
         if name.startswith("files/") and found != content.rows:

@@ -41,7 +41,7 @@ def of_one_server(names: Iterable[str], cells: Iterable[Cell]) -> ClusterCase:
     return case
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def fleets() -> list[Clusters]:
     """Two fleets of drawn clusters."""
     cases = drawn(examples(250), cluster_cases(), derandomize=True)
@@ -77,7 +77,7 @@ def with_backup(case: ClusterCase, others: int | None) -> ClusterCase:
     return replace(case, snapshot=snapshot, settings=replace(case.settings, backup_enabled=None))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def single_clusters() -> list[Clusters]:
     """A few drawn clusters, one by one."""
     return one_by_one(drawn(8, cluster_cases(min_files=10), derandomize=True))
@@ -137,7 +137,7 @@ def test_a_backup_holds_its_wals_where_there_is_no_peer(either: SparkSession, cl
         agree(either, with_tables([case] * clusters))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def with_several_cells() -> list[ClusterCase]:
     """Drawn clusters with more than two cells in `hbase:replication`."""
     return [

@@ -17,7 +17,7 @@ from tests.strategies.zookeeper import ZooKeeperCase, view_of_zookeeper, znodes,
 from tests.suite.sizes import examples
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def from_zookeeper() -> list[ViewAndFiles]:
     """Drawn clusters whose queues are in ZooKeeper."""
     cases = drawn(examples(140), zookeeper_cases(), derandomize=True)
