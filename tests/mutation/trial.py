@@ -12,24 +12,21 @@ import importlib
 import json
 import os
 import resource
-import select
-import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import FrameType, ModuleType
-from typing import Any, NoReturn
+from typing import Any
 
 import hypothesis
 import pytest
 from _pytest.runner import runtestprotocol
-from pyspark import SparkContext
 
 from tests.mutation.in_place import PRODUCT, changed
 from tests.mutation.mutants import Mutant, Source
+from tests.mutation.processes import again, again_after, forked, jvm_has_ended
 from tests.mutation.targets import Group
 
 _ENDLESS = "it does not end"
@@ -95,15 +92,15 @@ class Judged:
                 judges.sort(key=lambda item: lately.index(item.nodeid) if item.nodeid in lately else len(lately))
                 limit = _GRACE_S + 5 * sum(seen[item.nodeid][0] for item in judges)
                 if self._group.spark:
-                    with _again_after(limit, functools.partial(self._tell, target.name, mutant, _ENDLESS)):
+                    with again_after(limit, functools.partial(self._tell, target.name, mutant, _ENDLESS)):
                         by = _in_this_process(mutant, module, judges, caches)
                 else:
                     by = _in_its_own(mutant, module, judges, caches, limit)
                 if by is not None:
                     lately = [by, *(one for one in lately if one != by)][:_LATELY]
-                if self._group.spark and _jvm_has_ended():  # without it, each test that is still to come would fail
+                if self._group.spark and jvm_has_ended():  # without it, each test that is still to come would fail
                     self._tell(target.name, mutant, _JVM_ENDED)
-                    _again()
+                    again()
                 self._tell(target.name, mutant, by)
         return True
 
@@ -114,7 +111,7 @@ class Judged:
         files = {str(module.__file__) for module in modules}
         if self._group.spark:
             return {item.nodeid: _traced(item, files) for item in items}
-        found = _forked(lambda: json.dumps({item.nodeid: _traced(item, files) for item in items}), 3_600)
+        found = forked(lambda: json.dumps({item.nodeid: _traced(item, files) for item in items}), 3_600)
         assert found is not None, "the tests could not be run as things are"
         return json.loads(found)  # type: ignore[no-any-return]
 
@@ -209,7 +206,7 @@ def _in_its_own(
         with changed(mutant, module) as problem:
             return problem or next((item.nodeid for item in judges if not _passes(item)), "")
 
-    answer = _forked(tried, limit)
+    answer = forked(tried, limit)
     return _ENDLESS if answer is None else answer or None
 
 
@@ -223,68 +220,6 @@ def _in_this_process(
     for cache in caches:
         cache.cache_clear()
     return found
-
-
-def _jvm_has_ended() -> bool:
-    gateway = SparkContext._gateway
-    if gateway is not None and gateway.proc.poll() is not None: open("/tmp/jvm-ended","a").write(f"{time.time()} {gateway.proc.poll()}\n")
-    return gateway is not None and gateway.proc.poll() is not None
-
-
-def _again() -> NoReturn:
-    """Starts this command again; what it has told is kept."""
-    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606
-
-
-@contextmanager
-def _again_after(limit: float, tell: Callable[[], None]) -> Iterator[None]:
-    """If the block takes longer than the limit in seconds, calls `tell` and starts the whole command again.
-
-    A thread of a test that never ends cannot be stopped in any other way.
-    """
-
-    def again() -> None:
-        tell()
-        _again()
-
-    timer = threading.Timer(limit, again)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-
-
-def _forked(work: Callable[[], str], limit: float) -> str | None:
-    """What the work says in a copy of this process; None if it takes longer than the limit, or dies."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(reading)
-        try:
-            text = work()
-        except BaseException as error:  # noqa: BLE001 - no change may leave this block but by the end of the process
-            text = f"{type(error).__name__}"
-        with os.fdopen(writing, "w") as out:
-            out.write(text)
-        os._exit(0)
-    os.close(writing)
-    parts: list[bytes] = []
-    end = time.monotonic() + limit
-    with os.fdopen(reading, "rb") as come:
-        while True:
-            ready, _, _ = select.select([come], [], [], max(end - time.monotonic(), 0))
-            if not ready:
-                os.kill(child, signal.SIGKILL)
-                os.waitpid(child, 0)
-                return None
-            part = os.read(come.fileno(), 1 << 16)
-            if not part:
-                break
-            parts.append(part)
-    _, status = os.waitpid(child, 0)
-    return b"".join(parts).decode() if status == 0 else None
 
 
 def _caches() -> list[Any]:
