@@ -204,7 +204,7 @@ _SPARK_RULE = Group(
         Target("spark_queued_names", "pipelines.decide.spark.queued_names"),
         Target("spark_wal_names", "pipelines.decide.spark.wal_names"),
     ),
-    ("tests/spark/test_verdicts.py", "tests/spark/test_verdicts_by_name.py"),
+    ("tests/spark/test_verdicts.py", "tests/spark/test_verdicts_by_name.py", "tests/spark/test_wal_names.py"),
     spark=True,
     # a change says the same compiled as interpreted, and Spark would compile it for each of its tests
     leave_out=("[compiled",),
