@@ -59,3 +59,10 @@ def test_only_what_is_not_known_is_parsed(
     columns: dict[str, Column] = wal_names.group_and_timestamp(F.lit(known))
     (row,) = rows.select("path", *in_turn(wal_names.flat_group())).select("*", *in_turn(columns)).collect()
     assert (row["_name"], row["other_group"], row["wal_timestamp"]) == (name, group, timestamp)
+
+
+def test_the_directory_of_a_path_is_all_before_its_last_slash(spark: SparkSession) -> None:
+    directories = {"oldWALs/g.7": "oldWALs", "a/\n/c.": "a/\n", "a//": "a/", "/g": "", "g": "", "é/ü/ö": "é/ü"}
+    rows = local_frame(for_few_rows(spark), [(path,) for path in directories], PATHS)
+    found = rows.select("path", wal_names.directory().alias("directory")).collect()
+    assert {row["path"]: row["directory"] for row in found} == directories

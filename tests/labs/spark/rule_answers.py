@@ -20,7 +20,7 @@ from pipelines.decide.rule.verdict import ArchivedFile, Reason, Verdict, decide,
 from pipelines.decide.spark.decision_frames import decision_frames
 from pipelines.decide.spark.summary import decision_totals
 from pipelines.decide.spark.verdicts import looked_up, with_answers
-from pipelines.hbase.wal_names import file_kind, parse_wal_name
+from pipelines.hbase.wal_names import FileKind, file_kind, parse_wal_name
 from tests.strategies.clusters import NOW
 
 FILES = StructType(
@@ -32,6 +32,8 @@ FILES = StructType(
     ]
 )
 LIVE = "WALs/rs.example.org,16020,1/rs.example.org%2C16020%2C1.1"
+BARRED = ("BACKUP", "FOREIGN_CLEANER", "ADD_PEER_RUNNING", "SNAPSHOT_UNTRUSTED")
+"""Reasons for which HBase, too, may have kept a file."""
 Answer = tuple[object, ...]
 ViewAndFiles = tuple[ClusterView, Sequence[ArchivedFile]]
 Case = TypeVar("Case")
@@ -164,13 +166,29 @@ def drawn(
 
 
 def totals_agree(session: SparkSession, fleet: Clusters) -> None:
-    """Asserts that Spark counts as many files of each answer as the rule gives."""
+    """Asserts that Spark counts as many files of each answer as the rule gives, and as many that are overdue."""
     frames = decision_frames(session, fleet.tables)
     rows = decision_totals(looked_up(local_frame(session, fleet.rows, FILES), frames), frames, DAY_MS).collect()
     found, expected = Counter[Answer](), Counter[Answer]()
     for row in rows:
         if row["archived"]:
-            found[row["cluster"], row["verdict"], row["reason"], row["hbase_verdict"]] += row["files"]
-    for (cluster, _), (verdict, reason, hbase, *_rest) in fleet.answers.items():
-        expected[cluster, verdict, reason, hbase] += 1
+            answer = row["cluster"], row["verdict"], row["reason"], row["hbase_verdict"]
+            found[answer] += row["files"]
+            found[*answer, "overdue"] += row["overdue_files"]
+            found[*answer, "overdue bytes"] += row["overdue_bytes"] or 0
+    views = {view.cluster: view for view, _ in fleet.tables}
+    for cluster, path, length, modified in fleet.rows:
+        if (cluster, path) in fleet.answers:
+            answer = cluster, *fleet.answers[cluster, path][:3]
+            expected[answer] += 1
+            if answer[3] == "DELETE" and answer[2] not in BARRED and is_overdue(path, modified, views[cluster]):
+                expected[*answer, "overdue"] += 1
+                expected[*answer, "overdue bytes"] += length
     assert found == expected
+
+
+def is_overdue(path: str, modified: datetime, view: ClusterView) -> bool:
+    """Whether HBase's cleaner, which runs once a day here, would have looked at the file three times."""
+    kind = file_kind(path.rpartition("/")[2])
+    ttl = 0 if kind is FileKind.INVALID else time_to_live(view, kind)
+    return view.files_started - round(modified.timestamp() * 1000) - ttl > 3 * DAY_MS
