@@ -171,6 +171,28 @@ def test_names_that_only_look_like_those_of_wals(either: SparkSession) -> None:
     agree(either, with_tables([of_one_server(dict.fromkeys(odd), cells)]))
 
 
+def test_servers_at_the_edge_of_what_hbase_reads(either: SparkSession) -> None:
+    """Ports and start codes that are too large, zeros before them, hosts and escapes that no writer makes."""
+    servers = [
+        *(f"h1%2C{port}%2C5" for port in ("0", "65535", "65536", "99999999999", "016020", "-1")),
+        *(f"h1%2C16020%2C{code}" for code in (MAX_LONG, MAX_LONG + 1, "05", "")),
+        *(f"h1%2C16020%2C5{tail}" for tail in ("%zz", "%+1", "%", "%2", "%2F", "+", "%E9", "%00")),
+        *(f"{host}%2C16020%2C5" for host in ("%48%31", "H1", "h_1", "%5B::1%5D", "::1", "h1:2", "", "h%C3%A9")),
+    ]
+    cells = [Cell(b"1-h1,16020,5", b"queue", b"h1%2C16020%2C5", b"h1%2C16020%2C5.1700000000000:0")]
+    case = of_one_server([f"{server}.170000000000{digit}" for server in servers for digit in "12"], cells)
+    agree(either, with_tables([case]))
+
+
+def test_a_group_with_a_slash_is_that_of_no_file(either: SparkSession) -> None:
+    """A row may have such a group, and a directory below oldWALs the same text."""
+    group = "h1%2C16020%2C5/x"
+    cells = [Cell(b"1-h1,16020,5", b"queue", group.encode(), f"{group}.1700000000009:0".encode())]
+    case = of_one_server([f"{group}.1700000000001", "h1%2C16020%2C5.1700000000001"], cells)
+    assert [decide(file, view_of(case)).reason for file in case.files] == [Reason.POISON_NAME, Reason.QUEUE_MISSING]
+    agree(either, with_tables([case]))
+
+
 def test_groups_that_only_look_like_those_of_the_replication_table(either: SparkSession) -> None:
     """The server's encoded name is taken as the file has it, and the groups have no row of their own."""
     here, upper = "h1%2C16020%2C5", "H1%2C16020%2C5"
