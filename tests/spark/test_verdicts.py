@@ -186,10 +186,14 @@ def test_servers_at_the_edge_of_what_hbase_reads(either: SparkSession) -> None:
 
 def test_a_group_with_a_slash_is_that_of_no_file(either: SparkSession) -> None:
     """A row may have such a group, and a directory below oldWALs the same text."""
-    group = "h1%2C16020%2C5/x"
-    cells = [Cell(b"1-h1,16020,5", b"queue", group.encode(), f"{group}.1700000000009:0".encode())]
-    case = of_one_server([f"{group}.1700000000001", "h1%2C16020%2C5.1700000000001"], cells)
-    assert [decide(file, view_of(case)).reason for file in case.files] == [Reason.POISON_NAME, Reason.QUEUE_MISSING]
+    here, there = "h1%2C16020%2C5", "h2%2C16020%2C5"
+    cells = [
+        Cell(b"1-h1,16020,5", b"queue", f"{here}/x".encode(), f"{here}/x.1700000000009:0".encode()),
+        Cell(b"1-h2,16020,5", b"queue", there.encode(), f"{there}.1700000000009:0".encode()),
+    ]
+    case = of_one_server([f"{name}.1700000000001" for name in (f"{here}/x", f"{there}/x", here)], cells)
+    reasons = [decide(file, view_of(case)).reason for file in case.files]
+    assert reasons == [Reason.POISON_NAME, Reason.POISON_NAME, Reason.QUEUE_MISSING]
     agree(either, with_tables([case]))
 
 
