@@ -38,8 +38,8 @@ _OTHER_METHODS = {
     "isdisjoint": "issubset", "intersection": "union",
 }  # fmt: skip
 """A method by its name, and another of the same arguments."""
-_NOT_ASKED = {"why", "error", "nullable"}
-"""Arguments that make words, or that promise something to Spark's optimizer and change no answer."""
+_NOT_CHANGED = {"why", "error", "nullable"}
+"""Arguments that only make words, and `nullable`: without its promise Spark gives the same answers, only slower."""
 
 
 class Changes:
@@ -121,7 +121,7 @@ class Changes:
                             changed = [*value[:index], other, *value[index + 1 :]]
                             yield Change(node, name, changed, shown, one.lineno)
                         yield from self._of_expression(one, shown)
-                    elif isinstance(one, ast.keyword) and one.arg not in _NOT_ASKED:
+                    elif isinstance(one, ast.keyword) and one.arg not in _NOT_CHANGED:
                         yield from self._of_field(one, "value", one.value, shown)
                     elif isinstance(one, ast.comprehension):
                         yield from self._of_comprehension(one, shown)
@@ -173,7 +173,7 @@ class Changes:
 
 def _each_left_out(node: ast.expr, name: str, values: Sequence[ast.AST], shown: ast.AST) -> Iterator[Change]:
     for index, one in enumerate(values):
-        if getattr(one, "arg", None) not in {*_NOT_ASKED, "strict"}:
+        if getattr(one, "arg", None) not in {*_NOT_CHANGED, "strict"}:
             yield Change(
                 node, name, [*values[:index], *values[index + 1 :]], shown, getattr(one, "lineno", node.lineno)
             )

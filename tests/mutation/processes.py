@@ -20,7 +20,7 @@ def jvm_has_ended() -> bool:
 
 
 def again() -> NoReturn:
-    """Starts this command again; what it has told is kept."""
+    """Starts this command again; the answers so far are in its file and are not asked for again."""
     os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606
 
 

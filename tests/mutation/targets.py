@@ -206,7 +206,7 @@ _SPARK_RULE = Group(
     ),
     ("tests/spark/test_verdicts.py", "tests/spark/test_verdicts_by_name.py", "tests/spark/test_wal_names.py"),
     spark=True,
-    # a change says the same compiled as interpreted, and Spark would compile it for each of its tests
+    # the compiled variants give the same answers, and Spark would compile the queries again for every change
     leave_out=("[compiled",),
 )
 

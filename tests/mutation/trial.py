@@ -31,6 +31,8 @@ from tests.mutation.targets import Group
 
 _ENDLESS = "it does not end"
 _JVM_ENDED = "Spark's JVM ended"
+_ENDED_WITH = "WALSAFE_JVM_ENDED_WITH"
+"""The change with which it ended last, for the same command started again."""
 _GRACE_S = 30.0
 _EXAMPLES = 25
 """Of hypothesis, the same ones every time; a change that only thousands would find has to have a test of its own."""
@@ -74,6 +76,7 @@ class Judged:
         modules = {one.name: importlib.import_module(one.module) for one in self._group.targets}
         every = list(session.items)
         seen = self._seen(every, set(modules.values()))
+        assert not (self._group.spark and jvm_has_ended()), "the tests could not be run as things are"
         self.failed = [nodeid for nodeid, (_, failed, _) in seen.items() if failed]
         items = [item for item in every if item.nodeid not in self.failed]
         items.sort(key=lambda item: seen[item.nodeid][0])
@@ -99,7 +102,9 @@ class Judged:
                 if by is not None:
                     lately = [by, *(one for one in lately if one != by)][:_LATELY]
                 if self._group.spark and jvm_has_ended():  # without it, each test that is still to come would fail
-                    self._tell(target.name, mutant, _JVM_ENDED)
+                    if os.environ.get(_ENDED_WITH) == mutant.key:  # for the second time: it is the change
+                        self._tell(target.name, mutant, _JVM_ENDED)
+                    os.environ[_ENDED_WITH] = mutant.key
                     again()
                 self._tell(target.name, mutant, by)
         return True

@@ -32,9 +32,10 @@ def with_tables(cases: Iterable[ClusterCase]) -> Clusters:
     return clusters_of((view_of(case), case.files) for case in cases)
 
 
-def of_one_server(names: Iterable[str], cells: Iterable[Cell]) -> ClusterCase:
-    """A trusted cluster of the server `HERE` and one peer; its files are old enough."""
-    alive = Membership(MASTER, frozenset({HERE}), frozenset(), (WalDirectory(HERE, 1, NOW),))
+def trusted(names: Iterable[str], cells: Iterable[Cell], servers: Iterable[ServerName] = (HERE,)) -> ClusterCase:
+    """A cluster that can be trusted, with one peer; its servers are online, and its files are old enough."""
+    directories = tuple(WalDirectory(server, 1, NOW) for server in servers)
+    alive = Membership(MASTER, frozenset(one.server for one in directories), frozenset(), directories)
     files = tuple(ArchivedFile(f"oldWALs/{name}", 1, NOW - 30 * DAY_MS) for name in names)
     case = ClusterCase(snapshot_of(("1",), alive, alive), files, (), *[tuple(cells)] * 2, ReconcileSettings())
     assert view_of(case).untrusted is None
@@ -108,7 +109,7 @@ def test_the_last_timestamp_of_64_bits_is_not_past_the_last_stretch(either: Spar
     ]
     timestamps = (0, 6, 7, 8, 9, MAX_LONG - 1, MAX_LONG)
     names = [f"{group}.{timestamp}" for group in groups for timestamp in timestamps]
-    agree(either, with_tables([of_one_server(names, cells)]))
+    agree(either, with_tables([trusted(names, cells)]))
 
 
 @pytest.mark.parametrize("clusters", [1, 2])
@@ -168,7 +169,7 @@ def test_names_that_only_look_like_those_of_wals(either: SparkSession) -> None:
         f"{group}.\u0661700000000000",
     ]
     cells = [Cell(b"1-h1,16020,5", b"queue", group.encode(), f"{group}.1700000000000:0".encode())]
-    agree(either, with_tables([of_one_server(dict.fromkeys(odd), cells)]))
+    agree(either, with_tables([trusted(dict.fromkeys(odd), cells)]))
 
 
 def test_servers_at_the_edge_of_what_hbase_reads(either: SparkSession) -> None:
@@ -180,39 +181,53 @@ def test_servers_at_the_edge_of_what_hbase_reads(either: SparkSession) -> None:
         *(f"{host}%2C16020%2C5" for host in ("%48%31", "H1", "h_1", "%5B::1%5D", "::1", "h1:2", "", "h%C3%A9")),
     ]
     cells = [Cell(b"1-h1,16020,5", b"queue", b"h1%2C16020%2C5", b"h1%2C16020%2C5.1700000000000:0")]
-    case = of_one_server([f"{server}.170000000000{digit}" for server in servers for digit in "12"], cells)
+    case = trusted([f"{server}.170000000000{digit}" for server in servers for digit in "12"], cells)
     agree(either, with_tables([case]))
 
 
 def test_a_group_with_a_slash_is_that_of_no_file(either: SparkSession) -> None:
-    """A row may have such a group, and a directory below oldWALs the same text."""
+    """A queue row may name one, and a path below oldWALs may contain it; a file's group is what follows the slash."""
     here, there = "h1%2C16020%2C5", "h2%2C16020%2C5"
     cells = [
         Cell(b"1-h1,16020,5", b"queue", f"{here}/x".encode(), f"{here}/x.1700000000009:0".encode()),
         Cell(b"1-h2,16020,5", b"queue", there.encode(), f"{there}.1700000000009:0".encode()),
     ]
-    case = of_one_server([f"{name}.1700000000001" for name in (f"{here}/x", f"{there}/x", here)], cells)
+    case = trusted([f"{name}.1700000000001" for name in (f"{here}/x", f"{there}/x", here)], cells)
     reasons = [decide(file, view_of(case)).reason for file in case.files]
     assert reasons == [Reason.POISON_NAME, Reason.POISON_NAME, Reason.QUEUE_MISSING]
     agree(either, with_tables([case]))
 
 
-def test_groups_that_only_look_like_those_of_the_replication_table(either: SparkSession) -> None:
-    """The server's encoded name is taken as the file has it, and the groups have no row of their own."""
+def test_which_groups_are_those_of_the_replication_table(either: SparkSession) -> None:
+    """The server may be written in upper case. No group here has a queue row."""
     here, upper = "h1%2C16020%2C5", "H1%2C16020%2C5"
     real = [f"{one}{tail}" for one in (here, upper) for tail in (".rep", f".{one}.rep.", f".{one}.rep.x")]
     others = [f"{here}.{tail}" for tail in ("rep.x", "repx", f"{here}.rep", f"{here}.repx", f"{upper}.rep.x")]
     others += ["h1,16020,5.abc.rep", "h1,16020,5.rep"]
     cells = [Cell(b"1-h1,16020,5", b"queue", here.encode(), f"{here}.1700000000000:0".encode())]
-    case = of_one_server([f"{group}.1700000000000" for group in (*real, *others)], cells)
+    case = trusted([f"{group}.1700000000000" for group in (*real, *others)], cells)
     reasons = [decide(file, view_of(case)).reason for file in case.files]
     assert reasons == [Reason.REPLICATION_TABLE_WAL] * len(real) + [Reason.QUEUE_MISSING] * len(others)
     agree(either, with_tables([case]))
 
 
+def test_a_group_of_the_replication_table_is_one_at_every_server(either: SparkSession) -> None:
+    """A server may have no row of a group that another server has."""
+    other = ServerName.parse("h2,16020,5")
+    here, there = "h1%2C16020%2C5", "h2%2C16020%2C5"
+    groups = [f"{here}.rep", f"{here}.{here}.rep.x", f"{here}.a"]
+    cells = [Cell(b"1-h1,16020,5", b"queue", group.encode(), f"{group}.1700000000009:0".encode()) for group in groups]
+    cells.append(Cell(b"1-h2,16020,5", b"queue", there.encode(), f"{there}.1700000000009:0".encode()))
+    names = [f"{group.replace(here, there)}.1700000000001" for group in groups]
+    case = trusted(names, cells, (HERE, other))
+    reasons = [decide(file, view_of(case)).reason for file in case.files]
+    assert reasons == [Reason.REPLICATION_TABLE_WAL, Reason.REPLICATION_TABLE_WAL, Reason.QUEUE_MISSING]
+    agree(either, with_tables([case]))
+
+
 def test_a_server_that_nothing_names_is_the_source_of_its_only_holder(either: SparkSession) -> None:
     cells = [Cell(b"1-h1,16020,5", b"queue", b"h1%2C16020%2C5", b"h1%2C16020%2C5.7:0")]
-    case = of_one_server([f"h{number}%2C1%2C2.7" for number in (8, 9)], cells)
+    case = trusted([f"h{number}%2C1%2C2.7" for number in (8, 9)], cells)
     view = replace(view_of(case), restless="a server came")
     holders = [decide(file, view).blocking for file in case.files]
     assert [[str(holder.source) for holder in of_file] for of_file in holders] == [["h8,1,2"], ["h9,1,2"]]

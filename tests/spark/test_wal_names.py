@@ -54,7 +54,7 @@ def test_a_name_with_a_timestamp_of_thirteen_digits_is_cut(spark: SparkSession) 
 def test_only_what_is_not_known_is_parsed(
     spark: SparkSession, known: bool, path: str, name: str | None, group: str | None, timestamp: int | None
 ) -> None:
-    """A known group needs no name, and one that is directly in oldWALs is not looked for a second time."""
+    """A known group needs no name; an unknown one directly in oldWALs is taken as it was cut."""
     rows = local_frame(for_few_rows(spark), [(path,)], PATHS)
     columns: dict[str, Column] = wal_names.group_and_timestamp(F.lit(known))
     (row,) = rows.select("path", *in_turn(wal_names.flat_group())).select("*", *in_turn(columns)).collect()
