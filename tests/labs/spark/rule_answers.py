@@ -33,7 +33,7 @@ FILES = StructType(
 )
 LIVE = "WALs/rs.example.org,16020,1/rs.example.org%2C16020%2C1.1"
 INTERVAL_MS = 2 * DAY_MS - 200_000
-"""Of HBase's cleaner. Three of them: how far a WAL of six days ago is past its TTL of ten minutes, as some are drawn."""
+"""Of HBase's cleaner. Three of them are how far a WAL of six days ago, as some are drawn, is past its TTL."""
 BARRED = ("BACKUP", "FOREIGN_CLEANER", "ADD_PEER_RUNNING", "SNAPSHOT_UNTRUSTED")
 """Reasons for which HBase, too, may have kept a file."""
 Answer = tuple[object, ...]
