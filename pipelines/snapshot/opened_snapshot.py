@@ -22,7 +22,7 @@ class OpenedSnapshot:
         fault: why the directory differs from what was captured; None = all digests and counts are correct.
         fault_condition: the name of the fault; it means nothing without one.
         listing_readable: whether the files of the listing are those that were captured.
-        listing_parts: the parts of the listing that have rows, with their paths as Spark spells them; empty if the
+        listing_parts: paths, as Spark spells them, of the parts of the listing that have rows; empty if a small
             snapshot was opened alone and read without Spark.
         passes: parsed cells of queues-1 and queues-2.
         trees: parsed znodes of queues-1 and queues-2; used instead of `passes` if the queues are in ZooKeeper.

@@ -26,7 +26,7 @@ from _pytest.runner import runtestprotocol
 
 from tests.mutation.in_place import PRODUCT, changed
 from tests.mutation.mutants import Mutant, Source
-from tests.mutation.processes import again, again_after, forked, jvm_has_ended
+from tests.mutation.process_control import again, again_after, forked, jvm_has_ended
 from tests.mutation.targets import Group
 
 _ENDLESS = "it does not end"

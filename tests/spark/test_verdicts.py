@@ -16,6 +16,7 @@ from pipelines.decide.spark.lookup import DecisionFrames
 from pipelines.hbase.replication_queues import Cell
 from pipelines.hbase.server_names import MAX_LONG, ServerName
 from pipelines.snapshot.model import Backup, Membership, WalDirectory
+from tests.labs.cluster.oracle import queue_cell
 from tests.labs.deep_seeds import SEED, Say
 from tests.labs.spark.rule_answers import Clusters, agree, clusters_of, drawn, totals_agree
 from tests.strategies import ClusterCase, cluster_cases, generated_cases, view_of
@@ -24,6 +25,7 @@ from tests.suite.sizes import examples
 
 MALFORMED = cluster_cases(min_files=10, malformed=True, control_characters=True)
 HERE = ServerName.parse("h1,16020,5")
+GROUP = "h1%2C16020%2C5"
 LINE_ENDS = ("\n", "\r", "\x85", "\u2028", "\u2029")
 
 
@@ -101,11 +103,11 @@ def test_spark_says_what_the_rule_says_of_many_single_clusters(either: SparkSess
 
 def test_the_last_timestamp_of_64_bits_is_not_past_the_last_stretch(either: SparkSession) -> None:
     """Found with garbage: it was looked up among the answers of the next group, which may free what is needed."""
-    groups = [f"h1%2C16020%2C5.{name}" for name in ("a", "b", "c")]
+    groups = [f"{GROUP}.{name}" for name in ("a", "b", "c")]
     cells = [
-        *(Cell(b"1-h1,16020,5", b"queue", group.encode(), b"x:0") for group in groups[:1]),
-        *(Cell(b"1-h1,16020,5", b"queue", group.encode(), f"{group}.7:0".encode()) for group in groups[1:]),
-        *(Cell(b"1-h2,16020,5/h1,16020,5", b"queue", group.encode(), f"{group}.9:0".encode()) for group in groups),
+        *(queue_cell("1-h1,16020,5", group, "x", 0) for group in groups[:1]),
+        *(queue_cell("1-h1,16020,5", group, f"{group}.7", 0) for group in groups[1:]),
+        *(queue_cell("1-h2,16020,5/h1,16020,5", group, f"{group}.9", 0) for group in groups),
     ]
     timestamps = (0, 6, 7, 8, 9, MAX_LONG - 1, MAX_LONG)
     names = [f"{group}.{timestamp}" for group in groups for timestamp in timestamps]
@@ -158,17 +160,16 @@ def test_groups_of_one_hash_are_told_apart_by_name(
 
 def test_names_that_only_look_like_those_of_wals(either: SparkSession) -> None:
     """Line ends, where Java's `.` stops; blanks, which a cast would trim; digits too few, or with zeros before them."""
-    group = "h1%2C16020%2C5"
     odd = [
-        *(f"{place.format(end)}.1700000000000" for end in LINE_ENDS for place in (f"{group}{{}}", f"{group}.a{{}}b")),
-        *(f"{group}.{digits}{end}" for digits in ("1700000000000", "7") for end in (" ", "\t", *LINE_ENDS)),
-        *(f"{group}.{digits}" for digits in ("999999999999 ", " 999999999999", "99999 9999999", "-999999999999")),
-        *(f"{group}.{digits}" for digits in ("0999999999999", "0000000000007", "9999999999999", "999999999999", "")),
-        *(f"{group}{tail}" for tail in ("1700000000000", ".1700000000000.", ".1700000000000.meta.meta", "..7")),
+        *(f"{place.format(end)}.1700000000000" for end in LINE_ENDS for place in (f"{GROUP}{{}}", f"{GROUP}.a{{}}b")),
+        *(f"{GROUP}.{digits}{end}" for digits in ("1700000000000", "7") for end in (" ", "\t", *LINE_ENDS)),
+        *(f"{GROUP}.{digits}" for digits in ("999999999999 ", " 999999999999", "99999 9999999", "-999999999999")),
+        *(f"{GROUP}.{digits}" for digits in ("0999999999999", "0000000000007", "9999999999999", "999999999999", "")),
+        *(f"{GROUP}{tail}" for tail in ("1700000000000", ".1700000000000.", ".1700000000000.meta.meta", "..7")),
         *(f".{digits}" for digits in ("1700000000000", "7")),
-        f"{group}.\u0661700000000000",
+        f"{GROUP}.\u0661700000000000",
     ]
-    cells = [Cell(b"1-h1,16020,5", b"queue", group.encode(), f"{group}.1700000000000:0".encode())]
+    cells = [queue_cell("1-h1,16020,5", GROUP, f"{GROUP}.1700000000000", 0)]
     agree(either, with_tables([trusted(dict.fromkeys(odd), cells)]))
 
 
@@ -180,19 +181,19 @@ def test_servers_at_the_edge_of_what_hbase_reads(either: SparkSession) -> None:
         *(f"h1%2C16020%2C5{tail}" for tail in ("%zz", "%+1", "%", "%2", "%2F", "+", "%E9", "%00")),
         *(f"{host}%2C16020%2C5" for host in ("%48%31", "H1", "h_1", "%5B::1%5D", "::1", "h1:2", "", "h%C3%A9")),
     ]
-    cells = [Cell(b"1-h1,16020,5", b"queue", b"h1%2C16020%2C5", b"h1%2C16020%2C5.1700000000000:0")]
+    cells = [queue_cell("1-h1,16020,5", GROUP, f"{GROUP}.1700000000000", 0)]
     case = trusted([f"{server}.170000000000{digit}" for server in servers for digit in "12"], cells)
     agree(either, with_tables([case]))
 
 
 def test_a_group_with_a_slash_is_that_of_no_file(either: SparkSession) -> None:
     """A queue row may name one, and a path below oldWALs may contain it; a file's group is what follows the slash."""
-    here, there = "h1%2C16020%2C5", "h2%2C16020%2C5"
+    there = "h2%2C16020%2C5"
     cells = [
-        Cell(b"1-h1,16020,5", b"queue", f"{here}/x".encode(), f"{here}/x.1700000000009:0".encode()),
-        Cell(b"1-h2,16020,5", b"queue", there.encode(), f"{there}.1700000000009:0".encode()),
+        queue_cell("1-h1,16020,5", f"{GROUP}/x", f"{GROUP}/x.1700000000009", 0),
+        queue_cell("1-h2,16020,5", there, f"{there}.1700000000009", 0),
     ]
-    case = trusted([f"{name}.1700000000001" for name in (f"{here}/x", f"{there}/x", here)], cells)
+    case = trusted([f"{name}.1700000000001" for name in (f"{GROUP}/x", f"{there}/x", GROUP)], cells)
     reasons = [decide(file, view_of(case)).reason for file in case.files]
     assert reasons == [Reason.POISON_NAME, Reason.POISON_NAME, Reason.QUEUE_MISSING]
     agree(either, with_tables([case]))
@@ -200,11 +201,11 @@ def test_a_group_with_a_slash_is_that_of_no_file(either: SparkSession) -> None:
 
 def test_which_groups_are_those_of_the_replication_table(either: SparkSession) -> None:
     """The server may be written in upper case. No group here has a queue row."""
-    here, upper = "h1%2C16020%2C5", "H1%2C16020%2C5"
-    real = [f"{one}{tail}" for one in (here, upper) for tail in (".rep", f".{one}.rep.", f".{one}.rep.x")]
-    others = [f"{here}.{tail}" for tail in ("rep.x", "repx", f"{here}.rep", f"{here}.repx", f"{upper}.rep.x")]
+    upper = "H1%2C16020%2C5"
+    real = [f"{one}{tail}" for one in (GROUP, upper) for tail in (".rep", f".{one}.rep.", f".{one}.rep.x")]
+    others = [f"{GROUP}.{tail}" for tail in ("rep.x", "repx", f"{GROUP}.rep", f"{GROUP}.repx", f"{upper}.rep.x")]
     others += ["h1,16020,5.abc.rep", "h1,16020,5.rep"]
-    cells = [Cell(b"1-h1,16020,5", b"queue", here.encode(), f"{here}.1700000000000:0".encode())]
+    cells = [queue_cell("1-h1,16020,5", GROUP, f"{GROUP}.1700000000000", 0)]
     case = trusted([f"{group}.1700000000000" for group in (*real, *others)], cells)
     reasons = [decide(file, view_of(case)).reason for file in case.files]
     assert reasons == [Reason.REPLICATION_TABLE_WAL] * len(real) + [Reason.QUEUE_MISSING] * len(others)
@@ -214,11 +215,11 @@ def test_which_groups_are_those_of_the_replication_table(either: SparkSession) -
 def test_a_group_of_the_replication_table_is_one_at_every_server(either: SparkSession) -> None:
     """A server may have no row of a group that another server has."""
     other = ServerName.parse("h2,16020,5")
-    here, there = "h1%2C16020%2C5", "h2%2C16020%2C5"
-    groups = [f"{here}.rep", f"{here}.{here}.rep.x", f"{here}.a"]
-    cells = [Cell(b"1-h1,16020,5", b"queue", group.encode(), f"{group}.1700000000009:0".encode()) for group in groups]
-    cells.append(Cell(b"1-h2,16020,5", b"queue", there.encode(), f"{there}.1700000000009:0".encode()))
-    names = [f"{group.replace(here, there)}.1700000000001" for group in groups]
+    there = "h2%2C16020%2C5"
+    groups = [f"{GROUP}.rep", f"{GROUP}.{GROUP}.rep.x", f"{GROUP}.a"]
+    cells = [queue_cell("1-h1,16020,5", group, f"{group}.1700000000009", 0) for group in groups]
+    cells.append(queue_cell("1-h2,16020,5", there, f"{there}.1700000000009", 0))
+    names = [f"{group.replace(GROUP, there)}.1700000000001" for group in groups]
     case = trusted(names, cells, (HERE, other))
     reasons = [decide(file, view_of(case)).reason for file in case.files]
     assert reasons == [Reason.REPLICATION_TABLE_WAL, Reason.REPLICATION_TABLE_WAL, Reason.QUEUE_MISSING]
@@ -226,7 +227,7 @@ def test_a_group_of_the_replication_table_is_one_at_every_server(either: SparkSe
 
 
 def test_a_server_that_nothing_names_is_the_source_of_its_only_holder(either: SparkSession) -> None:
-    cells = [Cell(b"1-h1,16020,5", b"queue", b"h1%2C16020%2C5", b"h1%2C16020%2C5.7:0")]
+    cells = [queue_cell("1-h1,16020,5", GROUP, f"{GROUP}.7", 0)]
     case = trusted([f"h{number}%2C1%2C2.7" for number in (8, 9)], cells)
     view = replace(view_of(case), restless="a server came")
     holders = [decide(file, view).blocking for file in case.files]
