@@ -21,7 +21,7 @@ def jvm_has_ended() -> bool:
 
 def again() -> NoReturn:
     """Starts this command again; the answers so far are in its file and are not asked for again."""
-    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606
+    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 - the command that was started
 
 
 @contextmanager
