@@ -4,6 +4,7 @@ Nothing in this module can create, rename or delete a file.
 """
 
 import hashlib
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -58,9 +59,8 @@ class LocalFileReader:
     def entries(self, path: str) -> list[DirectoryEntry] | None:
         """See `FileReader.entries`."""
         try:
-            return sorted(
-                (DirectoryEntry(entry.name, entry.is_dir()) for entry in _local(path).iterdir()), key=_by_name
-            )
+            with os.scandir(_local(path)) as entries:
+                return sorted((DirectoryEntry(entry.name, entry.is_dir()) for entry in entries), key=_by_name)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:

@@ -2,9 +2,10 @@
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import TypeVar
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -26,13 +27,14 @@ from pipelines.hbase.zookeeper.tree import ReplicationTree, Znode, parse_tree
 from pipelines.snapshot.extras import KNOWN_EXTRAS, Extras, extra_file
 from pipelines.snapshot.extras_lines import parse_extras
 from pipelines.snapshot.few_files import few_files
-from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, QUEUE_STORAGE_ZOOKEEPER, Snapshot
+from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, QUEUE_STORAGE_ZOOKEEPER, Snapshot, SnapshotFile
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 from pipelines.snapshot.other_families import OtherFamilyCells, beside_rows, beside_znodes
 from pipelines.snapshot.queue_lines import CELL, ZNODE
 from pipelines.snapshot.snapshot_json import parse_snapshot
 from schemas.snapshot_files import SNAPSHOT_FILES
 
+PassT = TypeVar("PassT")
 SNAPSHOT_JSON = "snapshot.json"
 PASSES = ("queues-1.jsonl", "queues-2.jsonl")
 _READERS = 8
@@ -165,12 +167,10 @@ class SnapshotDirectories:
             return replace(opened, listing_readable=True, malformed=str(error))
 
     def _with_passes(self, storage: FileReader, uri: str, opened: OpenedSnapshot) -> OpenedSnapshot:
-        beside = [OtherFamilyCells() for _ in PASSES]
-        passes = tuple(
-            _pass(storage, uri, name, opened.known, self._row_layout, notes)
-            for name, notes in zip(PASSES, beside, strict=True)
+        passes = _both_passes(opened, lambda name: _pass(storage, uri, name, opened.known, self._row_layout))
+        return replace(
+            opened, passes=tuple(cells for cells, _ in passes), beside=beside_rows([beside for _, beside in passes])
         )
-        return replace(opened, passes=passes, beside=beside_rows(beside))
 
     def _with_row_counts(self, opened: Sequence[OpenedSnapshot]) -> list[OpenedSnapshot]:
         readable = [one for one in opened if one.listing_readable]
@@ -255,11 +255,22 @@ def _check_contents(storage: FileReader, uri: str, snapshot: Snapshot) -> None:
             )
 
 
+def _both_passes(opened: OpenedSnapshot, parse: Callable[[str], PassT]) -> tuple[PassT, ...]:
+    """Parses both passes; if their files are equal, as those of a quiet cluster are, it parses only the first."""
+    contents = [opened.known.contents[name] for name in PASSES]
+    parsed: dict[SnapshotFile, PassT] = {}
+    for name, content in zip(PASSES, contents, strict=True):
+        if content not in parsed:
+            parsed[content] = parse(name)
+    return tuple(parsed[content] for content in contents)
+
+
 def _pass(
-    storage: FileReader, uri: str, name: str, snapshot: Snapshot, layout: RowLayout, notes: OtherFamilyCells
-) -> tuple[QueueCell, ...]:
+    storage: FileReader, uri: str, name: str, snapshot: Snapshot, layout: RowLayout
+) -> tuple[tuple[QueueCell, ...], OtherFamilyCells]:
     cells = (read_value(CELL, line, where) for line, where in _lines(storage, uri, name, snapshot))
-    return parse_queue_cells(notes.watched(cells), layout)
+    beside = OtherFamilyCells()
+    return parse_queue_cells(beside.watched(cells), layout), beside
 
 
 def _extras(storage: FileReader, uri: str, snapshot: Snapshot) -> Extras:
@@ -268,7 +279,7 @@ def _extras(storage: FileReader, uri: str, snapshot: Snapshot) -> Extras:
 
 
 def _with_trees(storage: FileReader, uri: str, opened: OpenedSnapshot) -> OpenedSnapshot:
-    trees = tuple(_tree(storage, uri, name, opened.known) for name in PASSES)
+    trees = _both_passes(opened, lambda name: _tree(storage, uri, name, opened.known))
     return replace(opened, trees=trees, beside=beside_znodes(trees))
 
 

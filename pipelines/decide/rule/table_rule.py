@@ -32,26 +32,21 @@ def decide_replication(view: ClusterView, server: ServerName, group: str, timest
     if alive and is_replication_table_group(group, server) and not any(group in row.offsets for row in source_rows):
         released = view.release.replication_table_wals
         return deletable(Reason.REPLICATION_TABLE_WAL) if released else held(Reason.REPLICATION_TABLE_WAL)
-    missing = tuple(peer for peer in view.peer_ids if not view.queues(peer, server))
+    queues = {peer: view.queues(peer, server) for peer in view.peer_ids}
+    missing = tuple(peer for peer, rows in queues.items() if not rows)
     if missing and not alive and view.restless is not None:
         return held(Reason.CLUSTER_MOVED, _without_queue(missing, server))
     if missing and alive and server not in view.online and server not in view.crashing:
         return held(Reason.LEFTOVER_WAL_DIR, _without_queue(missing, server))
     needing = tuple(
-        _holder(row, server, group)
-        for peer in view.peer_ids
-        for row in view.queues(peer, server)
-        if timestamp >= row.need(group)
+        _holder(row, server, group) for rows in queues.values() for row in rows if timestamp >= row.need(group)
     )
-    ungrouped = any(
-        rows and not any(group in row.offsets for row in rows)
-        for rows in (view.queues(peer, server) for peer in view.peer_ids)
-    )
-    if alive and (missing or ungrouped):
+    all_have_offset = all(any(group in row.offsets for row in rows) for rows in queues.values())
+    if alive and not all_have_offset:
         return held(Reason.QUEUE_MISSING, _sorted(needing + _without_queue(missing, server)))
     if needing:
         return held(Reason.PENDING, _sorted(needing))
-    if len(missing) < len(view.peer_ids):
+    if any(queues.values()):
         return deletable(Reason.REPLICATED)
     if not alive:
         return deletable(Reason.DEAD_NO_QUEUE)
