@@ -1,6 +1,7 @@
 """Builds the case of each cluster of a run: from the opened snapshot to the view and table that decide its files."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -100,8 +101,7 @@ def cluster_cases(
     Raises:
         UsageError: two snapshots of one cluster.
     """
-    names = [one.cluster for one in opened]
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, times in Counter(one.cluster for one in opened).items() if times > 1)
     if twice:
         raise UsageError(f"two snapshots of cluster {twice[0]} in one run; give one snapshot a cluster")
     bucket = 0
