@@ -4,7 +4,6 @@ Nothing in this module can create, rename or delete a file.
 """
 
 import hashlib
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -59,8 +58,9 @@ class LocalFileReader:
     def entries(self, path: str) -> list[DirectoryEntry] | None:
         """See `FileReader.entries`."""
         try:
-            with os.scandir(_local(path)) as entries:
-                return sorted((DirectoryEntry(entry.name, entry.is_dir()) for entry in entries), key=_by_name)
+            return sorted(
+                (DirectoryEntry(entry.name, entry.is_dir()) for entry in _local(path).iterdir()), key=_by_name
+            )
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:

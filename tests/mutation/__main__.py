@@ -17,7 +17,7 @@ from typing import TextIO
 
 from tests.labs.places import PROJECT
 from tests.mutation.mutants import Mutant
-from tests.mutation.record import Module, read_record, write_record
+from tests.mutation.record import Module, digest_of, read_record, write_record
 from tests.mutation.targets import GROUPS, Group, Target
 from tests.mutation.trial import judge
 
@@ -91,9 +91,9 @@ def _try(group: Group, targets: Iterable[Target], out: TextIO, *, survivors: boo
             f"without a reason; {len(gone):,} that have one do not survive\n"
         )
         wrong |= bool(without or gone)
-        # the survivors alone say nothing of a module that was never tried whole
-        if record and (len(known) == len(keys) or (survivors and name in old)):
-            old[name] = Module(len(keys), len(keys) - len(reasons), reasons)
+        # the survivors alone say nothing of lines that were never tried
+        if record and (len(known) == len(keys) or (survivors and old.get(name, Module()).digest == digest_of(keys))):
+            old[name] = Module(len(keys), digest_of(keys), len(keys) - len(reasons), reasons)
     if record:
         write_record({**read_record(), **{name: old[name] for name in files if name in old}})
     return 1 if wrong else 0

@@ -1,7 +1,8 @@
 """The record of the changes tried, with the reason for each that no test fails with (tests/mutation/record.json)."""
 
+import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,13 +18,20 @@ class Module:
 
     Attributes:
         mutants: how many changes there are.
+        digest: of the changes; see `digest_of`.
         killed: with how many of them a test fails.
         survivors: the others, with the reason why no test has to fail.
     """
 
     mutants: int = 0
+    digest: str = ""
     killed: int = 0
     survivors: dict[str, str] = field(default_factory=dict)
+
+
+def digest_of(keys: Iterable[str]) -> str:
+    """Differs as soon as one change of a module reads differently, because a line of the module does."""
+    return hashlib.sha256("\n".join(sorted(keys)).encode()).hexdigest()[:16]
 
 
 def read_record() -> dict[str, Module]:

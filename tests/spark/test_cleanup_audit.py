@@ -13,8 +13,6 @@ from pipelines.lake.run_summary import RunKey
 from schemas.registry import CLEANUP_TABLES
 from tests.labs.small_cluster import NOW, At
 
-pytestmark = pytest.mark.long
-
 RUN = RunKey.of("prod", "night", NOW)
 A, B = CleanupFile("oldWALs/a.1", 10, NOW - 1), CleanupFile("oldWALs/b.2", 20, NOW - 2)
 
@@ -44,11 +42,13 @@ def written(spark: SparkSession, tmp_path: Path) -> Written:
     return Written(audit, clock)
 
 
+@pytest.mark.long
 def test_the_tables_are_made_before_the_first_row(written: Written, tmp_path: Path) -> None:
     assert {folder.name for folder in tmp_path.iterdir()} == {table.name for table in CLEANUP_TABLES}
     assert written.audit.actions(RUN) == frozenset()
 
 
+@pytest.mark.long
 def test_each_file_needs_its_place_in_the_archive(written: Written) -> None:
     attempt = CleanupAttempt(RUN, CleanupAction.PURGE, "attempt", 1)
     with pytest.raises(ValueError, match="shorter"):
@@ -68,6 +68,7 @@ def test_the_grace_counts_from_the_file_that_was_moved_last(written: Written) ->
     assert written.audit.moved_at(RUN) == NOW + 1_000
 
 
+@pytest.mark.long
 @pytest.mark.promise("settled-by-the-file-system")
 def test_an_intent_is_open_until_its_own_outcome_is_written(written: Written) -> None:
     written.outcome(CleanupAction.CLEAN, A, FileOutcome.FAILED, NOW)
@@ -79,6 +80,7 @@ def test_an_intent_is_open_until_its_own_outcome_is_written(written: Written) ->
     assert {row["path"]: row["outcome"] for row in written.audit.outcomes(RUN).collect()} == {B.path: "MOVED"}
 
 
+@pytest.mark.long
 def test_only_what_counts_as_moved_rests(written: Written) -> None:
     written.outcome(CleanupAction.CLEAN, A, FileOutcome.MOVED, NOW)
     written.outcome(CleanupAction.CLEAN, B, FileOutcome.MOVED, NOW)
