@@ -93,7 +93,7 @@ def _try(group: Group, targets: Iterable[Target], out: TextIO, *, survivors: boo
         wrong |= bool(without or gone)
         # the survivors alone say nothing of lines that were never tried
         if record and (len(known) == len(keys) or (survivors and old.get(name, Module()).digest == digest_of(keys))):
-            old[name] = Module(len(keys), digest_of(keys), len(keys) - len(reasons), reasons)
+            old[name] = Module(len(keys), digest_of(keys), reasons)
     if record:
         write_record({**read_record(), **{name: old[name] for name in files if name in old}})
     return 1 if wrong else 0

@@ -18,19 +18,22 @@ class Module:
 
     Attributes:
         mutants: how many changes there are.
-        digest: of the changes; see `digest_of`.
-        killed: with how many of them a test fails.
-        survivors: the others, with the reason why no test has to fail.
+        digest: the digest of the changes; see `digest_of`.
+        survivors: the changes with which no test fails, each with the reason why none has to.
     """
 
     mutants: int = 0
     digest: str = ""
-    killed: int = 0
     survivors: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def killed(self) -> int:
+        """With how many of the changes a test fails."""
+        return self.mutants - len(self.survivors)
 
 
 def digest_of(keys: Iterable[str]) -> str:
-    """Differs as soon as one change of a module reads differently, because a line of the module does."""
+    """Returns a digest of the keys of a module's mutants: a line that is edited has other mutants, even if as many."""
     return hashlib.sha256("\n".join(sorted(keys)).encode()).hexdigest()[:16]
 
 

@@ -1,0 +1,45 @@
+"""Both readings of the queues, as an opened snapshot has them."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import cast
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipelines.files.file_batch import FileBatch
+from pipelines.hbase.replication_queues import Cell, QueueCell, RowLayout, parse_queue_cells
+from pipelines.snapshot import reader
+from pipelines.snapshot.model import Membership
+from pipelines.snapshot.reader import SnapshotDirectories
+from pipelines.snapshot.target import LocalTarget
+from pipelines.snapshot.writer import SnapshotWriter
+from tests.labs.cluster.oracle import queue_cell
+from tests.strategies.clusters import MASTER, NOW, snapshot_of
+
+WITHOUT_SPARK = cast("SparkSession", None)
+"""A small snapshot on the local disk is read without a session."""
+EARLIER, LATER = (queue_cell("1-h1,16020,5", "h1%2C16020%2C5", "h1%2C16020%2C5.7", offset) for offset in (10, 20))
+
+
+@pytest.mark.parametrize(("second", "parsed"), [(EARLIER, 1), (LATER, 2)])
+def test_a_reading_that_equals_the_first_is_not_parsed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, second: Cell, parsed: int
+) -> None:
+    nobody = Membership(MASTER, frozenset(), frozenset())
+    with SnapshotWriter(LocalTarget(tmp_path / "out")) as writer:
+        writer.files([FileBatch(["oldWALs/h1%2C16020%2C5.6"], [1], [NOW])])
+        writer.cells("queues-1.jsonl", [EARLIER])
+        writer.cells("queues-2.jsonl", [second])
+        writer.finish(snapshot_of((), nobody, nobody))
+    calls: list[RowLayout] = []
+
+    def counted(cells: Iterable[Cell], layout: RowLayout) -> tuple[QueueCell, ...]:
+        calls.append(layout)
+        return parse_queue_cells(cells, layout)
+
+    monkeypatch.setattr(reader, "parse_queue_cells", counted)
+    (opened,) = SnapshotDirectories(WITHOUT_SPARK).open([(tmp_path / "out").as_uri()])
+    offsets = [[cell.offset.offset for cell in reading] for reading in opened.passes]
+    assert (opened.fault, offsets) == (None, [[10], [10 if second is EARLIER else 20]])
+    assert len(calls) == parsed
