@@ -6,7 +6,7 @@ from pipelines.common.instants import DAY_MS
 from pipelines.maintain.text import maintain_text
 
 LEFT = {"partitions": 3, "rows": 1200, "files": 5, "bytes": 2048}
-DROPPED = {"partitions": 2, "rows": None, "files": 4, "bytes": 1024, "first": "2026-01-01", "last": "2026-01-02"}
+DROPPED = {"partitions": 2, "rows": 8, "files": 4, "bytes": 1024, "first": "2026-01-01", "last": "2026-01-02"}
 TABLE = {
     "table": "wal_verdicts",
     "now": LEFT,
@@ -39,8 +39,7 @@ def entry(kind: str, number: int) -> dict[str, object]:
 def test_a_table_is_told_with_all_that_was_done() -> None:
     assert text(tables=[TABLE])[:6] == [
         "wal_verdicts: 3 nights, 1,200 rows, 5 files, 2.0 KiB",
-        "  retention: dropped 2 nights older than 90 d 0 h (2026-01-01 to 2026-01-02), rows not counted, 4 files, "
-        "1.0 KiB",
+        "  retention: dropped 2 nights older than 90 d 0 h (2026-01-01 to 2026-01-02), 8 rows, 4 files, 1.0 KiB",
         "  retention: 1 older night kept, still needed or just written",
         "  compaction: merged 12 small files, 3.0 KiB, of 1 night into about 1",
         "  vacuum: set the grace of removed files to 7 d 0 h",
@@ -63,6 +62,11 @@ def test_where_nothing_was_done_nothing_is_told_but_the_size() -> None:
         "",
         "Freed: 0 B. VACUUM frees 0 B more after the grace for readers.",
     ]
+
+
+def test_rows_that_no_statistics_count_are_said_to_be_uncounted() -> None:
+    lines = text(tables=[{"table": "runs", "now": LEFT | {"rows": None}}])
+    assert lines[0] == "runs: 3 nights, rows not counted, 5 files, 2.0 KiB"
 
 
 def test_one_night_is_named_once() -> None:
