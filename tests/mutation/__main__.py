@@ -100,9 +100,10 @@ def _try(group: Group, targets: Iterable[Target], out: TextIO, *, survivors: boo
 
 
 def _digest(group: Group) -> str:
-    """Of the product, and of the tests that judge."""
+    """Of the product, of the tests that judge, and of what they are built from."""
     found = hashlib.sha256()
-    files = [file for folder in ("pipelines", "jobs", "schemas") for file in sorted((ROOT / folder).rglob("*.py"))]
+    folders = ("pipelines", "jobs", "schemas", "tests/labs", "tests/strategies", "tests/mutation")
+    files = [file for folder in folders for file in sorted((ROOT / folder).rglob("*.py"))]
     for file in [*files, *(ROOT / test for test in group.tests)]:
         found.update(f"{file.relative_to(ROOT)}\n".encode() + file.read_bytes())
     return found.hexdigest()[:16]

@@ -228,6 +228,16 @@ def test_what_changed_is_left_and_the_rest_moves(lab: Lab) -> None:
     assert lab.outcomes()[gone] == "ALREADY_GONE"
 
 
+def test_where_every_file_is_gone_nothing_is_refused(lab: Lab) -> None:
+    """HBase's own cleaner was there first, and left oldWALs empty; no other look may list nothing."""
+    for path in lab.home():
+        (lab.live / "hbase" / path).unlink()
+    done = lab.clean(execute=True)
+    assert (done.exit_code, done.result["status"]) == (0, "DONE")
+    assert (done.result["done_files"], done.result["gone_files"]) == (0, 4)
+    assert set(lab.outcomes().values()) == {"ALREADY_GONE"}
+
+
 @pytest.mark.long
 def test_a_limit_stops_and_resume_goes_on(lab: Lab) -> None:
     first = lab.clean(execute=True, max_files=1)
