@@ -2,8 +2,8 @@
 
     python -m tests.mutation [--group NAME] [--target NAME] [--survivors] [--record]
 
-What was found is kept in `.cache/mutation` as long as neither the product nor the judging tests change, so a run that
-was stopped goes on where it was.
+What was found is kept in `.cache/mutation` as long as no Python file of the product or of the tests changes, so a run
+that was stopped goes on where it was.
 """
 
 import argparse
@@ -53,7 +53,7 @@ def _try(group: Group, targets: Iterable[Target], out: TextIO, *, survivors: boo
     files = {one.name: one.module.replace(".", "/") + ".py" for one in targets}
     explained = {name: old.get(name, Module()).survivors for name in files}
     KEPT.mkdir(parents=True, exist_ok=True)
-    kept = KEPT / f"{_digest(group)}-{group.name.replace(' ', '-')}.jsonl"
+    kept = KEPT / f"{_digest()}-{group.name.replace(' ', '-')}.jsonl"
     found: Found = {}
     if kept.exists():
         for line in kept.read_text().splitlines():
@@ -99,13 +99,12 @@ def _try(group: Group, targets: Iterable[Target], out: TextIO, *, survivors: boo
     return 1 if wrong else 0
 
 
-def _digest(group: Group) -> str:
-    """Of the product, of the tests that judge, and of what they are built from."""
+def _digest() -> str:
+    """Of the product and of all tests, for a test may use whatever is below `tests`."""
     found = hashlib.sha256()
-    folders = ("pipelines", "jobs", "schemas", "tests/labs", "tests/strategies", "tests/mutation")
-    files = [file for folder in folders for file in sorted((ROOT / folder).rglob("*.py"))]
-    for file in [*files, *(ROOT / test for test in group.tests)]:
-        found.update(f"{file.relative_to(ROOT)}\n".encode() + file.read_bytes())
+    for folder in ("pipelines", "jobs", "schemas", "tests"):
+        for file in sorted((ROOT / folder).rglob("*.py")):
+            found.update(f"{file.relative_to(ROOT)}\n".encode() + file.read_bytes())
     return found.hexdigest()[:16]
 
 

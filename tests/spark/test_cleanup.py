@@ -229,7 +229,7 @@ def test_what_changed_is_left_and_the_rest_moves(lab: Lab) -> None:
 
 
 def test_where_every_file_is_gone_nothing_is_refused(lab: Lab) -> None:
-    """HBase's own cleaner was there first, and left oldWALs empty; no other look may list nothing."""
+    """HBase's own cleaner deleted them first. An empty listing makes a snapshot untrusted, but not a second look."""
     for path in lab.home():
         (lab.live / "hbase" / path).unlink()
     done = lab.clean(execute=True)

@@ -104,7 +104,7 @@ def test_webhdfs_and_thrift_agree(lab: Lab, hdfs_cluster: HdfsCluster, thrift_ga
     assert other.snapshot.membership == plain.snapshot.membership
 
 
-@pytest.mark.slow("the export script asks the HBase shell and Hadoop's, a JVM each")
+@pytest.mark.slow("the export script starts the shells of HBase and Hadoop, a JVM each")
 @pytest.mark.promise("sources-agree")
 def test_the_export_script_agrees(lab: Lab, hdfs_cluster: HdfsCluster, tmp_path: Path) -> None:
     outs = (tmp_path / "export" / str(number) for number in range(5))
