@@ -87,6 +87,14 @@ class DeltaRs:
         named = pa.table(self._table(self.location(table)).get_add_actions(flatten=True))
         return named.select(["partition.run_date", "size_bytes", "num_records"]).rename_columns(OF_A_FILE)
 
+    def properties(self, table: Table) -> dict[str, str]:
+        """Returns the properties of a table; raises whatever deltalake raises."""
+        return dict(self._table(self.location(table)).metadata().configuration)
+
+    def unneeded(self, table: Table) -> list[str]:
+        """Returns the files that VACUUM would remove; raises whatever deltalake raises."""
+        return self._table(self.location(table)).vacuum(dry_run=True, full=True)
+
     def location(self, table: Table) -> str:
         """Returns the folder of a table."""
         return f"{self._lake}/{table.name}"

@@ -18,6 +18,7 @@ from pyspark.sql.types import TimestampType
 from pipelines.common.errors import SparkNeededError, UsageError
 from pipelines.common.spark.few_rows import for_few_rows
 from pipelines.common.spark.local_rows import local_rows
+from pipelines.files.hadoop_jvm import HadoopJvm
 from pipelines.lake.delta_log import newest_snapshot
 from pipelines.lake.delta_rs import DeltaRs, delta_rs_of
 from pipelines.lake.lake_errors import lake_errors
@@ -80,6 +81,21 @@ class SparkTables:
             found = named.select(F.col("partitionValues")["run_date"].cast("date"), "size", rows)
             return found.toDF(*OF_A_FILE).toArrow()
 
+    def properties(self, table: Table) -> dict[str, str]:
+        """Returns the properties of a table."""
+        location = self._location(table)
+        with lake_errors(location):
+            return dict(DeltaTable.forPath(self._spark, location).detail().collect()[0]["properties"])
+
+    def unneeded(self, table: Table) -> list[str]:
+        """Returns the files that VACUUM would remove."""
+        location = self._location(table)
+        with lake_errors(location):
+            escaped = location.replace("`", "``")
+            rows = for_few_rows(self._spark).sql(f"VACUUM delta.`{escaped}` DRY RUN").collect()
+            folder = HadoopJvm.of(self._spark).qualified(location)
+            return [row["path"].removeprefix(f"{folder}/") for row in rows]
+
     def _location(self, table: Table) -> str:
         return f"{self._lake}/{table.name}"
 
@@ -129,6 +145,17 @@ class LakeQueries:
             A row for each file: `run_date`, `size` (bytes), and `rows`, which is NULL if the writer left no statistics.
         """
         return self._answer(table, lambda engine: engine.files(table))
+
+    def properties(self, table: Table) -> dict[str, str]:
+        """Returns the properties of the newest version of a table, such as how long VACUUM keeps files."""
+        return self._answer(table, lambda engine: engine.properties(table))
+
+    def unneeded(self, table: Table) -> list[str]:
+        """Returns the files that VACUUM would remove now, by their paths in the folder of the table; writes nothing.
+
+        deltalake takes milliseconds, and Spark seconds.
+        """
+        return self._answer(table, lambda engine: engine.unneeded(table))
 
     def _answer(self, table: Table, ask: Callable[[DeltaRs | SparkTables], _T]) -> _T:
         if self._delta_rs is not None:

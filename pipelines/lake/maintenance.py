@@ -20,8 +20,9 @@ from pyspark.sql import SparkSession
 
 from pipelines.common.errors import UnavailableError, UsageError
 from pipelines.common.instants import HOUR_MS
+from pipelines.common.spark.few_rows import for_few_rows
 from pipelines.files.hadoop_jvm import HadoopJvm, java_cause, java_errors
-from pipelines.lake.delta_log import has_log, newest_snapshot
+from pipelines.lake.delta_log import has_log
 from pipelines.lake.lake_errors import is_conflict, lake_errors
 from pipelines.lake.lake_queries import LakeQueries
 from pipelines.lake.query import Query
@@ -31,10 +32,8 @@ from schemas.table import Table
 _LOG = logging.getLogger(__name__)
 _ATTEMPTS = 5
 _GRACE = "delta.deletedFileRetentionDuration"
-_SETTINGS = {
-    # measured: with the default of 10,000 tasks, a table of six files takes half a minute
-    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "4",
-    # rewrite only small files
+_DEFAULT_GRACE = "interval 1 week"
+_REWRITE_SMALL_FILES = {
     "spark.databricks.delta.optimize.minFileSize": str(SMALL_FILE_BYTES),
     "spark.databricks.delta.optimize.maxFileSize": str(COMPACTED_FILE_BYTES),
 }
@@ -49,6 +48,7 @@ class LakeMaintenance:
 
     def __init__(self, spark: SparkSession, lake_uri: str) -> None:
         self._spark = spark
+        self._few = for_few_rows(spark)  # for what reads and writes the log; compaction reads and writes rows
         self._hadoop = HadoopJvm.of(spark)
         self._lake = lake_uri.rstrip("/")
         self._ask = LakeQueries.of(spark, lake_uri)
@@ -76,29 +76,31 @@ class LakeMaintenance:
 
     def drop(self, table: Table, dates: Collection[date]) -> None:
         """Deletes whole nights with a commit to the log; their files stay until VACUUM."""
-        self._retrying(table, lambda: self._table(table).delete(_nights(dates)))
+        self._retrying(table, lambda: self._table(table, self._few).delete(_nights(dates)))
 
     def compact(self, table: Table, dates: Collection[date]) -> None:
         """Merges the small files of these nights; the rows do not change."""
-        self._retrying(table, lambda: self._table(table).optimize().where(_nights(dates)).executeCompaction())
+        with _rewriting_small_files(self._spark):
+            there = self._table(table, self._spark)
+            self._retrying(table, lambda: there.optimize().where(_nights(dates)).executeCompaction())
 
     def grace_ms(self, table: Table) -> int:
         """Returns how long (ms) the table keeps files that its log no longer names."""
         with self._errors(table):
-            metadata = newest_snapshot(self._spark, self._location(table)).metadata()
-            return int(self._hadoop.view.org.apache.spark.sql.delta.DeltaLog.tombstoneRetentionMillis(metadata))
+            stated = self._ask.properties(table).get(_GRACE, _DEFAULT_GRACE)
+            configs = self._hadoop.view.org.apache.spark.sql.delta.DeltaConfigs
+            return int(configs.getMilliSeconds(configs.parseCalendarInterval(stated)))
 
     def set_grace(self, table: Table, grace_ms: int) -> None:
         """Sets `grace_ms` with a commit to the log."""
         hours = -(-grace_ms // HOUR_MS)
         change = f"ALTER TABLE {self._name(table)} SET TBLPROPERTIES ('{_GRACE}' = 'interval {hours} hours')"
-        self._retrying(table, lambda: self._spark.sql(change))
+        self._retrying(table, lambda: self._few.sql(change))
 
     def removable(self, table: Table, named: int) -> FileTotals:
         """Returns the size of what VACUUM would remove now; writes nothing.
 
-        If the folder has no more files than the log names, this is nothing: VACUUM, which takes seconds for a table of
-        a few files, is not asked.
+        If the folder has no more files than the log names, this is nothing, and neither deltalake nor Spark is asked.
 
         Args:
             table: the table.
@@ -110,10 +112,10 @@ class LakeMaintenance:
         self._check_grace(table)
         if self._stored(table) <= named:
             return FileTotals()
-        with self._errors(table), _settings(self._spark):
-            rows = self._spark.sql(f"VACUUM {self._name(table)} DRY RUN").collect()
+        with self._errors(table):
+            files = self._ask.unneeded(table)
         with java_errors(self._location(table)):
-            return self._size_of([row["path"] for row in rows])
+            return self._size_of(table, files)
 
     def vacuum(self, table: Table) -> None:
         """Removes the files that no version within the grace needs.
@@ -122,7 +124,7 @@ class LakeMaintenance:
             UsageError: the table keeps unreferenced files for less than `MIN_GRACE_MS`.
         """
         self._check_grace(table)
-        self._retrying(table, lambda: self._spark.sql(f"VACUUM {self._name(table)}").collect())
+        self._retrying(table, lambda: self._few.sql(f"VACUUM {self._name(table)}").collect())
 
     def _check_grace(self, table: Table) -> None:
         grace = self.grace_ms(table)
@@ -132,15 +134,15 @@ class LakeMaintenance:
                 f"{MIN_GRACE_MS // HOUR_MS} h at least; set maintain.vacuum_grace to 7d or more"
             )
 
-    def _size_of(self, files: Collection[str]) -> FileTotals:
-        """Returns the total size of the files; it lists each folder once and makes no call per file."""
+    def _size_of(self, table: Table, files: Collection[str]) -> FileTotals:
+        """Returns the total size of files of a table; it lists each folder once and makes no call per file."""
         names: dict[str, set[str]] = {}
         for file in files:
             folder, _, name = file.rpartition("/")
             names.setdefault(folder, set()).add(name)
         total = FileTotals()
         for folder, wanted in names.items():
-            path = self._hadoop.path(folder)
+            path = self._hadoop.path(f"{self._location(table)}/{folder}")
             file_system = path.getFileSystem(self._hadoop.conf)
             for status in file_system.listStatus(path) if file_system.exists(path) else ():
                 if status.isFile() and status.getPath().getName() in wanted:
@@ -163,8 +165,8 @@ class LakeMaintenance:
     def _name(self, table: Table) -> str:
         return f"delta.`{self._location(table).replace('`', '``')}`"
 
-    def _table(self, table: Table) -> DeltaTable:
-        return DeltaTable.forPath(self._spark, self._location(table))
+    def _table(self, table: Table, spark: SparkSession) -> DeltaTable:
+        return DeltaTable.forPath(spark, self._location(table))
 
     def _retrying(self, table: Table, commit: Callable[[], object]) -> None:
         for attempt in range(1, _ATTEMPTS + 1):
@@ -181,7 +183,7 @@ class LakeMaintenance:
     def _conflict_of(self, table: Table, commit: Callable[[], object]) -> Exception | None:
         """Commits; returns the exception if another run committed first, in which case nothing was changed."""
         try:
-            with self._errors(table), _settings(self._spark):
+            with self._errors(table):
                 commit()
         except Exception as error:
             if is_conflict(error):
@@ -210,10 +212,10 @@ def _nights(dates: Collection[date]) -> str:
 
 
 @contextmanager
-def _settings(spark: SparkSession) -> Iterator[None]:
-    """Applies the settings of maintain, and restores the session's settings afterwards."""
-    before = {name: spark.conf.get(name, None) for name in _SETTINGS}
-    for name, value in _SETTINGS.items():
+def _rewriting_small_files(spark: SparkSession) -> Iterator[None]:
+    """Lets OPTIMIZE rewrite only small files, and restores the session's settings afterwards."""
+    before = {name: spark.conf.get(name, None) for name in _REWRITE_SMALL_FILES}
+    for name, value in _REWRITE_SMALL_FILES.items():
         spark.conf.set(name, value)
     try:
         yield

@@ -10,6 +10,7 @@ import pytest
 from deltalake import DeltaTable as DeltaRs
 
 from pipelines.common.instants import DAY_MS
+from pipelines.lake.lake_queries import LakeQueries, SparkTables
 from schemas.runs import RUNS
 from schemas.wal_verdicts import WAL_VERDICTS
 from tests.labs.maintained_lake import CONFIG, MANY_FILES, Place, edited_log, errors_of, key, table_of, verdict
@@ -53,6 +54,9 @@ def test_vacuum_removes_what_was_let_go_of_a_week_ago(place: Place) -> None:
     for file in files.rglob("*.parquet"):
         os.utime(file, (week_ago / 1000, week_ago / 1000))
     count, before = place.rows().count(), place.tree()
+    engines = LakeQueries.of(place.spark, f"file:{place.lake}"), SparkTables(place.spark, f"file:{place.lake}")
+    by_delta_rs, by_spark = (sorted(engine.unneeded(WAL_VERDICTS)) for engine in engines)
+    assert by_delta_rs == by_spark
     rehearsal = table_of(place.maintain(execute=False))["removed"]
     assert place.tree() == before
     outcome = place.maintain()
