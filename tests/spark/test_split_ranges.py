@@ -29,10 +29,11 @@ class LargeTable(Table):
     def __init__(self, spark: SparkSession, root: Path, old: int = 4, form: str = "apart") -> None:
         super().__init__(spark, root, old)
         for partition in range(old):
-            more = sorted(keys(partition, old, 420)[60:])
-            rows = {key: stored(hashlib.shake_256(key).digest(12_000)) for key in more}
+            more = sorted(keys(partition, old, 900)[60:])
+            # py4j waits 40 ms for each value of more than 6 kB that the test reads
+            rows = {key: stored(hashlib.shake_256(key).digest(5_000)) for key in more}
             places = {
-                "apart": [more[place : place + 45] for place in range(0, len(more), 45)],
+                "apart": [more[place : place + 105] for place in range(0, len(more), 105)],
                 "one": [more],
                 "overlapping": [more[place::8] for place in range(8)],
             }
