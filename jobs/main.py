@@ -42,6 +42,9 @@ def _imports_from(packages: Path, path: Sequence[str]) -> bool:
 
 
 def _job() -> int:
+    from jobs.cli.spark_functions import begin_loading
+
+    begin_loading()
     from jobs.cli.entry import main
 
     return main()

@@ -22,6 +22,7 @@ from jobs.cli.launch import class_archive
 from jobs.cli.launch.jars_lock import jars_for, spark_of
 from jobs.cli.launch.places import PROGRAM, PROJECT, cache_folder
 from jobs.cli.launch.submit import CLASS_PATH, QUICK_START, long_run, read_properties
+from jobs.cli.spark_functions import wait_for_functions
 from pipelines.common.errors import UnavailableError, UsageError
 
 DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
@@ -62,6 +63,7 @@ def submitted_session(name: str) -> SparkSession:
     if not conf.contains("spark.master"):
         raise UsageError(f"no Spark master: start walsafe with {PROGRAM} JOB, which sets one")
     extensions = _with_delta(conf.get("spark.sql.extensions", "") or "")
+    wait_for_functions()
     try:
         session = SparkSession.builder.appName(name).config("spark.sql.extensions", extensions).getOrCreate()
     except Py4JJavaError as error:
