@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from pipelines.common.errors import MalformedError
 
@@ -41,6 +42,7 @@ class ServerName:
     startcode: int
 
     @classmethod
+    @lru_cache(16_384)
     def parse(cls, text: str) -> "ServerName":
         """Parses a name as `ServerName.valueOf` does: split at the first and the last comma.
 

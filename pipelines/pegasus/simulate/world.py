@@ -5,6 +5,7 @@ in their order, so the place of a write stands for its decree. Messages that are
 no state: a lost message is one that arrives later.
 """
 
+from functools import cache
 from typing import Any, NamedTuple
 
 from pipelines.pegasus.simulate.scope import Scope
@@ -174,9 +175,8 @@ def first_world(scope: Scope) -> World:
 
 def put(world: World, node: int, **changes: Any) -> World:  # noqa: ANN401 - fields of a Replica
     """Returns the world with one replica changed."""
-    replicas = list(world.replicas)
-    replicas[node] = replicas[node]._replace(**changes)
-    return world._replace(replicas=tuple(replicas))
+    before = world.replicas
+    return world._replace(replicas=(*before[:node], before[node]._replace(**changes), *before[node + 1 :]))
 
 
 def without_child(replica: Replica) -> Replica:
@@ -197,9 +197,14 @@ def leader(world: World) -> Replica | None:
 
 def half_mask(scope: Scope, half: str) -> int:
     """Returns the writes that belong to a half."""
-    return sum(1 << place for place, owner in enumerate(scope.writes) if owner == half)
+    return _places(scope.writes, half)
 
 
 def acked(world: World) -> int:
     """Returns the acknowledged writes."""
-    return sum(1 << place for place, state in enumerate(world.writes) if state == ACKED)
+    return _places(world.writes, ACKED)
+
+
+@cache
+def _places(values: tuple[object, ...], value: object) -> int:
+    return sum(1 << place for place, one in enumerate(values) if one == value)
