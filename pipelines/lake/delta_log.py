@@ -19,6 +19,11 @@ def has_log(spark: SparkSession, location: str) -> bool:
         return bool(log.getFileSystem(hadoop.conf).exists(log))
 
 
+def sql_name(location: str) -> str:
+    """Returns how Spark's SQL names the Delta table in a folder."""
+    return f"delta.`{location.replace('`', '``')}`"
+
+
 def newest_snapshot(spark: SparkSession, location: str) -> Any:  # noqa: ANN401 - a Java object
     """Returns Delta's `Snapshot` of the newest commit of a table, not a cached one; without a commit its version is -1.
 

@@ -87,13 +87,15 @@ class DeltaRs:
         named = pa.table(self._table(self.location(table)).get_add_actions(flatten=True))
         return named.select(["partition.run_date", "size_bytes", "num_records"]).rename_columns(OF_A_FILE)
 
-    def properties(self, table: Table) -> dict[str, str]:
-        """Returns the properties of a table; raises whatever deltalake raises."""
-        return dict(self._table(self.location(table)).metadata().configuration)
+    def table_property(self, table: Table, name: str) -> str | None:
+        """Returns a property of a table, None if it is not set; raises whatever deltalake raises."""
+        return self._table(self.location(table)).metadata().configuration.get(name)
 
     def unneeded(self, table: Table) -> list[str]:
         """Returns the files that VACUUM would remove; raises whatever deltalake raises."""
-        return self._table(self.location(table)).vacuum(dry_run=True, full=True)
+        found = self._table(self.location(table)).vacuum(dry_run=True, full=True)
+        # Spark's VACUUM leaves hidden files, such as Hadoop's checksums on a local disk; deltalake also names those
+        return [path for path in found if not any(part.startswith((".", "_")) for part in path.split("/"))]
 
     def location(self, table: Table) -> str:
         """Returns the folder of a table."""

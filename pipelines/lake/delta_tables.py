@@ -30,7 +30,7 @@ from pyspark.sql.types import StructType, TimestampType
 from pipelines.common.errors import UnavailableError
 from pipelines.common.spark.few_rows import for_few_rows
 from pipelines.common.spark.local_frames import arrow_rows, arrow_schema, local_frame
-from pipelines.lake.delta_log import has_log, newest_snapshot
+from pipelines.lake.delta_log import has_log, newest_snapshot, sql_name
 from pipelines.lake.driver_commits import DriverCommits
 from pipelines.lake.lake_errors import is_conflict, lake_errors
 from pipelines.lake.lake_schema import column_fault, lacks_columns, same_columns
@@ -176,7 +176,7 @@ class DeltaTables:
             _LOG.info("%s: its making was begun by another run; going on with it", location)
             nothing = local_frame(self._spark, [], table.schema).write.format("delta").mode("append")
             nothing.partitionBy(*table.partitioned_by).save(location)
-            self._spark.sql(f"COMMENT ON TABLE delta.`{location}` IS {_quoted(table.comment)}")
+            self._spark.sql(f"COMMENT ON TABLE {sql_name(location)} IS {_quoted(table.comment)}")
 
     def _lost_its_log(self, location: str) -> bool:
         """Returns whether the folder holds files although its log has no commit."""

@@ -19,7 +19,7 @@ from pipelines.common.errors import SparkNeededError, UsageError
 from pipelines.common.spark.few_rows import for_few_rows
 from pipelines.common.spark.local_rows import local_rows
 from pipelines.files.hadoop_jvm import HadoopJvm
-from pipelines.lake.delta_log import newest_snapshot
+from pipelines.lake.delta_log import newest_snapshot, sql_name
 from pipelines.lake.delta_rs import DeltaRs, delta_rs_of
 from pipelines.lake.lake_errors import lake_errors
 from pipelines.lake.query import OF_A_FILE, Query, Row
@@ -81,18 +81,18 @@ class SparkTables:
             found = named.select(F.col("partitionValues")["run_date"].cast("date"), "size", rows)
             return found.toDF(*OF_A_FILE).toArrow()
 
-    def properties(self, table: Table) -> dict[str, str]:
-        """Returns the properties of a table."""
+    def table_property(self, table: Table, name: str) -> str | None:
+        """Returns a property of a table; None if it is not set."""
         location = self._location(table)
         with lake_errors(location):
-            return dict(DeltaTable.forPath(self._spark, location).detail().collect()[0]["properties"])
+            stated = newest_snapshot(self._spark, location).metadata().configuration().get(name)
+            return str(stated.get()) if stated.isDefined() else None
 
     def unneeded(self, table: Table) -> list[str]:
         """Returns the files that VACUUM would remove."""
         location = self._location(table)
         with lake_errors(location):
-            escaped = location.replace("`", "``")
-            rows = for_few_rows(self._spark).sql(f"VACUUM delta.`{escaped}` DRY RUN").collect()
+            rows = for_few_rows(self._spark).sql(f"VACUUM {sql_name(location)} DRY RUN").collect()
             folder = HadoopJvm.of(self._spark).qualified(location)
             return [row["path"].removeprefix(f"{folder}/") for row in rows]
 
@@ -146,14 +146,14 @@ class LakeQueries:
         """
         return self._answer(table, lambda engine: engine.files(table))
 
-    def properties(self, table: Table) -> dict[str, str]:
-        """Returns the properties of the newest version of a table, such as how long VACUUM keeps files."""
-        return self._answer(table, lambda engine: engine.properties(table))
+    def table_property(self, table: Table, name: str) -> str | None:
+        """Returns a property of the newest version of a table, None if it is not set; see `rows` for the errors."""
+        return self._answer(table, lambda engine: engine.table_property(table, name))
 
     def unneeded(self, table: Table) -> list[str]:
         """Returns the files that VACUUM would remove now, by their paths in the folder of the table; writes nothing.
 
-        deltalake takes milliseconds, and Spark seconds.
+        deltalake takes milliseconds, and Spark seconds; see `rows` for the errors.
         """
         return self._answer(table, lambda engine: engine.unneeded(table))
 

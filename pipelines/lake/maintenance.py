@@ -22,7 +22,7 @@ from pipelines.common.errors import UnavailableError, UsageError
 from pipelines.common.instants import HOUR_MS
 from pipelines.common.spark.few_rows import for_few_rows
 from pipelines.files.hadoop_jvm import HadoopJvm, java_cause, java_errors
-from pipelines.lake.delta_log import has_log
+from pipelines.lake.delta_log import has_log, sql_name
 from pipelines.lake.lake_errors import is_conflict, lake_errors
 from pipelines.lake.lake_queries import LakeQueries
 from pipelines.lake.query import Query
@@ -32,7 +32,7 @@ from schemas.table import Table
 _LOG = logging.getLogger(__name__)
 _ATTEMPTS = 5
 _GRACE = "delta.deletedFileRetentionDuration"
-_DEFAULT_GRACE = "interval 1 week"
+_DELTAS_GRACE = "interval 1 week"  # that of a table without the property
 _REWRITE_SMALL_FILES = {
     "spark.databricks.delta.optimize.minFileSize": str(SMALL_FILE_BYTES),
     "spark.databricks.delta.optimize.maxFileSize": str(COMPACTED_FILE_BYTES),
@@ -87,7 +87,7 @@ class LakeMaintenance:
     def grace_ms(self, table: Table) -> int:
         """Returns how long (ms) the table keeps files that its log no longer names."""
         with self._errors(table):
-            stated = self._ask.properties(table).get(_GRACE, _DEFAULT_GRACE)
+            stated = self._ask.table_property(table, _GRACE) or _DELTAS_GRACE
             configs = self._hadoop.view.org.apache.spark.sql.delta.DeltaConfigs
             return int(configs.getMilliSeconds(configs.parseCalendarInterval(stated)))
 
@@ -163,7 +163,7 @@ class LakeMaintenance:
         return f"{self._lake}/{table.name}"
 
     def _name(self, table: Table) -> str:
-        return f"delta.`{self._location(table).replace('`', '``')}`"
+        return sql_name(self._location(table))
 
     def _table(self, table: Table, spark: SparkSession) -> DeltaTable:
         return DeltaTable.forPath(spark, self._location(table))

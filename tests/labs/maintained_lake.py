@@ -16,6 +16,7 @@ from jobs.maintain.wiring import run_maintain
 from pipelines.common.instants import DAY_MS
 from pipelines.common.job_result import JobResult
 from pipelines.lake.delta_tables import DeltaTables
+from pipelines.lake.lake_queries import LakeQueries, SparkTables
 from pipelines.lake.maintenance import LakeMaintenance
 from pipelines.lake.run_summary import RunKey
 from pipelines.reconcile.delete_list import Manifest, manifest_json
@@ -68,6 +69,11 @@ class Place:
     @property
     def keeper(self) -> LakeMaintenance:
         return LakeMaintenance(self.spark, f"file:{self.lake}")
+
+    @property
+    def engines(self) -> tuple[LakeQueries, SparkTables]:
+        """What asks deltalake, and what asks Spark."""
+        return LakeQueries.of(self.spark, f"file:{self.lake}"), SparkTables(self.spark, f"file:{self.lake}")
 
     def log(self, table: Table) -> Path:
         return self.lake / table.name / "_delta_log"

@@ -19,8 +19,6 @@ _AS_IT_STANDS = {
     # adaptive execution would make a job of every exchange
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.shuffle.partitions": "1",
-    # measured: with Spark's default of 10,000 tasks, VACUUM of a table of six files takes half a minute
-    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "4",
 }
 _LOCK = Lock()
 _SESSIONS: WeakKeyDictionary[SparkSession, SparkSession] = WeakKeyDictionary()

@@ -10,7 +10,6 @@ import pytest
 from deltalake import DeltaTable as DeltaRs
 
 from pipelines.common.instants import DAY_MS
-from pipelines.lake.lake_queries import LakeQueries, SparkTables
 from schemas.runs import RUNS
 from schemas.wal_verdicts import WAL_VERDICTS
 from tests.labs.maintained_lake import CONFIG, MANY_FILES, Place, edited_log, errors_of, key, table_of, verdict
@@ -51,11 +50,11 @@ def test_vacuum_removes_what_was_let_go_of_a_week_ago(place: Place) -> None:
     edited_log(place, WAL_VERDICTS, aged)
     stray = files / f"run_date={key('a', 1).run_date}" / "stray.parquet"
     stray.write_bytes(b"x" * 1000)
-    for file in files.rglob("*.parquet"):
+    (files / f"run_date={key('a', 1).run_date}" / "_hidden").write_bytes(b"x")
+    for file in files.glob("run_date=*/*"):
         os.utime(file, (week_ago / 1000, week_ago / 1000))
     count, before = place.rows().count(), place.tree()
-    engines = LakeQueries.of(place.spark, f"file:{place.lake}"), SparkTables(place.spark, f"file:{place.lake}")
-    by_delta_rs, by_spark = (sorted(engine.unneeded(WAL_VERDICTS)) for engine in engines)
+    by_delta_rs, by_spark = (sorted(engine.unneeded(WAL_VERDICTS)) for engine in place.engines)
     assert by_delta_rs == by_spark
     rehearsal = table_of(place.maintain(execute=False))["removed"]
     assert place.tree() == before
@@ -84,6 +83,9 @@ def test_a_grace_below_a_week_is_refused_and_a_longer_one_is_set(place: Place) -
     assert table_of(place.maintain(execute=False, config=longer))["new_grace_ms"] == 14 * DAY_MS
     assert place.maintain(config=longer).exit_code == 0
     assert {place.keeper.grace_ms(table) for table in (RUNS, WAL_VERDICTS)} == {14 * DAY_MS}
+    for name in ("delta.deletedFileRetentionDuration", "delta.nobody.sets.it"):
+        by_delta_rs, by_spark = (engine.table_property(RUNS, name) for engine in place.engines)
+        assert by_delta_rs == by_spark
     assert stray.exists()
 
 

@@ -6,7 +6,6 @@ import pytest
 from deltalake import DeltaTable as DeltaRs
 
 from pipelines.common.instants import DAY_MS
-from pipelines.lake.lake_queries import LakeQueries, SparkTables
 from pipelines.lake.run_summary import RunKey
 from pipelines.maintain.kept_runs import KeptRuns
 from schemas.deletions import DELETIONS
@@ -56,8 +55,7 @@ def test_old_nights_go_and_the_rest_stays_as_it_was(place: Place) -> None:
     assert [(one.small.files, one.rows) for one in place.keeper.partitions(WAL_VERDICTS) if one.run_date == many] == [
         (1, 6)
     ]
-    engines = LakeQueries.of(place.spark, f"file:{place.lake}"), SparkTables(place.spark, f"file:{place.lake}")
-    by_delta_rs, by_spark = (sorted(engine.files(WAL_VERDICTS).to_pylist(), key=str) for engine in engines)
+    by_delta_rs, by_spark = (sorted(engine.files(WAL_VERDICTS).to_pylist(), key=str) for engine in place.engines)
     assert by_delta_rs == by_spark
     versions = place.versions()
     again = place.maintain()
