@@ -205,6 +205,6 @@ def acked(world: World) -> int:
     return _places(world.writes, ACKED)
 
 
-@cache  # measured: a search takes a tenth less time
+@cache  # measured: a search takes a seventh less time
 def _places(values: tuple[object, ...], value: object) -> int:
     return sum(1 << place for place, one in enumerate(values) if one == value)
