@@ -3,6 +3,7 @@
 import ast
 import os
 import re
+import signal
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -252,6 +253,17 @@ def test_a_job_that_is_asked_to_stop_gets_the_signal_of_its_part(
     dag_job.ask_to_stop(folder)
     assert wait_for(lambda: dag_job.ended(folder)) == {"exit_code": code, "why": "stopped"}
     assert dag_job.log_lines(folder) == ["begun", f"got {got}"]
+
+
+def test_a_job_of_a_worker_that_ignores_ctrl_c_can_be_stopped(tmp_path: Path) -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        folder = run(tmp_path, SLEEPS, patience_s=600)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    wait_for(lambda: "begun" in dag_job.log_lines(folder))
+    dag_job.ask_to_stop(folder)
+    assert wait_for(lambda: dag_job.ended(folder)) == {"exit_code": 130, "why": "stopped"}
 
 
 def test_a_job_that_takes_too_long_is_ended_whether_or_not_airflow_runs(tmp_path: Path) -> None:
