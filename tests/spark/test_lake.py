@@ -90,11 +90,11 @@ def write_night(tables: DeltaTables, cluster: str, night: int, held: int, status
     ]
     tables.replace(
         {
-            WAL_VERDICTS.name: tables.frame(WAL_VERDICTS, verdict_rows(key, night)),
-            QUEUE_OFFSETS.name: tables.frame(QUEUE_OFFSETS, queues),
-            PINNED_BYTES.name: tables.frame(PINNED_BYTES, [table_row(key, row) for row in (peer, queue_level)]),
-            PEERS.name: tables.frame(PEERS, [table_row(key, state)]),
-            VERDICT_TOTALS.name: tables.frame(VERDICT_TOTALS, [table_row(key, row) for row in totals]),
+            WAL_VERDICTS.name: tables.rows(WAL_VERDICTS, verdict_rows(key, night)),
+            QUEUE_OFFSETS.name: tables.rows(QUEUE_OFFSETS, queues),
+            PINNED_BYTES.name: tables.rows(PINNED_BYTES, [table_row(key, row) for row in (peer, queue_level)]),
+            PEERS.name: tables.rows(PEERS, [table_row(key, state)]),
+            VERDICT_TOTALS.name: tables.rows(VERDICT_TOTALS, [table_row(key, row) for row in totals]),
         },
         [key],
     )
