@@ -1,45 +1,33 @@
 """Reads snapshot directories, format 1; it checks the digest of every file before it uses the file."""
 
 import hashlib
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TypeVar
-from urllib.parse import unquote
 
-import pyarrow as pa
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, Row, SparkSession
-from pyspark.sql import functions as F
-from pyspark.sql.types import StringType, StructField, StructType
+from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import MalformedError, SnapshotError, UsageError
 from pipelines.common.forms import read_value
-from pipelines.common.spark.few_rows import at_hand, session_for_rows
-from pipelines.common.spark.local_frames import local_frame
 from pipelines.common.strict_json import read_json
-from pipelines.files.file_reader import FileReader, file_reader_for, plain_uri
+from pipelines.files.file_reader import FileReader, file_reader_for
 from pipelines.hbase.replication_queues import Cell, QueueCell, RowLayout, parse_queue_cells
 from pipelines.hbase.zookeeper.tree import ReplicationTree, Znode, parse_tree
 from pipelines.snapshot.extras import KNOWN_EXTRAS, Extras, extra_file
 from pipelines.snapshot.extras_lines import parse_extras
-from pipelines.snapshot.few_files import few_files
+from pipelines.snapshot.listings import Listings
 from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, QUEUE_STORAGE_ZOOKEEPER, Snapshot, SnapshotFile
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 from pipelines.snapshot.other_families import OtherFamilyCells, beside_rows, beside_znodes
 from pipelines.snapshot.queue_lines import CELL, ZNODE
 from pipelines.snapshot.snapshot_json import parse_snapshot
-from schemas.snapshot_files import SNAPSHOT_FILES
 
 PassT = TypeVar("PassT")
 SNAPSHOT_JSON = "snapshot.json"
 PASSES = ("queues-1.jsonl", "queues-2.jsonl")
 _READERS = 8
-_NOT_PARQUET = re.compile(r"CANNOT_READ_FILE_FOOTER|is not a Parquet file|FAILED_READ_FILE|ParquetDecodingException")
-_PARTS = StructType([StructField("part", StringType()), StructField("cluster", StringType())])
 
 
 class SnapshotDirectories:
@@ -49,8 +37,7 @@ class SnapshotDirectories:
         self._spark = spark
         self._row_layout = row_layout
         self._readings = {QUEUE_STORAGE_TABLE: self._with_passes, QUEUE_STORAGE_ZOOKEEPER: _with_trees}
-        self._listings: dict[tuple[str, ...], DataFrame] = {}
-        self._read: dict[str, pa.Table] = {}
+        self._listings = Listings(spark)
 
     def of_fleet(self, fleet: str) -> list[str]:
         """Returns the snapshot directories of a fleet: its sub-directories without hidden ones (unfinished captures).
@@ -73,41 +60,11 @@ class SnapshotDirectories:
         """
         with ThreadPoolExecutor(_READERS) as pool:
             opened = list(pool.map(self._open, uris))
-        if len(opened) == 1 and opened[0].listing_readable and (parts := few_files(opened[0])) is not None:
-            self._read[opened[0].uri] = pa.concat_tables(parts.values())
-            counts = {name.removeprefix("files/"): rows.num_rows for name, rows in parts.items()}
-            return [_counted(opened[0], counts)]
-        return self._with_row_counts(opened)
+        return self._listings.counted(opened)
 
     def files(self, opened: Sequence[OpenedSnapshot]) -> DataFrame:
-        """Returns the listings of these snapshots: `cluster`, `path`, `length` (bytes), `modification_time`.
-
-        Few rows are read once, whoever asks for them.
-        """
-        place = tuple(one.uri for one in opened)
-        if place not in self._listings:
-            read = self._read.get(place[0]) if len(place) == 1 else None
-            if read is None:
-                frame = at_hand(self._files(opened), sum(one.known.listed for one in opened))
-            else:
-                rows = self._session(opened).createDataFrame(read, SNAPSHOT_FILES)
-                frame = rows.select(F.lit(opened[0].cluster).alias("cluster"), *SNAPSHOT_FILES.names)
-            self._listings[place] = frame
-        return self._listings[place]
-
-    def _files(self, opened: Sequence[OpenedSnapshot]) -> DataFrame:
-        columns = ("path", "length", "modification_time")
-        spark = self._session(opened)
-        if not opened:
-            empty = local_frame(spark, [], SNAPSHOT_FILES)
-            return empty.select(F.lit("").alias("cluster"), *columns)
-        listing = spark.read.schema(SNAPSHOT_FILES).parquet(*(f"{one.uri}/files" for one in opened))
-        if len(opened) == 1:
-            return listing.select(F.lit(opened[0].cluster).alias("cluster"), *columns)
-        clusters = local_frame(spark, [(part, one.cluster) for one in opened for part in one.listing_parts], _PARTS)
-        # joined by the whole path: Spark would cut the directory from it for each row (measured: 0.7 s for a million)
-        parts = listing.withColumn("part", F.col("_metadata.file_path"))
-        return parts.join(F.broadcast(clusters), "part").select("cluster", *columns)
+        """See `Listings.files`."""
+        return self._listings.files(opened)
 
     def cells(self, opened: OpenedSnapshot) -> tuple[Cell, ...]:
         """Returns all cells of `hbase:replication`, in scan order.
@@ -171,52 +128,6 @@ class SnapshotDirectories:
         return replace(
             opened, passes=tuple(cells for cells, _ in passes), beside=beside_rows([beside for _, beside in passes])
         )
-
-    def _with_row_counts(self, opened: Sequence[OpenedSnapshot]) -> list[OpenedSnapshot]:
-        readable = [one for one in opened if one.listing_readable]
-        if not readable:
-            return list(opened)
-        counts: dict[str, dict[str, int]] = {}
-        spelled: dict[str, list[str]] = {}
-        try:
-            rows = self._rows_by_part(readable)
-        except (PySparkException, Py4JJavaError) as error:
-            if not _NOT_PARQUET.search(str(error)):
-                raise
-            if len(opened) > 1:  # a damaged snapshot of one cluster must not stop the others
-                return [counted for one in opened for counted in self._with_row_counts([one])]
-            fault = f"{readable[0].uri}/files: a part is not a readable Parquet file; capture again"
-            damaged = Condition.SNAPSHOT_DAMAGED
-            return [replace(readable[0], fault=fault, fault_condition=damaged, listing_readable=False)]
-        for row in rows:
-            directory, _, part = row["path"].rpartition("/")
-            place = plain_uri(directory)
-            spelled.setdefault(place, []).append(row["path"])
-            counts.setdefault(place, {})[unquote(part)] = row["count"]
-        return [
-            _counted(one, counts.get(f"{one.uri}/files", {}), spelled.get(f"{one.uri}/files", ()))
-            if one.listing_readable
-            else one
-            for one in opened
-        ]
-
-    def _session(self, opened: Sequence[OpenedSnapshot]) -> SparkSession:
-        return session_for_rows(self._spark, sum(one.known.listed for one in opened))
-
-    def _rows_by_part(self, opened: Sequence[OpenedSnapshot]) -> list[Row]:
-        listing = self._session(opened).read.schema(SNAPSHOT_FILES).parquet(*(f"{one.uri}/files" for one in opened))
-        return listing.groupBy(F.col("_metadata.file_path").alias("path")).count().collect()
-
-
-def _counted(opened: OpenedSnapshot, counts: Mapping[str, int], parts: Iterable[str] = ()) -> OpenedSnapshot:
-    """Compares the row count of each part with snapshot.json; a difference becomes the `fault`."""
-    counted = replace(opened, listing_parts=tuple(parts))
-    for name, content in opened.known.contents.items():
-        found = counts.get(name.removeprefix("files/"), 0)
-        if name.startswith("files/") and found != content.rows:
-            fault = f"{opened.uri}/{name}: {found} rows, but snapshot.json says {content.rows}; capture again"
-            return replace(counted, fault=counted.fault or fault)
-    return counted
 
 
 def _check_contents(storage: FileReader, uri: str, snapshot: Snapshot) -> None:

@@ -1,8 +1,11 @@
 """The listings of several snapshots are read as one frame, each row with its own cluster."""
 
+import hashlib
+import json
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
@@ -38,3 +41,38 @@ def test_every_row_of_a_fleet_has_its_own_cluster(spark: SparkSession, tmp_path:
     rows = reader.files(opened).select("cluster", "path").collect()
     assert len(rows) == sum(sizes.values())
     assert {(row["cluster"], row["path"]) for row in rows} == written
+
+
+def test_a_part_of_a_fleet_has_the_rows_of_its_own_clusters(spark: SparkSession, tmp_path: Path) -> None:
+    written = {name: write(tmp_path / name, name, files) for name, files in {"a": 3, "b": 1, "c": 2, "d": 2}.items()}
+    reader = SnapshotDirectories(spark)
+    opened = reader.open([(tmp_path / name).as_uri() for name in written])
+    for clusters in ("abcd", "ac", "b"):
+        rows = reader.files([one for one in opened if one.cluster in clusters]).select("cluster", "path").collect()
+        assert len(rows) == sum(len(written[cluster]) for cluster in clusters)
+        assert {(row["cluster"], row["path"]) for row in rows} == {row for name in clusters for row in written[name]}
+
+
+def test_a_snapshot_that_was_opened_alone_is_not_left_out_silently(spark: SparkSession, tmp_path: Path) -> None:
+    for name in "ab":
+        write(tmp_path / name, name, 2)
+    reader = SnapshotDirectories(spark)
+    alone = [one for name in "ab" for one in reader.open([(tmp_path / name).as_uri()])]
+    assert reader.files(alone[:1]).count() == 2
+    with pytest.raises(ValueError, match="must be opened together"):
+        reader.files(alone)
+
+
+def test_a_snapshot_that_lost_all_its_rows_does_not_stop_the_others(spark: SparkSession, tmp_path: Path) -> None:
+    written = {name: write(tmp_path / name, name, 1) for name in "ab"}
+    described = tmp_path / "b" / "snapshot.json"
+    document = json.loads(described.read_text(encoding="utf-8"))
+    (part,) = (name for name, content in document["contents"].items() if content["rows"] and name.startswith("files/"))
+    pq.write_table(pq.read_table(tmp_path / "b" / part).slice(1), tmp_path / "b" / part)
+    document["contents"][part]["sha256"] = hashlib.sha256((tmp_path / "b" / part).read_bytes()).hexdigest()
+    described.write_text(json.dumps(document), encoding="utf-8")
+    reader = SnapshotDirectories(spark)
+    opened = reader.open([(tmp_path / name).as_uri() for name in "ab"])
+    assert [one.listing_readable for one in opened] == [True, True]
+    assert "0 rows, but snapshot.json says 1" in str(opened[1].fault)
+    assert {(row["cluster"], row["path"]) for row in reader.files(opened).collect()} == written["a"]
