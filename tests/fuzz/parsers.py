@@ -24,10 +24,12 @@ from pipelines.capture.sources.hbase_neighbours import barriers_of
 from pipelines.capture.sources.ls_text_files import LsText
 from pipelines.capture.sources.webhdfs_files import WebHdfsLister
 from pipelines.cleanup.lease import parse_lease
+from pipelines.cleanup.stores.store_failures import parse_failure
 from pipelines.common.errors import MalformedError, WalsafeError
 from pipelines.common.forms import read_value, value_of
 from pipelines.common.strict_json import read_json
 from pipelines.files.saved_text import LocalCopies, lines_of
+from pipelines.hbase.offline_table import UnflushedColumn
 from pipelines.hbase.peer_rules import RULE_KEY
 from pipelines.hbase.procedures import ADD_PEER, crashing_servers, is_running, parse_procedures
 from pipelines.hbase.replication_queues import Cell, CellVersion, parse_offset, parse_queue_cell, parse_queue_id
@@ -58,6 +60,8 @@ from pipelines.snapshot.extras_lines import REGION, SESSION
 from pipelines.snapshot.model import Membership, WalDirectory
 from pipelines.snapshot.queue_lines import CELL, ZNODE
 from pipelines.snapshot.snapshot_json import parse_snapshot, snapshot_document
+from pipelines.snapshot.syncup_facts import FlagFile, StoreFile, SyncUpFacts, TableFacts, fact_documents
+from pipelines.snapshot.syncup_lines import parse_facts
 from pipelines.snapshot.writer import znode_document
 from tests.fuzz.parser import Parser, of_text
 from tests.fuzz.split_parsers import SPLIT_PARSERS
@@ -289,6 +293,16 @@ BACKUPS = tuple(
 )
 SESSIONS = boundary_sessions(sessions_of(Cell(b"session:x", b"session", b"context", raw) for raw in BACKUPS))
 
+FACTS = SyncUpFacts(
+    "hdfs://ns1/hbase",
+    (SERVER,),
+    (FlagFile("info", 31, NOW, '{"startTimeMs":"1664096778778"}'),),
+    TableFacts(
+        (StoreFile("data/hbase/replication/r/queue/f", 100, NOW, "r", "queue", 7),),
+        (UnflushedColumn(CELLS[0], deleted=False, write_time=NOW),),
+    ),
+)
+
 PARSERS: dict[str, Parser] = {
     "wal_name": Parser(of_text(_names), _encoded(WAL_NAMES)),
     "wal_file": Parser(_wal, tuple(wal.read_bytes() for wal in WALS)),
@@ -378,5 +392,13 @@ PARSERS: dict[str, Parser] = {
     ),
     "lease": Parser(of_text(lambda text: parse_lease(1, text)), (_LEASE,), is_json=True),
     "configuration": Parser(of_text(lambda text: parse_config(text, "walsafe.yaml").digest()), (CONFIG,)),
+    "syncup_facts": Parser(
+        lambda raw: parse_facts((text, f"line {number}") for number, text in _lines(raw)),
+        ("\n".join((*map(json.dumps, fact_documents(FACTS)), "")).encode(),),
+    ),
+    "store_failure": Parser(
+        of_text(parse_failure),
+        _encoded(("java.io.IOException: no", "org.apache.hadoop.ipc.RemoteException(java.io.IOException): a\n\tat b")),
+    ),
     **SPLIT_PARSERS,
 }  # fmt: skip

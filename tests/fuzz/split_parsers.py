@@ -11,7 +11,7 @@ from pipelines.pegasus.domain.private_log.mutations import MutationUpdate
 from pipelines.pegasus.domain.private_log.names import parse_log_name, parse_replica_name
 from pipelines.pegasus.domain.private_log.reader import PrivateLogReader
 from pipelines.pegasus.domain.private_log.requests import decode_request
-from pipelines.pegasus.domain.state.app_info import parse_app_info, parse_app_metadata
+from pipelines.pegasus.domain.state.app_info import parse_app_info, parse_app_metadata, parse_init_info
 from pipelines.pegasus.domain.state.capture import parse_capture
 from pipelines.pegasus.domain.state.reading import parse_state
 from pipelines.pegasus.domain.values import decode_value
@@ -81,6 +81,9 @@ SPLIT_PARSERS: dict[str, Parser] = {
     "pegasus_names": Parser(of_text(_names), (b"log.1.0", b"2.5.pegasus")),
     "pegasus_log": Parser(_log, (_small_log(),)),
     "pegasus_write": Parser(_requests, tuple(code.encode() + b" " + data for code, data in REQUESTS)),
+    "pegasus_init_info": Parser(
+        parse_init_info, (b'{"init_offset_in_private_log": 7, "init_durable_decree": 3}',), is_json=True
+    ),
     "pegasus_app_info": Parser(parse_app_info, (app_info(2, "temp", 8),)),
     "pegasus_app_metadata": Parser(
         parse_app_metadata, (b'{"app_id": 2, "app_name": "temp", "partition_count": 8}',), is_json=True

@@ -19,6 +19,7 @@ from pipelines.snapshot.capture_clocks import FILE_SYSTEM, StepStamp
 from pipelines.snapshot.model import CaptureStep
 from tests.labs.places import TESTS
 from tests.strategies.garbage import edited
+from tests.suite.sizes import examples
 
 HEADER = "\t".join(
     (
@@ -119,9 +120,8 @@ def test_other_text_is_refused(spark: SparkSession, tmp_path: Path, lines: list[
         list(source(spark, tmp_path, *lines).files())
 
 
-@pytest.mark.deep
 @given(edited(st.just("\n".join((HEADER, row("/hbase/oldWALs/x.1"), row('"/hbase/WALs/h1,1,1/x.2"'), "")))))
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
 def test_any_text_is_read_or_refused(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     image = source(spark, tmp_path_factory.mktemp("image"), text)
     try:
