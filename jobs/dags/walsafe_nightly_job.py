@@ -120,7 +120,8 @@ def _object(file: Path) -> dict[str, Any] | None:
 
 def main(folder: Path, timeout_s: float, patience_s: float, command: Sequence[str]) -> None:
     """Runs the job until it ends, or ends it."""
-    # a script ignores SIGINT in what it starts in the background; a wrapper of the job would inherit this
+    # if a script started the worker in the background, SIGINT is ignored here, and a wrapper script around the job
+    # would inherit this and could not be stopped
     signal.signal(signal.SIGINT, signal.default_int_handler)
     began, asked, why, ticks = time.monotonic(), None, None, 0
     try:

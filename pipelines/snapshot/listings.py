@@ -30,12 +30,12 @@ class Listings:
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
         self._frames: dict[tuple[str, ...], DataFrame] = {}
-        self._small: dict[str, pa.Table] = {}
+        self._small: dict[tuple[str, ...], pa.Table] = {}
 
     def counted(self, opened: Sequence[OpenedSnapshot]) -> list[OpenedSnapshot]:
         """Returns the snapshots with `listing_parts`; a wrong number of rows becomes the `fault` of that snapshot."""
         if len(opened) == 1 and opened[0].listing_readable and (parts := few_files(opened[0])) is not None:
-            self._small[opened[0].uri] = pa.concat_tables(parts.values())
+            self._small[_place(opened)] = pa.concat_tables(parts.values())
             return [_counted(opened[0], {name.removeprefix("files/"): rows.num_rows for name, rows in parts.items()})]
         return self._counted_by_spark(opened)
 
@@ -76,15 +76,10 @@ class Listings:
         Raises:
             ValueError: one of several snapshots was opened alone, so that the paths of its parts are not known.
         """
-        place = tuple(one.uri for one in opened)
+        place = _place(opened)
         if place not in self._frames:
-            small = self._small.get(place[0]) if len(place) == 1 else None
-            if small is None:
-                frame = at_hand(self._files(opened), _listed(opened))
-            else:
-                rows = self._session(opened).createDataFrame(small, SNAPSHOT_FILES)
-                frame = rows.select(F.lit(opened[0].cluster).alias("cluster"), *SNAPSHOT_FILES.names)
-            self._frames[place] = frame
+            frame = self._files(opened)
+            self._frames[place] = frame if place in self._small else at_hand(frame, _listed(opened))
         return self._frames[place]
 
     def _files(self, opened: Sequence[OpenedSnapshot]) -> DataFrame:
@@ -92,7 +87,9 @@ class Listings:
             empty = local_frame(self._session(opened), [], SNAPSHOT_FILES)
             return empty.select(F.lit("").alias("cluster"), *SNAPSHOT_FILES.names)
         if len(opened) == 1:
-            return self._rows(opened).select(F.lit(opened[0].cluster).alias("cluster"), *SNAPSHOT_FILES.names)
+            small = self._small.get(_place(opened))
+            rows = self._rows(opened) if small is None else self._session(opened).createDataFrame(small, SNAPSHOT_FILES)
+            return rows.select(F.lit(opened[0].cluster).alias("cluster"), *SNAPSHOT_FILES.names)
         if any(one.known.listed and not one.listing_parts and one.fault is None for one in opened):
             raise ValueError("snapshots whose listings are read together must be opened together")
         parts = [(part, one.cluster) for one in opened for part in one.listing_parts]
@@ -107,6 +104,10 @@ class Listings:
 
     def _session(self, opened: Sequence[OpenedSnapshot]) -> SparkSession:
         return session_for_rows(self._spark, _listed(opened))
+
+
+def _place(opened: Sequence[OpenedSnapshot]) -> tuple[str, ...]:
+    return tuple(one.uri for one in opened)
 
 
 def _listed(opened: Sequence[OpenedSnapshot]) -> int:

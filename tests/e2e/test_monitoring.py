@@ -66,7 +66,7 @@ def started(*command: str, log: Path) -> Iterator[subprocess.Popen[bytes]]:
     try:
         yield process
     finally:
-        process.kill()  # it keeps nothing that a test reads
+        process.kill()  # no test reads what it would write at its end
         process.wait()
 
 

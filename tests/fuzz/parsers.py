@@ -29,7 +29,6 @@ from pipelines.common.errors import MalformedError, WalsafeError
 from pipelines.common.forms import read_value, value_of
 from pipelines.common.strict_json import read_json
 from pipelines.files.saved_text import LocalCopies, lines_of
-from pipelines.hbase.offline_table import UnflushedColumn
 from pipelines.hbase.peer_rules import RULE_KEY
 from pipelines.hbase.procedures import ADD_PEER, crashing_servers, is_running, parse_procedures
 from pipelines.hbase.replication_queues import Cell, CellVersion, parse_offset, parse_queue_cell, parse_queue_id
@@ -60,7 +59,6 @@ from pipelines.snapshot.extras_lines import REGION, SESSION
 from pipelines.snapshot.model import Membership, WalDirectory
 from pipelines.snapshot.queue_lines import CELL, ZNODE
 from pipelines.snapshot.snapshot_json import parse_snapshot, snapshot_document
-from pipelines.snapshot.syncup_facts import FlagFile, StoreFile, SyncUpFacts, TableFacts, fact_documents
 from pipelines.snapshot.syncup_lines import parse_facts
 from pipelines.snapshot.writer import znode_document
 from tests.fuzz.parser import Parser, of_text
@@ -293,15 +291,13 @@ BACKUPS = tuple(
 )
 SESSIONS = boundary_sessions(sessions_of(Cell(b"session:x", b"session", b"context", raw) for raw in BACKUPS))
 
-FACTS = SyncUpFacts(
-    "hdfs://ns1/hbase",
-    (SERVER,),
-    (FlagFile("info", 31, NOW, '{"startTimeMs":"1664096778778"}'),),
-    TableFacts(
-        (StoreFile("data/hbase/replication/r/queue/f", 100, NOW, "r", "queue", 7),),
-        (UnflushedColumn(CELLS[0], deleted=False, write_time=NOW),),
-    ),
-)
+SYNCUP_FACTS = b"""{"kind": "root", "uri": "hdfs://ns1/hbase"}
+{"kind": "directory", "name": "h1,16020,7"}
+{"kind": "flag", "name": "info", "length": 2, "modification_time": "2026-09-21T14:13:20.000Z", "content": "{}"}
+{"kind": "table", "unknown": null}
+{"kind":"store_file","path":"d/f","length":1,"modification_time":"2026-09-21T14:13:20Z","region":"r","family":"q","sequence_id":7}
+{"kind":"unflushed","row":"MQ==","family":"cQ==","qualifier":"Zw==","value":"","deleted":false,"write_time":"2026-09-21T14:13:20Z"}
+"""
 
 PARSERS: dict[str, Parser] = {
     "wal_name": Parser(of_text(_names), _encoded(WAL_NAMES)),
@@ -394,7 +390,7 @@ PARSERS: dict[str, Parser] = {
     "configuration": Parser(of_text(lambda text: parse_config(text, "walsafe.yaml").digest()), (CONFIG,)),
     "syncup_facts": Parser(
         lambda raw: parse_facts((text, f"line {number}") for number, text in _lines(raw)),
-        ("\n".join((*map(json.dumps, fact_documents(FACTS)), "")).encode(),),
+        (SYNCUP_FACTS,),
     ),
     "store_failure": Parser(
         of_text(parse_failure),

@@ -43,7 +43,7 @@ def test_every_row_of_a_fleet_has_its_own_cluster(spark: SparkSession, tmp_path:
     assert {(row["cluster"], row["path"]) for row in rows} == written
 
 
-def test_a_part_of_a_fleet_has_the_rows_of_its_own_clusters(spark: SparkSession, tmp_path: Path) -> None:
+def test_some_snapshots_of_a_fleet_have_their_own_rows_only(spark: SparkSession, tmp_path: Path) -> None:
     written = {name: write(tmp_path / name, name, files) for name, files in {"a": 3, "b": 1, "c": 2, "d": 2}.items()}
     reader = SnapshotDirectories(spark)
     opened = reader.open([(tmp_path / name).as_uri() for name in written])
