@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import airflow
-import yaml
 
 if TYPE_CHECKING:
     from jobs.dags.walsafe_nightly_config import ConfigurationError, Nightly, parse_nightly, refuse_unfit
@@ -54,9 +53,10 @@ def _configuration() -> "Nightly":
             "DAG processor and the workers alike"
         )
     try:
-        return parse_nightly(yaml.safe_load(Path(path).read_text(encoding="utf-8")), path)
-    except (OSError, yaml.YAMLError) as error:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"{path} cannot be read: {error}") from error
+    return parse_nightly(text, path)
 
 
 def _notifiers(nightly: "Nightly") -> list[Any]:

@@ -1,6 +1,7 @@
 """What the nightly DAG is given: its configuration, validated completely when Airflow parses the DAG, and an Airflow.
 
-The file is beside the DAG in Airflow's environment, where walsafe is not installed, but pydantic is: Airflow needs it.
+The file is beside the DAG in Airflow's environment, where walsafe is not installed, but pydantic and PyYAML
+are: Airflow needs them.
 """
 
 import re
@@ -8,6 +9,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Annotated, Any
 
+import yaml
 from pydantic import (
     BaseModel,
     BeforeValidator,
@@ -21,6 +23,8 @@ from pydantic import (
 LOWEST, BELOW = (3, 3), (4,)
 _DURATION = re.compile(r"(\d+)(s|m|h|d)")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+# exceptions that PyYAML's constructors raise for a value that does not match its tag, like the date 2026-99-99
+_OF_CONSTRUCTORS = (ValueError, ArithmeticError, LookupError, AttributeError, TypeError, RecursionError)
 
 
 def refuse_unfit(version: str) -> None:
@@ -42,7 +46,10 @@ def _duration(value: object) -> timedelta:
     match = _DURATION.fullmatch(value) if isinstance(value, str) else None
     if not match:
         raise ValueError("must be a duration like 30s, 10m, 12h or 2d")
-    return timedelta(**{_UNITS[match[2]]: int(match[1])})
+    try:
+        return timedelta(**{_UNITS[match[2]]: int(match[1])})
+    except (OverflowError, ValueError):
+        raise ValueError("must be a shorter duration") from None
 
 
 _Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
@@ -90,22 +97,37 @@ class Nightly(BaseModel):
         return self
 
 
-def parse_nightly(document: object, source: str) -> Nightly:
-    """Validates the whole configuration; null means that a key is not given.
+def parse_nightly(text: str, source: str) -> Nightly:
+    """Parses the configuration and validates all of it; null means that a key is not given.
 
     Args:
-        document: the parsed YAML file.
+        text: the YAML file.
         source: its path, for messages.
 
     Raises:
-        ConfigurationError: an unknown or missing key, or an invalid value.
+        ConfigurationError: not YAML, an unknown, missing or repeated key, or an invalid value.
     """
+    try:
+        document = yaml.load(text, _Loader)  # noqa: S506 - a safe loader that also refuses a repeated key
+    except (yaml.YAMLError, *_OF_CONSTRUCTORS) as error:
+        raise ConfigurationError(f"{source}: not valid YAML: {error}") from None
     pairs = document.items() if isinstance(document, Mapping) else ()
     given = {key: value for key, value in pairs if value is not None or key not in Nightly.model_fields}
     try:
         return Nightly.model_validate(given)
     except ValidationError as error:
         raise ConfigurationError("\n".join(f"{source}: {_problem(one)}" for one in error.errors())) from None
+
+
+class _Loader(yaml.SafeLoader):
+    """Refuses a repeated key. YAML keeps the last one, so a cluster could be left out every night without a word."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        for number, (key, _) in enumerate(node.value):
+            if isinstance(key, yaml.ScalarNode) and key.value in keys[:number]:
+                raise ValueError(f"line {key.start_mark.line + 1}: key {key.value!r} is given twice")
+        return super().construct_mapping(node, deep)
 
 
 def _problem(problem: Mapping[str, Any]) -> str:

@@ -17,8 +17,9 @@ from pipelines.pegasus.domain.private_log.mutations import (
     FileHeader,
     Mutation,
     MutationUpdate,
+    as_mutation,
+    mutation_span,
     parse_file_header,
-    parse_mutation,
 )
 from pipelines.pegasus.domain.private_log.names import Gpid, LogName, parse_log_name, parse_replica_name
 from pipelines.pegasus.domain.private_log.reader import PrivateLogReader
@@ -41,6 +42,12 @@ REAL = {
 def read(data: bytes, start: int = 0) -> tuple[PrivateLogReader, list[Mutation]]:
     reader = PrivateLogReader(io.BytesIO(data).read, crc32c, start)
     return reader, list(reader)
+
+
+def read_mutation(body: bytes, begin: int) -> tuple[Mutation, int]:
+    """A mutation, and where it ends."""
+    span = mutation_span(body, begin)
+    return as_mutation(body, span), span[-1]
 
 
 def requests(mutations: list[Mutation]) -> list[DecodedRequest]:
@@ -111,7 +118,7 @@ def rewritten(data: bytes, start: int = 0) -> bytes:
     for block in rest:
         place, found = 0, list[Mutation]()
         while place < len(block.body):
-            mutation, place = parse_mutation(block.body, place)
+            mutation, place = read_mutation(block.body, place)
             found.append(mutation)
         writer.append(*(replace(one, log_offset=0) for one in found))  # the offsets must come out by themselves
     return bytes(writer.data)
@@ -179,13 +186,13 @@ def test_a_mutation_is_read_as_it_is_written_or_not_at_all(puts: int, mask: int)
     whole = writing.encode_mutation(Mutation(Gpid(2, 1), 3, 4, 5, 3, 1_700_000_000_000_000, (put,) * puts))
     for size in range(len(whole)):
         with pytest.raises(MalformedError):
-            parse_mutation(whole[:size], 0)
+            read_mutation(whole[:size], 0)
     read_again = 0
     for place in range(len(whole)):
         data = bytearray(whole)
         data[place] ^= mask
         try:
-            found, end = parse_mutation(bytes(data), 0)
+            found, end = read_mutation(bytes(data), 0)
         except MalformedError:
             continue
         if place < 8:  # the layout before Pegasus 1.x begins with another number than 0, and has no time

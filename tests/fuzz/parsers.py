@@ -8,30 +8,37 @@ import io
 import json
 import tempfile
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 from zoneinfo import ZoneInfo
 
 from pydantic import TypeAdapter
 from requests import Response
 
 from jobs.cli.config.configuration import parse_config
-from pipelines.capture.sources.export_parts import ExportDirectory
-from pipelines.capture.sources.exported_cells import ExportedQueues, parse_cell, parse_version, scanned_cells
-from pipelines.capture.sources.exported_state import ExportedState
-from pipelines.capture.sources.exported_znodes import ExportedZnodes
+from jobs.dags.walsafe_nightly_config import parse_nightly
+from pipelines.capture.sources.exported_cells import parse_cell, parse_version, scanned_cells
 from pipelines.capture.sources.hbase_neighbours import barriers_of
 from pipelines.capture.sources.ls_text_files import LsText
 from pipelines.capture.sources.webhdfs_files import WebHdfsLister
 from pipelines.cleanup.lease import parse_lease
+from pipelines.cleanup.paths import parse_uri
 from pipelines.cleanup.stores.store_failures import parse_failure
 from pipelines.common.errors import MalformedError, WalsafeError
 from pipelines.common.forms import read_value, value_of
 from pipelines.common.strict_json import read_json
-from pipelines.files.saved_text import LocalCopies, lines_of
-from pipelines.hbase.peer_rules import RULE_KEY
+from pipelines.files.saved_text import lines_of
 from pipelines.hbase.procedures import ADD_PEER, crashing_servers, is_running, parse_procedures
-from pipelines.hbase.replication_queues import Cell, CellVersion, parse_offset, parse_queue_cell, parse_queue_id
+from pipelines.hbase.replication_queues import (
+    Cell,
+    CellVersion,
+    RowLayout,
+    parse_offset,
+    parse_queue_cells,
+    parse_queue_id,
+    parse_row,
+)
 from pipelines.hbase.server_names import MAX_LONG, ServerName, parse_java_long
 from pipelines.hbase.wal_format.reader import WalEnd, WalReader
 from pipelines.hbase.wal_names import file_kind, parse_wal_name, server_of, wal_timestamp
@@ -39,14 +46,15 @@ from pipelines.hbase.zookeeper.queue_ids import parse_zk_queue_id
 from pipelines.hbase.zookeeper.queued_wals import first_wals, queued_wals, unsettled_reason
 from pipelines.hbase.zookeeper.tree import Znode, parse_tree
 from pipelines.hbase.zookeeper.values import (
+    parse_cluster_id,
     parse_lock_owner,
-    parse_peer,
     parse_peer_state,
+    parse_peers,
     parse_position,
     parse_sync_state,
     parse_sync_states,
 )
-from pipelines.reconcile.delete_list import ListPart, Manifest, manifest_json, parse_manifest
+from pipelines.reconcile.delete_list import manifest_json, parse_manifest
 from pipelines.snapshot.backup import (
     BackupSession,
     backup_of,
@@ -55,31 +63,36 @@ from pipelines.snapshot.backup import (
     sessions_of,
 )
 from pipelines.snapshot.barriers import barriers_document, region_barriers, serial_gaps
-from pipelines.snapshot.extras_lines import REGION, SESSION
-from pipelines.snapshot.model import Membership, WalDirectory
+from pipelines.snapshot.extras import SPACE
+from pipelines.snapshot.extras_lines import REGION, SESSION, parse_extras
 from pipelines.snapshot.queue_lines import CELL, ZNODE
-from pipelines.snapshot.snapshot_json import parse_snapshot, snapshot_document
+from pipelines.snapshot.snapshot_json import parse_snapshot
 from pipelines.snapshot.syncup_lines import parse_facts
 from pipelines.snapshot.writer import znode_document
+from tests.fuzz.export_parsers import EXPORT_PARSERS
 from tests.fuzz.parser import Parser, of_text
-from tests.fuzz.split_parsers import SPLIT_PARSERS
-from tests.labs.exported_cluster import counted
-from tests.labs.places import GOLDEN, TESTS
-from tests.models.oddities import (
-    MALFORMED_CELLS,
-    ODD_NAMES,
-    OTHER_FAMILIES,
-    TRAP_SERVERS,
-    encodings,
-    groups_of,
+from tests.fuzz.samples import (
+    CELLS,
+    LS_LINES,
+    MANIFEST,
+    PROCEDURES,
+    ROOT,
+    SERVER,
+    SNAPSHOT,
+    STATUS,
+    WAL_NAMES,
+    WALS,
+    cell_line,
 )
-from tests.strategies.clusters import MASTER, NOW, snapshot_of
-from tests.strategies.zookeeper import BASE, znodes
+from tests.fuzz.split_parsers import SPLIT_PARSERS
+from tests.labs.places import PROJECT, TESTS
+from tests.models.oddities import (
+    TRAP_SERVERS,
+)
+from tests.strategies.clusters import NOW
+from tests.strategies.zookeeper import znodes
 
 T = TypeVar("T")
-
-ROOT = "hdfs://ns1/hbase"
-SERVER = str(TRAP_SERVERS[0])
 
 
 def _lines(raw: bytes) -> list[tuple[int, str]]:
@@ -97,7 +110,9 @@ def _names(name: str) -> object:
 def _queue_row(raw: bytes) -> object:
     row, _, rest = raw.partition(b"\x01")
     group, _, value = rest.partition(b"\x01")
-    return parse_queue_cell(Cell(row, b"queue", group, value))
+    for layout in RowLayout:
+        _or_refusal(lambda data: parse_row(data, layout), row)  # noqa: B023 - called at once
+    return parse_queue_cells([Cell(row, b"queue", group, value)])
 
 
 def _offset(text: str) -> object:
@@ -107,9 +122,9 @@ def _offset(text: str) -> object:
 
 def _znode_value(raw: bytes) -> object:
     """Everything that a znode's bytes may be: each reader answers or refuses by itself."""
-    found: list[object] = [parse_peer_state(raw), parse_lock_owner(raw)]
+    found: list[object] = [parse_peer_state(raw), parse_lock_owner(raw), parse_cluster_id(raw)]
     found += [_or_refusal(read, raw) for read in (parse_position, parse_sync_state, parse_sync_states)]
-    return [*found, _or_refusal(lambda data: parse_peer("1", data, data), raw)]
+    return [*found, _or_refusal(lambda data: parse_peers("/p", {"/p/1": data, "/p/1/peer-state": data}), raw)]
 
 
 def _or_refusal(read: Callable[[bytes], object], raw: bytes) -> object:
@@ -174,6 +189,11 @@ def _barriers_there_and_back(version: CellVersion) -> object:
     return found
 
 
+def _space(text: str) -> object:
+    snapshot = replace(parse_snapshot(SNAPSHOT), extras=(SPACE,))
+    return parse_extras(snapshot, {SPACE: [(text, "space.jsonl")]})
+
+
 def _backup_there_and_back(sessions: Iterable[BackupSession]) -> object:
     found = boundary_sessions(sessions)
     assert _read_again(found, session_document, SESSION) == found
@@ -189,60 +209,6 @@ def _read_again(found: Iterable[T], document: Callable[[T], dict[str, object]], 
         raise AssertionError(f"{error}: {documents}") from error
 
 
-def _export(step: str, read: Callable[[ExportDirectory], object], **others: bytes) -> Callable[[bytes], object]:
-    """A parser of one part of an export; `others` are whole."""
-
-    def parse(raw: bytes) -> object:
-        with tempfile.TemporaryDirectory() as folder:
-            for name, part in {**others, step: raw}.items():
-                Path(folder, f"{name}.txt").write_bytes(part)
-            return read(ExportDirectory(folder, LocalCopies()))
-
-    return parse
-
-
-def _part(step: str, *lines: str) -> bytes:
-    first = f"# walsafe-export 1 {step} started 2026-11-21T02:00:00.000Z host edge1 zone Europe/Vienna"
-    last = f"# walsafe-export end {step} finished 2026-11-21T02:00:01.000Z status 0"
-    return "".join(f"{line}\n" for line in (first, *lines, last)).encode()
-
-
-def _state(read: Callable[[ExportedState], object]) -> Callable[[ExportDirectory], object]:
-    return lambda export: read(ExportedState(export, ROOT))
-
-
-def _cell_line(cell: Cell) -> str:
-    parts = (("row", cell.row), ("family", cell.family), ("qualifier", cell.qualifier), ("value", cell.value))
-    return json.dumps({name: base64.b64encode(part).decode() for name, part in parts})
-
-
-def _snapshot() -> dict[str, Any]:
-    server = TRAP_SERVERS[0]
-    first = Membership(MASTER, frozenset({server}), frozenset({TRAP_SERVERS[1]}), (WalDirectory(server, 2, NOW - 5),))
-    document = snapshot_document(snapshot_of(("1", "2"), first, Membership(MASTER, frozenset({server}), frozenset())))
-    document["contents"] = {"files/part-00000.parquet": {"rows": 3, "sha256": "0" * 64}}
-    rule = {"namespaces": ["n"], "tables": {"t": ["f"]}, "exclude_tables": {"ns:u": []}}
-    document["peers"][0]["config"] = {"a": "b", RULE_KEY: json.dumps(rule)}
-    document["backup"] = {"enabled": True, "boundaries": {"h1.example.org:16020": NOW}}
-    return document
-
-
-SNAPSHOT: dict[str, Any] = _snapshot()
-CELLS = (*MALFORMED_CELLS, *OTHER_FAMILIES, Cell(f"1-{SERVER}".encode(), b"queue", b"g", b"g.1:0"))
-WAL_NAMES = (*ODD_NAMES, *(f"{group}.1664096778778" for group in groups_of(encodings(TRAP_SERVERS[0])[0])))
-LS_LINES = (
-    f"drwxr-xr-x   - hbase hbase          0 2026-11-21 02:00 {ROOT}/WALs/{SERVER}",
-    f"-rw-r--r--   3 hbase hbase         83 2026-11-21 02:00 {ROOT}/WALs/{SERVER}/h1%2C16020%2C5.17",
-    "-rw-r--r--+  3 hbase big data users 7 2026-10-25 02:30 /hbase/oldWALs/h1%2C16020%2C5.16",
-)
-PROCEDURES = [
-    {"className": "org.apache.hadoop.hbase.master.procedure.ServerCrashProcedure", "state": "RUNNABLE",
-     "stateMessage": [{"serverName": {"hostName": "h1", "port": 16020, "startCode": "5"}}]},
-    {"className": f"org.apache.hadoop.hbase.master.replication.{ADD_PEER}", "state": "SUCCESS"},
-]  # fmt: skip
-MANIFEST = Manifest("prod-a", None, "r1", "0" * 64, NOW, NOW + 1, 2, 9, (ListPart("part-00000.txt", 2, "1" * 64),))
-STATUS = {"pathSuffix": "a", "type": "FILE", "length": 7, "modificationTime": NOW}
-WALS = tuple(sorted((GOLDEN / "hbase" / "wals").glob("*.1")))
 CONFIG = b"""\
 cluster: prod-a
 wal_root: hdfs://ns1/hbase
@@ -258,19 +224,6 @@ findings:
   growth_min_bytes: 1GiB
 """
 _LEASE = b'{"holder": "somebody", "released": false}'
-_SETTINGS = json.dumps(
-    {
-        "cluster_id": None,
-        "hbase_version": "3.0.0",
-        "retention": {"wal_ttl_ms": 1, "procedure_wal_ttl_ms": 2, "master_local_wal_ttl_ms": 3},
-        "log_cleaner_plugins": "a.B, c.D",
-        "backup_enabled": False,
-    }
-)
-_ZNODE_SETTINGS = _part(
-    "settings",
-    json.dumps({**json.loads(_SETTINGS), "queue_storage": "zookeeper", "replication": BASE, "hbaseid": "UEJVRgoBYQ=="}),
-)
 
 
 def _encoded(texts: tuple[str, ...]) -> tuple[bytes, ...]:
@@ -311,11 +264,11 @@ PARSERS: dict[str, Parser] = {
     ),
     "snapshot_cell": Parser(
         of_text(lambda text: read_value(CELL, text, "queues-1.jsonl")),
-        _encoded(tuple(map(_cell_line, CELLS))),
+        _encoded(tuple(map(cell_line, CELLS))),
         is_json=True,
     ),
     "saved_cell": Parser(
-        of_text(lambda text: parse_cell(text, "cells")), _encoded(tuple(map(_cell_line, CELLS))), is_json=True
+        of_text(lambda text: parse_cell(text, "cells")), _encoded(tuple(map(cell_line, CELLS))), is_json=True
     ),
     "saved_version": Parser(
         of_text(lambda text: _barriers_there_and_back(parse_version(text, "versions"))),
@@ -337,7 +290,7 @@ PARSERS: dict[str, Parser] = {
     ),
     "scan": Parser(
         lambda raw: list(scanned_cells(_lines(raw), "queues-1.txt")),
-        ("\n".join((*map(_cell_line, CELLS[-2:]), "2 row(s)", "")).encode(), b"0 row(s)\n"),
+        ("\n".join((*map(cell_line, CELLS[-2:]), "2 row(s)", "")).encode(), b"0 row(s)\n"),
     ),
     "ls_listing": Parser(_listing, ("\n".join((*LS_LINES, "")).encode(),)),
     "webhdfs_listing": Parser(
@@ -347,33 +300,6 @@ PARSERS: dict[str, Parser] = {
         of_text(lambda text: (crashing_servers(found := parse_procedures(text)), is_running(found, ADD_PEER))),
         (json.dumps(PROCEDURES).encode(),),
         is_json=True,
-    ),
-    "export_queues": Parser(
-        _export("queues-1", lambda export: list(ExportedQueues(export).cells("queues-1"))),
-        (_part("queues-1", _cell_line(CELLS[-1]), "1 row(s)"),),
-    ),
-    "export_znodes": Parser(
-        _export("queues-1", lambda export: ExportedZnodes(export).znodes("queues-1"), settings=_ZNODE_SETTINGS),
-        (_part("queues-1", *counted(znodes({(SERVER, "1"): {"w.1": b""}}))),),
-    ),
-    "export_directories": Parser(
-        _export("wal_directories", _state(lambda state: state.wal_directories())),
-        (_part("wal_directories", *LS_LINES[:2]),),
-    ),
-    "export_settings": Parser(
-        _export("settings", _state(lambda state: state.settings())), (_part("settings", _SETTINGS),)
-    ),
-    "export_online": Parser(
-        _export("online", _state(lambda state: (state.servers("online"), state.active_master("online")))),
-        (_part("online", json.dumps({"active_master": MASTER, "servers": [SERVER], "dead": [SERVER]})),),
-    ),
-    "export_crashing": Parser(
-        _export("crashing", _state(lambda state: state.crashing("crashing"))),
-        (_part("crashing", json.dumps({"procedures": json.dumps(PROCEDURES), "active_master": MASTER})),),
-    ),
-    "export_peers": Parser(
-        _export("peers", _state(lambda state: (state.peers(), state.flags("peers")))),
-        (_part("peers", json.dumps({"peers": SNAPSHOT["peers"], "flags": SNAPSHOT["flags"]})),),
     ),
     "znode_value": Parser(_znode_value, tuple(map(bytes.fromhex, ZNODE_VALUES))),
     "zk_queue_id": Parser(of_text(parse_zk_queue_id), _encoded((f"2-{SERVER}-{SERVER}", "2-h,1,2--h2,3,4", "2-bad"))),
@@ -387,6 +313,16 @@ PARSERS: dict[str, Parser] = {
         of_text(lambda text: parse_manifest(text, "manifest.json")), (manifest_json(MANIFEST).encode(),), is_json=True
     ),
     "lease": Parser(of_text(lambda text: parse_lease(1, text)), (_LEASE,), is_json=True),
+    "space_line": Parser(
+        of_text(_space),
+        (b'{"free_bytes": 7}',),
+        is_json=True,
+    ),
+    "uri": Parser(of_text(parse_uri), _encoded((f"{ROOT}/oldWALs/{WAL_NAMES[-1]}", "file:/data/a%2Cb", "x:///a"))),
+    "nightly": Parser(
+        of_text(lambda text: parse_nightly(text, "nightly.yaml")),
+        ((PROJECT / "conf" / "walsafe-nightly.example.yaml").read_bytes(),),
+    ),
     "configuration": Parser(of_text(lambda text: parse_config(text, "walsafe.yaml").digest()), (CONFIG,)),
     "syncup_facts": Parser(
         lambda raw: parse_facts((text, f"line {number}") for number, text in _lines(raw)),
@@ -396,5 +332,6 @@ PARSERS: dict[str, Parser] = {
         of_text(parse_failure),
         _encoded(("java.io.IOException: no", "org.apache.hadoop.ipc.RemoteException(java.io.IOException): a\n\tat b")),
     ),
+    **EXPORT_PARSERS,
     **SPLIT_PARSERS,
 }  # fmt: skip

@@ -1,21 +1,26 @@
 """No input, however broken, ends in anything but a value or an error of our own; the corpus is replayed each time."""
 
+import ast
 import base64
 import json
+import sys
+from types import FrameType
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from jobs.dags.walsafe_nightly_config import ConfigurationError
 from pipelines.common.errors import MalformedError, WalsafeError
 from tests.fuzz.parsers import PARSERS, Parser
-from tests.labs.places import TESTS
+from tests.labs.places import PROJECT, TESTS
 from tests.strategies.garbage import ANYTHING, SHARP, edited, edited_bytes, edited_json
 from tests.suite.sizes import examples
 
 CORPUS = TESTS / "corpus" / "fuzz"
-OURS = (WalsafeError, MalformedError)
+OURS = (WalsafeError, MalformedError, ConfigurationError)
+OF_OUR_OWN_JAVA = {"parse_page", "parse_status"}  # what they read is made by a class of ours in the same process
 EXAMPLES = examples(40)
 
 
@@ -71,3 +76,29 @@ def test_the_corpus(name: str, entry: dict[str, Any]) -> None:
 def test_every_sample_that_is_whole_is_accepted() -> None:
     for name in sorted(PARSERS):
         assert "accepted" in {outcome(PARSERS[name], raw) for raw in PARSERS[name].samples}, name
+
+
+def test_every_function_that_parses_is_called_with_a_sample() -> None:
+    called = set[tuple[str, str]]()
+
+    def hear(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_code.co_name.startswith("parse_"):
+            called.add((frame.f_code.co_filename, frame.f_code.co_name))
+
+    before = sys.getprofile()
+    sys.setprofile(hear)
+    try:
+        for parser in PARSERS.values():
+            for raw in parser.samples:
+                outcome(parser, raw)
+    finally:
+        sys.setprofile(before)
+    there = {
+        (str(file), node.name)
+        for folder in ("pipelines", "jobs")
+        for file in (PROJECT / folder).rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("parse_") and node.name not in OF_OUR_OWN_JAVA
+    }
+    assert len(there) > 40
+    assert sorted(there - called) == []

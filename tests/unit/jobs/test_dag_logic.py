@@ -29,9 +29,8 @@ RUN = "20261121T020000Z"
 
 def nightly(**changes: object) -> Nightly:
     smallest = {"walsafe": "/opt/walsafe", "results": "/w/results/", "clusters": {"prod-a": "a.yaml"}}
-    return parse_nightly(
-        {key: value for key, value in {**smallest, **changes}.items() if value is not None}, "nightly.yaml"
-    )
+    document = {key: value for key, value in {**smallest, **changes}.items() if value is not None}
+    return parse_nightly(yaml.safe_dump(document), "nightly.yaml")
 
 
 # ---- configuration
@@ -47,12 +46,12 @@ def test_the_smallest_configuration() -> None:
 
 def test_the_example_is_taken_and_has_every_key() -> None:
     text = EXAMPLE.read_text(encoding="utf-8")
-    assert set(parse_nightly(yaml.safe_load(text), str(EXAMPLE)).clusters) == {"prod-a", "prod-b"}
+    assert set(parse_nightly(text, str(EXAMPLE)).clusters) == {"prod-a", "prod-b"}
     # with every line that is commented out, too
-    whole = yaml.safe_load(re.sub(r"^(\s*)# (?=[\w]+: )", r"\1", text, flags=re.MULTILINE))
+    whole = re.sub(r"^(\s*)# (?=[\w]+: )", r"\1", text, flags=re.MULTILINE)
     parse_nightly(whole, str(EXAMPLE))
     keys = set(Nightly.model_fields)
-    assert set(whole) == keys
+    assert set(yaml.safe_load(whole)) == keys
     page = (DOCS / "airflow.md").read_text(encoding="utf-8")
     assert [key for key in sorted(keys) if f"| `{key}`" not in page] == []
 
@@ -68,6 +67,7 @@ def test_the_example_is_taken_and_has_every_key() -> None:
         ({"clusters": {"a/b": "x"}}, "key 'clusters.a/b.[key]': String should match"),
         ({"clusters": {"a": {"config": "x"}}}, "key 'clusters.a': must be a valid string"),
         ({"approval_timeout": "12"}, "key 'approval_timeout': must be a duration"),
+        ({"approval_timeout": "9999999999d"}, "key 'approval_timeout': must be a shorter duration"),
         ({"approval_timeout": "30h"}, "key 'run_timeout' must be longer than 'approval_timeout' and 'job_timeout'"),
         ({"notifiers": [{"name": "Slack"}]}, "key 'notifiers.0.name'"),
         ({"notifiers": [{"name": "a.B", "args": {}}]}, "key 'notifiers.0.args' is unknown"),
@@ -82,16 +82,30 @@ def test_a_wrong_configuration_is_refused_by_file_and_key(changes: Mapping[str, 
 
 
 def test_a_file_without_keys_is_refused() -> None:
-    for document in (None, [], "walsafe"):
+    for text in ("", "[]", "walsafe"):
         with pytest.raises(ConfigurationError, match=r"nightly\.yaml: key 'walsafe' is missing"):
-            parse_nightly(document, "nightly.yaml")
+            parse_nightly(text, "nightly.yaml")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("clusters: {a: x.yaml", r"not valid YAML: while parsing"),
+        ("schedule: 2026-99-99", r"not valid YAML: month must be in"),
+        ("pool: a\npool: b", r"not valid YAML: line 2: key 'pool' is given twice"),
+        ("clusters:\n  prod-a: a.yaml\n  prod-a: b.yaml", r"not valid YAML: line 3: key 'prod-a' is given twice"),
+    ],
+)
+def test_what_is_not_the_yaml_that_somebody_meant_is_refused(text: str, says: str) -> None:
+    with pytest.raises(ConfigurationError, match=rf"nightly\.yaml: {says}"):
+        parse_nightly(text, "nightly.yaml")
 
 
 def test_null_is_no_value_and_hides_no_unknown_key() -> None:
-    document = {"walsafe": "/w", "results": "/r", "clusters": {"a": "a.yaml"}, "approvers": None}
-    assert parse_nightly(document, "nightly.yaml").approvers == []
+    text = "{walsafe: /w, results: /r, clusters: {a: a.yaml}, approvers: null"
+    assert parse_nightly(f"{text}}}", "nightly.yaml").approvers == []
     with pytest.raises(ConfigurationError, match="key 'aprovers' is unknown"):
-        parse_nightly({**document, "aprovers": None}, "nightly.yaml")
+        parse_nightly(f"{text}, aprovers: null}}", "nightly.yaml")
 
 
 @pytest.mark.parametrize("version", ["3.3.0", "3.3.2", "3.10.1", "3.4.0rc1"])
@@ -294,7 +308,7 @@ def test_the_dag_imports_nothing_of_walsafe_or_spark() -> None:
                 continue
             names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [one.name for one in node.names]
             knows_airflow = file.stem in {"walsafe_nightly", "walsafe_nightly_operator"}
-            extra = set() if knows_airflow else {"airflow", "yaml"}
+            extra = set() if knows_airflow else {"airflow"}
             assert {name.split(".")[0] for name in names} <= allowed - extra, f"{file.name}: {names}"
 
 

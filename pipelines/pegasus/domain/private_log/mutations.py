@@ -152,16 +152,6 @@ def _any_span(body: bytes, begin: int) -> MutationSpan:
     return app, partition, ballot, decree, offset, committed, time, tuple(requests), begin + _HEAD - _COUNT, place
 
 
-def parse_mutation(body: bytes, begin: int) -> tuple[Mutation, int]:
-    """Returns the mutation that begins at this offset, and the offset at which it ends.
-
-    Raises:
-        MalformedError: the bytes are not a valid mutation.
-    """
-    span = mutation_span(body, begin)
-    return as_mutation(body, span), span[-1]
-
-
 def as_mutation(body: bytes, span: MutationSpan) -> Mutation:
     """Returns the mutation with its requests."""
     app, partition, ballot, decree, offset, committed, time, requests, _, _ = span

@@ -70,7 +70,7 @@ def encode_file_header(header: FileHeader) -> bytes:
 
 
 def encode_mutation(mutation: Mutation, log_offset: int | None = None) -> bytes:
-    """Encodes a mutation to the bytes that `mutations.parse_mutation` reads.
+    """Encodes a mutation to the bytes that `mutations.mutation_span` reads.
 
     Args:
         mutation: the mutation, which must have a timestamp; the layout before Pegasus 1.x is not written.
