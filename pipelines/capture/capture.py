@@ -6,6 +6,7 @@ The order of reading IS the safety argument (docs/safety.md).
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 from typing import TypeVar
 
 from pipelines.capture.neighbours import Neighbours, read_neighbours, with_neighbours, with_space
@@ -181,14 +182,14 @@ def capture(
     settings = with_retries("Settings", sources.state.settings, patience)
     files = read_files(sources, sink, timeline)
     listing = list(timeline.stamps)
-    for attempt in range(1, patience.quiet_attempts + 1):
+    for attempt in count(1):
         timeline.stamps = list(listing)
         readings = read_the_rest(sources, sink, timeline, settings)
         snapshot = _snapshot(subject, timeline.clock_host, settings, readings, timeline.steps)
         restless, fault = _restless(snapshot, readings), _fault(readings)
         # a fault may pass too: servers that have just started are online before they have a directory below WALs/
         again = restless or fault
-        if again is None or sources.state.stamp("crashing-2") or attempt == patience.quiet_attempts:
+        if again is None or sources.state.stamp("crashing-2") or attempt >= patience.quiet_attempts:
             break
         logger.warning("Not quiet, attempt %d of %d: %s", attempt, patience.quiet_attempts, again)
         patience.sleep_ms(patience.pause_ms)
@@ -278,8 +279,8 @@ def _queues(source: QueueSource, sink: SnapshotSink, step: str) -> tuple[int, fr
                 rows.add(cell.row)
             yield cell
 
-    count = sink.cells(f"{step}.jsonl", watched())
-    return count, frozenset(rows)
+    cells = sink.cells(f"{step}.jsonl", watched())
+    return cells, frozenset(rows)
 
 
 def _restless(snapshot: Snapshot, readings: CaptureReadings) -> str | None:

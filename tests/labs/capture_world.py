@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from pipelines.capture.capture import CaptureResult, CaptureSources, CaptureTarget, capture
+from pipelines.capture.capture import CaptureResult, CaptureSources, CaptureTarget
 from pipelines.capture.ports import ClusterSettings
 from pipelines.capture.timeline import RetryPolicy
 from pipelines.common.errors import UnavailableError
@@ -127,7 +127,7 @@ class World:
     def capture(self, step_attempts: int = 1, quiet_attempts: int = 1) -> CaptureResult:
         patience = RetryPolicy(step_attempts, quiet_attempts, 7, self.slept.append)
         sources = CaptureSources(self, self, self, self)  # type: ignore[arg-type]
-        return capture(CaptureTarget("c", "hdfs://n/h", "edge"), sources, self, clock=self, patience=patience)  # type: ignore[arg-type]
+        return sources.capture(CaptureTarget("c", "hdfs://n/h", "edge"), self, clock=self, patience=patience)  # type: ignore[arg-type]
 
 
 THE_REST = [

@@ -82,6 +82,21 @@ _RULE = Group(
     leave_out=("test_the_table_says", "test_hbase_would_delete", "test_the_page_shows", "test_a_mutant_is_caught"),
 )
 
+_CAPTURE = Group(
+    "capture",
+    (Target("capture", "pipelines.capture.capture"),),
+    (
+        "tests/unit/capture/test_asking_order.py",
+        "tests/unit/capture/test_backup_stated.py",
+        "tests/unit/capture/test_clocks_of_steps.py",
+        "tests/unit/capture/test_cut_inputs.py",
+        "tests/unit/capture/test_refused_clusters.py",
+        "tests/unit/capture/test_restless_clusters.py",
+        "tests/unit/capture/test_secrets_of_peers.py",
+        "tests/unit/capture/test_sources_in_order.py",
+    ),
+)
+
 _TABLES = Group(
     "tables of the rule",
     (
@@ -246,5 +261,5 @@ _LISTS = Group(
     spark=True,
 )
 
-GROUPS = (_RULE, _CLEAN_UP, _STORES, _HADOOP_STORE, _TABLES, _SPARK_RULE, _PLANS, _AUDIT, _LAKE, _LISTS)
+GROUPS = (_RULE, _CAPTURE, _CLEAN_UP, _STORES, _HADOOP_STORE, _TABLES, _SPARK_RULE, _PLANS, _AUDIT, _LAKE, _LISTS)
 """In the order of danger."""

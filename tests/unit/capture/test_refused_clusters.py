@@ -1,5 +1,7 @@
 """What is no snapshot of one cluster under one master is refused while it is captured."""
 
+from dataclasses import replace
+
 import pytest
 
 from pipelines.common.conditions import Condition
@@ -7,7 +9,7 @@ from pipelines.common.errors import RefusedError
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.server_names import ServerName
 from pipelines.snapshot.model import WalDirectory
-from tests.labs.capture_world import World
+from tests.labs.capture_world import AT_REST, World
 
 
 @pytest.mark.promise("another-master-is-refused")
@@ -39,6 +41,15 @@ def test_the_parts_of_two_clusters_make_no_snapshot() -> None:
         with pytest.raises(RefusedError, match="queues are read from another cluster than HBase's answers"):
             foreign_queues.capture()
         assert foreign_queues.finished is None
+
+    # a row that one of the passes alone has counts too, and an owner that came, or began to crash, meanwhile is known
+    first, second = ({"queues-1": [rows[0]], "queues-2": []}, {"queues-1": [], "queues-2": [rows[0]]})
+    for once in (first, second):
+        with pytest.raises(RefusedError, match="queues are read from another cluster"):
+            World(rows=once).capture()
+    owner = ServerName("h7", 16020, 5)
+    World(rows=first, later=[replace(AT_REST, online=AT_REST.online | {owner})]).capture()
+    World(rows=first, crashing_later=[frozenset({owner})]).capture()
 
     class ForeignRoot(World):
         def wal_directories(self) -> tuple[WalDirectory, ...]:

@@ -1,13 +1,18 @@
 """What moves while it is captured: the capture says that the cluster was not quiet."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
 from pipelines.common.progress import TERMINAL_ENV
 from pipelines.hbase.known_servers import KnownServers
+from pipelines.hbase.replication_queues import Cell
 from pipelines.hbase.server_names import ServerName
+from pipelines.snapshot.capture_clocks import StepStamp
+from pipelines.snapshot.capture_order import CAPTURE_ORDER
+from pipelines.snapshot.model import CaptureStep
 from tests.labs.capture_world import AT_REST, H2, H3, World
 
 MOVED = {
@@ -43,12 +48,46 @@ def test_a_crash_that_ended_in_between_is_not_quiet(dead: frozenset[ServerName])
 
 
 @pytest.mark.promise("capture-says-whether-quiet")
-def test_a_cluster_that_never_rests_is_captured_all_the_same() -> None:
+def test_a_cluster_that_never_rests_is_captured_all_the_same(caplog: pytest.LogCaptureFixture) -> None:
     world = World(rows={"queues-2": [b"1-h2,16020,6/h1,16020,5"]})
-    captured = world.capture(quiet_attempts=2)
-    assert world.asked.count("queues-1") == 2
+    captured = world.capture(quiet_attempts=3)
+    assert world.asked.count("queues-1") == 3
+    assert world.slept == [7, 7], "between two attempts, and not after the last"
+    assert [record.message.partition(":")[0] for record in caplog.records] == [
+        "Not quiet, attempt 1 of 3",
+        "Not quiet, attempt 2 of 3",
+    ]
     assert captured.restless is not None
     assert world.finished is not None
+
+
+@pytest.mark.parametrize(
+    "world",
+    [
+        World(),
+        # saved inputs say the same however often they are read
+        World(
+            rows={"queues-2": [b"1-h2,16020,6/h1,16020,5"]},
+            stamps={
+                step: StepStamp(CaptureStep(step, number, number), "edge") for number, step in enumerate(CAPTURE_ORDER)
+            },
+        ),
+    ],
+    ids=["quiet", "saved"],
+)
+def test_what_rests_or_was_saved_is_read_once(world: World) -> None:
+    world.capture(quiet_attempts=3)
+    assert (world.asked.count("queues-1"), world.slept) == (1, [])
+
+
+def test_cells_of_other_families_are_written_but_are_no_queues() -> None:
+    class WithOthers(World):
+        def _scan(self, step: str) -> Iterator[Cell]:
+            yield from super()._scan(step)
+            yield Cell(b"junk", b"hfileref", b"g", b"")
+
+    captured = WithOthers().capture()
+    assert (captured.cells, captured.restless) == (2, None)
 
 
 SEED_OWN, SEED_RECOVERED = b"1-h1,16020,5", b"1-h1,16020,5-h2,16020,6"
