@@ -225,6 +225,13 @@ _SPARK_RULE = Group(
     leave_out=("[compiled",),
 )
 
+_ARCHIVE = Group(
+    "archive of the clean-up",
+    (Target("archive", "pipelines.cleanup.archive"),),
+    ("tests/spark/test_archive.py",),
+    spark=True,
+)
+
 _PLANS = Group(
     "plans of the clean-up",
     (Target("clean_plan", "pipelines.cleanup.clean_plan"),),
@@ -261,5 +268,18 @@ _LISTS = Group(
     spark=True,
 )
 
-GROUPS = (_RULE, _CAPTURE, _CLEAN_UP, _STORES, _HADOOP_STORE, _TABLES, _SPARK_RULE, _PLANS, _AUDIT, _LAKE, _LISTS)
+GROUPS = (
+    _RULE,
+    _CAPTURE,
+    _CLEAN_UP,
+    _STORES,
+    _HADOOP_STORE,
+    _TABLES,
+    _SPARK_RULE,
+    _ARCHIVE,
+    _PLANS,
+    _AUDIT,
+    _LAKE,
+    _LISTS,
+)
 """In the order of danger."""
