@@ -16,8 +16,7 @@ QUIET = "-Xlog:cds=off -Xlog:cds+dynamic=off -Xlog:class+path=off"
 def archive_of(cache: Path, java_home: Path, spark_home: Path, delta: Sequence[Path]) -> Path:
     """Returns the path of the archive for this Java and this Spark, whether the file exists or not.
 
-    Jars count by where they really are, as they do for Java: a copy of the project that links to them has the same
-    archive.
+    Jars count by the names that Java sees, and by size and time.
 
     Args:
         cache: the folder of the archive.
@@ -26,7 +25,7 @@ def archive_of(cache: Path, java_home: Path, spark_home: Path, delta: Sequence[P
         delta: Delta's jars, in their order.
     """
     release = java_home / "release"
-    class_path = [*(jar.resolve() for jar in delta if jar.is_file()), *sorted(spark_home.resolve().glob("jars/*.jar"))]
+    class_path = [*(jar for jar in delta if jar.is_file()), *sorted(spark_home.glob("jars/*.jar"))]
     jars = [(str(jar), jar.stat().st_size, jar.stat().st_mtime_ns) for jar in class_path]
     known = [
         str(java_home),

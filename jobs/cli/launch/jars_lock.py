@@ -56,5 +56,9 @@ def supported_sparks(lock: Path) -> list[str]:
 
 
 def jars_for(lock: Path, folder: Path, spark: str) -> list[Path]:
-    """Returns the fetched jars that a version of Spark needs: those of jars.lock without Delta's for other versions."""
-    return sorted(folder / jar.place for jar in read_lock(lock) if jar.spark in {None, spark})
+    """Returns the fetched jars that a version of Spark needs: those of jars.lock without Delta's for other versions.
+
+    The paths have no links in them. Java takes its archive of loaded classes only for the class path of which it was
+    made, by name, so a copy of the project that links to the jars could not use it.
+    """
+    return sorted((folder / jar.place).resolve() for jar in read_lock(lock) if jar.spark in {None, spark})

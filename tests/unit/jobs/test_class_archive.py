@@ -8,6 +8,7 @@ import pytest
 
 from jobs.cli.launch.class_archive import archive_of, reading_options
 from jobs.cli.launch.class_archive_writer import keep_archive, writing_options
+from jobs.cli.launch.jars_lock import jars_for
 from jobs.cli.launch.launcher import _classes
 from jobs.cli.launch.submit import CLASS_PATH, SubmitSettings
 from jobs.cli.registry import JOBS
@@ -42,14 +43,13 @@ def test_another_java_another_spark_or_another_delta_has_an_archive_of_its_own(p
     assert len({first, second, third, fourth, *orders}) == 6
 
 
-def test_a_copy_that_links_to_the_same_jars_has_the_same_archive(project: Path) -> None:
-    (project / "delta.jar").write_bytes(b"1")
-    copy = project / "copy"
-    copy.mkdir()
-    for name in ("spark", "delta.jar"):
-        (copy / name).symlink_to(project / name)
-    linked = archive_of(project / ".cache", project / "java", copy / "spark", [copy / "delta.jar"])
-    assert linked == archive(project)
+def test_a_copy_that_links_to_the_jars_has_their_names_and_so_the_same_archive(project: Path) -> None:
+    lock = project / "jars.lock"
+    lock.write_text(f"{'0' * 64} io.delta:delta-storage:4.4.0\n")
+    (project / "jars").mkdir()
+    (project / "copy").symlink_to(project / "jars")
+    there, linked = (jars_for(lock, project / name, "4.2") for name in ("jars", "copy"))
+    assert there == linked == [project.resolve() / "jars" / "io.delta_delta-storage-4.4.0.jar"]
 
 
 def test_nothing_is_read_that_is_not_there(project: Path) -> None:
