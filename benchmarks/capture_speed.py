@@ -2,9 +2,10 @@
 
 It captures a million files of a real HDFS, and ten million of a saved listing.
 
-    .venv/bin/python benchmarks/capture_speed.py --source hadoop --files 1000000 .venv/bin/python
-    benchmarks/capture_speed.py --source webhdfs --files 1000000 .venv/bin/python benchmarks/capture_speed.py --source
-    fsimage --files 10000000 .venv/bin/python benchmarks/capture_speed.py --source ls --files 10000000
+    .venv/bin/python benchmarks/capture_speed.py --source hadoop --files 1000000
+    .venv/bin/python benchmarks/capture_speed.py --source webhdfs --files 1000000
+    .venv/bin/python benchmarks/capture_speed.py --source fsimage --files 10000000
+    .venv/bin/python benchmarks/capture_speed.py --source ls --files 10000000
 
 The names are those of generate.py. For `hadoop` and `webhdfs` they are made, empty, in a MiniDFSCluster, which takes
 far longer than to list them; `fsimage` and `ls` are the text that `hdfs oiv -p Delimited` and `hdfs dfs -ls -R` would

@@ -1,8 +1,8 @@
 """Measures how cost grows: with the files, with the history in the lake, and over a fleet with one very large cluster.
 
-    .venv/bin/python benchmarks/scaling.py sizes --files 1000000 3000000 10000000 30000000 .venv/bin/python
-    benchmarks/scaling.py nights --files 1000000 --nights 30 .venv/bin/python benchmarks/scaling.py fleet --files
-    10000000 --clusters 50 --largest 0.6 --beside-one
+    .venv/bin/python benchmarks/scaling.py sizes --files 1000000 3000000 10000000 30000000
+    .venv/bin/python benchmarks/scaling.py nights --files 1000000 --nights 30
+    .venv/bin/python benchmarks/scaling.py fleet --files 10000000 --clusters 50 --largest 0.6 --beside-one
 
   sizes    the whole job of reconcile over one cluster, each size in a cold JVM with the same heap, into a fresh lake
   nights   the job night after night in one lake, warm; then the last night's files once more into a lake that has one
