@@ -122,12 +122,15 @@ def parse_nightly(text: str, source: str) -> Nightly:
 class _Loader(yaml.SafeLoader):
     """Refuses a repeated key. YAML keeps the last one, so a cluster could be left out every night without a word."""
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-        for number, (key, _) in enumerate(node.value):
-            if isinstance(key, yaml.ScalarNode) and key.value in keys[:number]:
-                raise ValueError(f"line {key.start_mark.line + 1}: key {key.value!r} is given twice")
-        return super().construct_mapping(node, deep)
+    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:  # noqa: ANN401 - an anchor of YAML
+        node = super().compose_mapping_node(anchor)
+        lines: dict[str, int] = {}
+        for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
+            line = key.start_mark.line + 1
+            if key.value in lines:
+                raise ValueError(f"line {line}: key {key.value!r} is given twice (first on line {lines[key.value]})")
+            lines[key.value] = line
+        return node
 
 
 def _problem(problem: Mapping[str, Any]) -> str:

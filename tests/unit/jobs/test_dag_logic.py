@@ -92,8 +92,11 @@ def test_a_file_without_keys_is_refused() -> None:
     [
         ("clusters: {a: x.yaml", r"not valid YAML: while parsing"),
         ("schedule: 2026-99-99", r"not valid YAML: month must be in"),
-        ("pool: a\npool: b", r"not valid YAML: line 2: key 'pool' is given twice"),
-        ("clusters:\n  prod-a: a.yaml\n  prod-a: b.yaml", r"not valid YAML: line 3: key 'prod-a' is given twice"),
+        ("pool: a\npool: b", r"not valid YAML: line 2: key 'pool' is given twice \(first on line 1\)"),
+        (
+            "clusters:\n  prod-a: a.yaml\n  prod-a: b.yaml",
+            r"not valid YAML: line 3: key 'prod-a' is given twice \(first on line 2\)",
+        ),
     ],
 )
 def test_what_is_not_the_yaml_that_somebody_meant_is_refused(text: str, says: str) -> None:
@@ -106,6 +109,11 @@ def test_null_is_no_value_and_hides_no_unknown_key() -> None:
     assert parse_nightly(f"{text}}}", "nightly.yaml").approvers == []
     with pytest.raises(ConfigurationError, match="key 'aprovers' is unknown"):
         parse_nightly(f"{text}, aprovers: null}}", "nightly.yaml")
+
+
+def test_a_key_beside_a_merged_one_is_given_once() -> None:
+    text = "{walsafe: /w, results: /r, clusters: &a {a: a.yaml, b: b.yaml}, environment: {<<: *a, a: other}}"
+    assert parse_nightly(text, "nightly.yaml").environment == {"a": "other", "b": "b.yaml"}
 
 
 @pytest.mark.parametrize("version", ["3.3.0", "3.3.2", "3.10.1", "3.4.0rc1"])
