@@ -21,7 +21,8 @@ from pydantic import (
 )
 
 LOWEST, BELOW = (3, 3), (4,)
-_DURATION = re.compile(r"(\d+)(s|m|h|d)")
+_DURATION = re.compile(r"([0-9]{1,9})([smhd])")
+_LONGEST = timedelta(days=36_500)  # far below where Airflow's own sums with it overflow
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 # exceptions that PyYAML's constructors raise for a value that does not match its tag, like the date 2026-99-99
 _OF_CONSTRUCTORS = (ValueError, ArithmeticError, LookupError, AttributeError, TypeError, RecursionError)
@@ -46,10 +47,10 @@ def _duration(value: object) -> timedelta:
     match = _DURATION.fullmatch(value) if isinstance(value, str) else None
     if not match:
         raise ValueError("must be a duration like 30s, 10m, 12h or 2d")
-    try:
-        return timedelta(**{_UNITS[match[2]]: int(match[1])})
-    except (OverflowError, ValueError):
-        raise ValueError("must be a shorter duration") from None
+    found = timedelta(**{_UNITS[match[2]]: int(match[1])})
+    if found > _LONGEST:
+        raise ValueError("must be at most a hundred years")
+    return found
 
 
 _Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
@@ -109,8 +110,12 @@ def parse_nightly(text: str, source: str) -> Nightly:
     """
     try:
         document = yaml.load(text, _Loader)  # noqa: S506 - a safe loader that also refuses a repeated key
-    except (yaml.YAMLError, *_OF_CONSTRUCTORS) as error:
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{source}, {error}") from None
+    except yaml.YAMLError as error:
         raise ConfigurationError(f"{source}: not valid YAML: {error}") from None
+    except _OF_CONSTRUCTORS as error:
+        raise ConfigurationError(f"{source}: a value does not fit its type: {error}") from None
     pairs = document.items() if isinstance(document, Mapping) else ()
     given = {key: value for key, value in pairs if value is not None or key not in Nightly.model_fields}
     try:
@@ -128,7 +133,9 @@ class _Loader(yaml.SafeLoader):
         for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
             line = key.start_mark.line + 1
             if key.value in lines:
-                raise ValueError(f"line {line}: key {key.value!r} is given twice (first on line {lines[key.value]})")
+                raise ConfigurationError(
+                    f"line {line}: key {key.value!r} is given twice (first on line {lines[key.value]})"
+                )
             lines[key.value] = line
         return node
 

@@ -9,7 +9,7 @@ class Parser:
     """One parser.
 
     Attributes:
-        read: raises only errors of `pipelines.common.errors`.
+        read: raises only errors of our own (`OURS` in `test_parsers`).
         samples: what it reads, or nearly.
         is_json: each sample is one JSON document.
     """

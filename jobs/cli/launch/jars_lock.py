@@ -58,7 +58,8 @@ def supported_sparks(lock: Path) -> list[str]:
 def jars_for(lock: Path, folder: Path, spark: str) -> list[Path]:
     """Returns the fetched jars that a version of Spark needs: those of jars.lock without Delta's for other versions.
 
-    The paths have no links in them. Java takes its archive of loaded classes only for the class path of which it was
-    made, by name, so a copy of the project that links to the jars could not use it.
+    If the folder is a link, the paths are those behind it. Java uses an archive of loaded classes only if the class
+    path has the names that it had when the archive was written; a checkout that links to the jars would have others.
     """
-    return sorted((folder / jar.place).resolve() for jar in read_lock(lock) if jar.spark in {None, spark})
+    real = folder.resolve()
+    return sorted(real / jar.place for jar in read_lock(lock) if jar.spark in {None, spark})

@@ -43,13 +43,16 @@ def test_another_java_another_spark_or_another_delta_has_an_archive_of_its_own(p
     assert len({first, second, third, fourth, *orders}) == 6
 
 
-def test_a_copy_that_links_to_the_jars_has_their_names_and_so_the_same_archive(project: Path) -> None:
+def test_jars_behind_a_link_have_their_real_names_and_spark_the_name_that_was_given(project: Path) -> None:
     lock = project / "jars.lock"
     lock.write_text(f"{'0' * 64} io.delta:delta-storage:4.4.0\n")
     (project / "jars").mkdir()
     (project / "copy").symlink_to(project / "jars")
     there, linked = (jars_for(lock, project / name, "4.2") for name in ("jars", "copy"))
     assert there == linked == [project.resolve() / "jars" / "io.delta_delta-storage-4.4.0.jar"]
+    (project / "opt").symlink_to(project / "spark")
+    archives = {archive_of(project / ".cache", project / "java", project / spark, there) for spark in ("spark", "opt")}
+    assert len(archives) == 2, "Java would refuse the archive of the other name"
 
 
 def test_nothing_is_read_that_is_not_there(project: Path) -> None:
