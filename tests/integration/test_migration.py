@@ -55,6 +55,7 @@ def upgrade(
 
 @pytest.fixture(scope="module")
 def story(upgrade: Upgrade) -> Story:
+    """An HBase 2 with queues is upgraded to HBase 3, which migrates them; captured at each stage."""
     upgrade.leave()
     before = upgrade.capture("before", "zookeeper")
     upgrade.put(JUNK, b"")

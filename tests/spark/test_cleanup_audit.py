@@ -80,7 +80,6 @@ def test_an_intent_is_open_until_its_own_outcome_is_written(written: Written) ->
     assert {row["path"]: row["outcome"] for row in written.audit.outcomes(RUN).collect()} == {B.path: "MOVED"}
 
 
-@pytest.mark.long
 def test_only_what_counts_as_moved_rests(written: Written) -> None:
     written.outcome(CleanupAction.CLEAN, A, FileOutcome.MOVED, NOW)
     written.outcome(CleanupAction.CLEAN, B, FileOutcome.MOVED, NOW)

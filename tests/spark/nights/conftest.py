@@ -41,6 +41,7 @@ def desk(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Desk:
 
 @pytest.fixture(scope="session")
 def nights(desk: Desk) -> list[JobResult]:
+    """Every night of a fleet, each decided once by one reconcile."""
     outcomes = []
     with mutants():
         for night in range(NIGHTS):
