@@ -10,6 +10,7 @@ import re
 import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 from zoneinfo import ZoneInfo
@@ -55,7 +56,7 @@ from pipelines.hbase.zookeeper.values import (
     parse_sync_state,
     parse_sync_states,
 )
-from pipelines.reconcile.delete_list import manifest_json, parse_manifest
+from pipelines.reconcile.delete_list import ListPart, Manifest, manifest_json, parse_manifest
 from pipelines.snapshot.backup import (
     BackupSession,
     backup_of,
@@ -72,22 +73,10 @@ from pipelines.snapshot.syncup_lines import parse_facts
 from pipelines.snapshot.writer import znode_document
 from tests.fuzz.export_parsers import EXPORT_PARSERS
 from tests.fuzz.parser import Parser, of_text
-from tests.fuzz.samples import (
-    CELLS,
-    LS_LINES,
-    MANIFEST,
-    PROCEDURES,
-    ROOT,
-    SERVER,
-    SNAPSHOT,
-    STATUS,
-    WAL_NAMES,
-    WALS,
-    cell_line,
-)
+from tests.fuzz.samples import CELLS, LS_LINES, PROCEDURES, ROOT, SERVER, SNAPSHOT, cell_line
 from tests.fuzz.split_parsers import SPLIT_PARSERS
-from tests.labs.places import PROJECT, TESTS
-from tests.models.oddities import TRAP_SERVERS
+from tests.labs.places import GOLDEN, PROJECT, TESTS
+from tests.models.oddities import ODD_NAMES, TRAP_SERVERS, encodings, groups_of
 from tests.strategies.clusters import NOW
 from tests.strategies.zookeeper import znodes
 
@@ -110,7 +99,7 @@ def _queue_row(raw: bytes) -> object:
     row, _, rest = raw.partition(b"\x01")
     group, _, value = rest.partition(b"\x01")
     for layout in RowLayout:
-        _or_refusal(lambda data: parse_row(data, layout), row)  # noqa: B023 - called at once
+        _or_refusal(partial(parse_row, layout=layout), row)
     return parse_queue_cells([Cell(row, b"queue", group, value)])
 
 
@@ -208,6 +197,10 @@ def _read_again(found: Iterable[T], document: Callable[[T], dict[str, object]], 
         raise AssertionError(f"{error}: {documents}") from error
 
 
+WAL_NAMES = (*ODD_NAMES, *(f"{group}.1664096778778" for group in groups_of(encodings(TRAP_SERVERS[0])[0])))
+MANIFEST = Manifest("prod-a", None, "r1", "0" * 64, NOW, NOW + 1, 2, 9, (ListPart("part-00000.txt", 2, "1" * 64),))
+STATUS = {"pathSuffix": "a", "type": "FILE", "length": 7, "modificationTime": NOW}
+WALS = tuple(sorted((GOLDEN / "hbase" / "wals").glob("*.1")))
 CONFIG = b"""\
 cluster: prod-a
 wal_root: hdfs://ns1/hbase

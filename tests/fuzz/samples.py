@@ -7,11 +7,9 @@ from typing import Any
 from pipelines.hbase.peer_rules import RULE_KEY
 from pipelines.hbase.procedures import ADD_PEER
 from pipelines.hbase.replication_queues import Cell
-from pipelines.reconcile.delete_list import ListPart, Manifest
 from pipelines.snapshot.model import Membership, WalDirectory
 from pipelines.snapshot.snapshot_json import snapshot_document
-from tests.labs.places import GOLDEN
-from tests.models.oddities import MALFORMED_CELLS, ODD_NAMES, OTHER_FAMILIES, TRAP_SERVERS, encodings, groups_of
+from tests.models.oddities import MALFORMED_CELLS, OTHER_FAMILIES, TRAP_SERVERS
 from tests.strategies.clusters import MASTER, NOW, snapshot_of
 
 ROOT = "hdfs://ns1/hbase"
@@ -36,7 +34,6 @@ def _snapshot() -> dict[str, Any]:
 
 SNAPSHOT: dict[str, Any] = _snapshot()
 CELLS = (*MALFORMED_CELLS, *OTHER_FAMILIES, Cell(f"1-{SERVER}".encode(), b"queue", b"g", b"g.1:0"))
-WAL_NAMES = (*ODD_NAMES, *(f"{group}.1664096778778" for group in groups_of(encodings(TRAP_SERVERS[0])[0])))
 LS_LINES = (
     f"drwxr-xr-x   - hbase hbase          0 2026-11-21 02:00 {ROOT}/WALs/{SERVER}",
     f"-rw-r--r--   3 hbase hbase         83 2026-11-21 02:00 {ROOT}/WALs/{SERVER}/h1%2C16020%2C5.17",
@@ -47,6 +44,3 @@ PROCEDURES = [
      "stateMessage": [{"serverName": {"hostName": "h1", "port": 16020, "startCode": "5"}}]},
     {"className": f"org.apache.hadoop.hbase.master.replication.{ADD_PEER}", "state": "SUCCESS"},
 ]  # fmt: skip
-MANIFEST = Manifest("prod-a", None, "r1", "0" * 64, NOW, NOW + 1, 2, 9, (ListPart("part-00000.txt", 2, "1" * 64),))
-STATUS = {"pathSuffix": "a", "type": "FILE", "length": 7, "modificationTime": NOW}
-WALS = tuple(sorted((GOLDEN / "hbase" / "wals").glob("*.1")))

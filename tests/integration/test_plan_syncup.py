@@ -142,7 +142,7 @@ class Story:
 def story(
     hdfs_cluster: HdfsCluster, peer_cluster: HBaseCluster, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Story]:
-    """A cluster that lost its servers: the plan, and what HBase's own sync-up tool then ships to the peer."""
+    """A cluster is killed; the plans, and what HBase's own sync-up tool ships to the peer after each."""
     # killed servers close the file systems of their JVM, under all other clusters in it
     jvm = start_hbase_jvm(tmp_path_factory.mktemp("syncup-hbase"), heap="1g")
     cluster = HBaseCluster(jvm, hdfs_cluster, "syncup", 2, properties={**ROOT_IN_HDFS, **SENDS_BULK_LOADS})

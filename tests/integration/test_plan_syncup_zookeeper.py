@@ -164,7 +164,7 @@ def story(
     spark: SparkSession,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Story]:
-    """The same of an HBase 2, whose queues are in ZooKeeper."""
+    """A cluster of HBase 2 with queues in ZooKeeper is killed; the plan, and what HBase's sync-up tool ships."""
     # killed servers close the file systems of their JVM, under all other clusters in it
     jvm = start_hbase_2_jvm(tmp_path_factory.mktemp("syncup-hbase2"))
     story = Story(

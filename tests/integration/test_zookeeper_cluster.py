@@ -148,7 +148,7 @@ def tree(path: Path) -> ReplicationTree:
 
 @pytest.fixture(scope="module")
 def story(zookeeper_cluster: HBaseCluster, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Story:
-    """A cluster with queues in ZooKeeper, captured while WALs roll, servers die and queues are claimed."""
+    """A cluster with queues in ZooKeeper, captured after WALs were rolled, servers killed and queues claimed."""
     cluster = zookeeper_cluster
     story = Story(cluster, spark, tmp_path_factory.mktemp("story2"))
     cluster.create_table(TABLE)

@@ -16,7 +16,7 @@ QUIET = "-Xlog:cds=off -Xlog:cds+dynamic=off -Xlog:class+path=off"
 def archive_of(cache: Path, java_home: Path, spark_home: Path, delta: Sequence[Path]) -> Path:
     """Returns the path of the archive for this Java and this Spark, whether the file exists or not.
 
-    Jars count by the names that Java sees, and by size and time.
+    A jar is known by its path as Java sees it, its size, and the time of its last change.
 
     Args:
         cache: the folder of the archive.

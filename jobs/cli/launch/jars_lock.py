@@ -59,7 +59,7 @@ def jars_for(lock: Path, folder: Path, spark: str) -> list[Path]:
     """Returns the fetched jars that a version of Spark needs: those of jars.lock without Delta's for other versions.
 
     If the folder is a link, the paths are those behind it. Java uses an archive of loaded classes only if the class
-    path has the names that it had when the archive was written; a checkout that links to the jars would have others.
+    path names the same paths as when the archive was written, and a checkout that links to the jars has other paths.
     """
     real = folder.resolve()
     return sorted(real / jar.place for jar in read_lock(lock) if jar.spark in {None, spark})

@@ -30,7 +30,7 @@ def story(
     hbase_spark: SparkSession,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Story:
-    """A cluster with queues of every kind, captured at each stage by each source."""
+    """A cluster that replicates, and one with several WAL groups, captured stage by stage from two sets of sources."""
     cluster, peer = clusters
     hadoop = {"files": {"source": "hadoop"}, "queues": {"source": "hbase"}}
     webhdfs = {
