@@ -19,20 +19,12 @@ SHARED = (
     (
         "tests/unit/models/test_split_model.py",
         "tests/unit/models/test_split_emission.py",
-        "tests/spark/test_split",
+        "tests/spark/test_split_audits.py",
         "tests/unit/docs/test_split_pages.py",
     ),
-    (
-        "tests/spark/test_clean",
-        "tests/spark/test_paused_cleanup.py",
-        "tests/spark/test_audit_rows.py",
-        "tests/spark/test_archive.py",
-    ),
-    ("tests/spark/maintain", "tests/spark/test_delta_tables.py", "tests/spark/test_damaged_lake.py"),
-    ("tests/spark/nights", "tests/spark/test_lake.py"),
+    ("tests/spark/nights",),
 )
-"""What shares something that takes long: the HBase clusters, an HDFS alone, an Airflow, a search, or the code of one
-kind of job, which the JVM of each process would load and compile for itself.
+"""What shares something that takes long: the HBase clusters, an HDFS alone, an Airflow, a search.
 
 The longest comes first, and the places of each in the order in which they run.
 """
