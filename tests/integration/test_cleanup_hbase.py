@@ -122,7 +122,9 @@ def test_every_row_arrives_after_a_clean_up(
     assert not listed & keeps
     assert_explained(lab, of_tables(keeps), of_tables(listed))
     assert lab.clean().result["done_files"] == len(listed)
-    assert lab.home() == start
+    now = lab.home()
+    # HBase may have archived another WAL meanwhile
+    assert {path: now.get(path) for path in start} == start
     done = lab.clean(execute=True)
     assert (done.exit_code, done.result["status"], done.result["done_files"]) == (0, "DONE", len(listed)), done.text
     assert set(lab.resting()) == listed

@@ -84,7 +84,9 @@ def test_there_and_back_and_gone(lab: Lab) -> None:
     waiting = lab.purge(execute=True)
     assert [one["status"] for one in waiting.result["runs"]] == ["WAITING"]  # type: ignore[index, union-attr]
     assert len(lab.resting()) == 3
-    lab.clock.instant += 8 * DAY_MS
+    lab.clock.instant += 7 * DAY_MS - 1
+    assert lab.purge().result["runs"][0]["status"] == "WAITING"  # type: ignore[index]
+    lab.clock.instant += DAY_MS
     assert lab.purge().result["runs"][0]["status"] == "REHEARSAL"  # type: ignore[index]
     assert len(lab.resting()) == 3
     purged = lab.purge(execute=True)

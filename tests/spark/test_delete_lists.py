@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.common.errors import RefusedError, UnavailableError
 from pipelines.common.spark import few_rows
-from pipelines.reconcile import list_parts
+from pipelines.reconcile import list_parts, list_writer
 from pipelines.reconcile.delete_list import MANIFEST, ListPart, Manifest, manifest_json, part_name
 from pipelines.reconcile.list_reader import DeleteListReader
 from pipelines.reconcile.list_writer import DeleteListWriter
@@ -110,11 +110,21 @@ def test_the_list_of_one_cluster_is_written_beside_it(lab: Lab) -> None:
 
 
 def test_short_lists_of_many_lines_together_have_the_same_text(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Then Spark sorts and joins the lines of each."""
+    """Then Spark sorts and joins the lines of each, in several tasks."""
     monkeypatch.setattr(few_rows, "FEW", 20)
+    monkeypatch.setattr(list_writer, "LINES_PER_PART", 10)
     written = lab.write(request("a", 20), request("b", 19), request("c", 0))
     assert [lab.text(written[cluster]) for cluster in "abc"] == [lines_of(20), lines_of(19), ""]
     assert all(lab.reader.manifest(cluster, RUN) == written[cluster] for cluster in "abc")
+
+
+def test_a_long_list_is_cut_beside_one_of_a_single_part(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(list_parts, "LINES_PER_PART", 20)
+    monkeypatch.setattr(few_rows, "FEW", 2)
+    written = lab.write(request("a", 90), request("b", 3))
+    assert len(written["a"].parts) > 2
+    assert len(written["b"].parts) == 1
+    assert [lab.text(written[cluster]) for cluster in "ab"] == [lines_of(90), lines_of(3)]
 
 
 def test_long_lists_are_cut_into_parts_in_the_same_places(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -226,6 +226,15 @@ def test_a_group_of_the_replication_table_is_one_at_every_server(either: SparkSe
     agree(either, with_tables([case]))
 
 
+def test_a_group_that_names_its_server_in_two_spellings_is_of_that_server_alone(either: SparkSession) -> None:
+    """With the prefix of another server it would still name the first one, whose file would get the other's answer."""
+    group = f"{GROUP.replace('h1', 'H1', 1)}.{GROUP}.a"
+    cells = [queue_cell("1-h1,16020,5", group, f"{group}.1700000000009", 0)]
+    names = [f"{group.replace(GROUP, 'h2%2C16020%2C5')}.1700000000001", f"{group}.1700000000001"]
+    names.append(f"{group.split('.', 1)[0]}.h2%2C16020%2C5.a.1700000000001")
+    agree(either, with_tables([trusted(names, cells, (HERE, ServerName.parse("h2,16020,5")))]))
+
+
 def test_a_server_that_nothing_names_is_the_source_of_its_only_holder(either: SparkSession) -> None:
     cells = [queue_cell("1-h1,16020,5", GROUP, f"{GROUP}.7", 0)]
     case = trusted([f"h{number}%2C1%2C2.7" for number in (8, 9)], cells)
