@@ -237,6 +237,7 @@ def test_an_unreachable_system_is_4_and_a_driver_that_never_starts_is_2(submit: 
         assert "check SPARK_SUBMIT_ARGS" in done.stderr
 
 
+@pytest.mark.promise("spark-3-is-refused")
 def test_another_spark_is_named_before_it_fails(submit: Submitter, tmp_path: Path) -> None:
     (tmp_path / "jars").mkdir()
     (tmp_path / "jars" / "spark-core_2.12-3.5.1.jar").touch()

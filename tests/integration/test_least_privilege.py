@@ -20,7 +20,14 @@ from tests.labs.cluster.hdfs import HdfsCluster
 from tests.labs.places import PROJECT
 
 AUDITOR = "auditor"
-ENTRIES = ("pipelines.reconcile.reconcile", "jobs.reconcile.wiring", "pipelines.capture.capture", "jobs.capture.wiring")
+ENTRIES = (
+    "pipelines.reconcile.reconcile",
+    "jobs.reconcile.wiring",
+    "pipelines.capture.capture",
+    "jobs.capture.wiring",
+    "pipelines.reconcile.explain.explain",
+    "jobs.explain",
+)
 REMOVING = {"delete", "deleteOnExit", "rmtree", "unlink", "remove", "rmdir", "moveToTrash", "truncate"}
 RENAMING = {"rename", "move", "moveFromLocalFile"}
 # where files are given their names: below the lake, the lists, or the snapshot in the making

@@ -101,7 +101,10 @@ def test_a_pair_in_order_and_after_a_failover(pair: Pair) -> None:
         active.flush(TABLE)
         active.roll_wals()
     active.put(TABLE)
-    wait_until(lambda: bool(archived(pair)), "a WAL of synchronous replication is archived")
+    wait_until(
+        lambda: "DELETE" in Oracle(active).verdicts(archived(pair)),
+        "an archived WAL of synchronous replication is shipped",
+    )
     wait_until(lambda: bool(standby.files("remoteWALs")), "copies arrive")
     copies = {file.path for file in standby.files("remoteWALs")}
     assert all(path.startswith(f"remoteWALs/{PEER}/") and path.endswith(".syncrep") for path in copies)

@@ -30,7 +30,9 @@ def test_the_example_is_trusted() -> None:
     assert distrust(zookeeper_snapshot(["2"])) == ""
 
 
-@pytest.mark.promise("zookeeper-peers-have-no-say", "zookeeper-one-cluster", "zookeeper-migration-is-refused")
+@pytest.mark.promise(
+    "zookeeper-peers-have-no-say", "zookeeper-one-cluster", "zookeeper-migration-is-refused", "zookeeper-clean-stops"
+)
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -122,6 +122,7 @@ def test_the_airflow_that_fits(version: str) -> None:
     refuse_unfit(version)
 
 
+@pytest.mark.promise("other-airflow-is-refused")
 @pytest.mark.parametrize("version", ["2.11.0", "3.0.6", "3.2.9", "4.0.0"])
 def test_another_airflow_is_refused_in_one_sentence(version: str) -> None:
     with pytest.raises(RuntimeError, match=f"fits Airflow 3.3 and later 3.x, and this is Airflow {version}$"):

@@ -87,6 +87,7 @@ def test_the_reading_of_znodes_shows_where_it_is(
     assert "reading the queues: 1 of 1 servers" in caplog.text
 
 
+@pytest.mark.promise("zookeeper-syncs-first")
 def test_model_reads_what_the_real_reading_reads_in_its_order() -> None:
     world = Recorder()
     for step in ("queues-1", "queues-2"):
