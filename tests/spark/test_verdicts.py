@@ -227,11 +227,11 @@ def test_a_group_of_the_replication_table_is_one_at_every_server(either: SparkSe
 
 
 def test_a_group_that_names_its_server_in_two_spellings_is_of_that_server_alone(either: SparkSession) -> None:
-    """With the prefix of another server it would still name the first one, whose file would get the other's answer."""
-    group = f"{GROUP.replace('h1', 'H1', 1)}.{GROUP}.a"
+    """The form of this group at h2 still names h1 as its server: such a file gets the answer of h1."""
+    first, there = "H1%2C16020%2C5", "h2%2C16020%2C5"
+    group = f"{first}.{GROUP}.a"
     cells = [queue_cell("1-h1,16020,5", group, f"{group}.1700000000009", 0)]
-    names = [f"{group.replace(GROUP, 'h2%2C16020%2C5')}.1700000000001", f"{group}.1700000000001"]
-    names.append(f"{group.split('.', 1)[0]}.h2%2C16020%2C5.a.1700000000001")
+    names = [f"{group}.1700000000001", f"{first}.{there}.a.1700000000001"]
     agree(either, with_tables([trusted(names, cells, (HERE, ServerName.parse("h2,16020,5")))]))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from pipelines.hbase.wal_names import WalName, parse_wal_name
 from tests.labs.cluster.jvm import JavaObject
 
 FAMILY = "f"
@@ -83,9 +84,20 @@ class HBaseData:
         self.harness.flush(table)
 
     def roll_wals(self, *servers: str) -> None:
-        """Rolls the WALs of some servers, or of all servers."""
-        for server in servers or self.online_servers():
+        """Rolls the WALs of some servers, or of all servers; each of their WAL groups has a new WAL then.
+
+        HBase itself only notes that they are to be rolled, and HBase 1 leaves out those of hbase:meta.
+        """
+        asked = servers or tuple(self.online_servers())
+        before = self._wals_of_tables()
+        groups = {wal.group for wal in before if str(wal.server) in asked}
+        for server in asked:
             self.harness.rollWals(server)
+        wait_until(lambda: groups <= {wal.group for wal in self._wals_of_tables() - before}, "the WALs are rolled")
+
+    def _wals_of_tables(self) -> set[WalName]:
+        wals = (parse_wal_name(file.path.rpartition("/")[2]) for file in self.files("WALs"))
+        return {wal for wal in wals if wal is not None and not wal.is_meta}
 
     def archive_wals(self, *tables: str) -> None:
         """Creates archived WALs.
