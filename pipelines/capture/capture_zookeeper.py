@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import count
 
 from pipelines.capture.capture import CaptureResult, CaptureTarget, known_peers
 from pipelines.capture.capture_offline import refuse_running
@@ -87,7 +88,7 @@ def capture_zookeeper(
     _same_cluster(settings, with_retries("Cluster id", sources.znodes.cluster_id, patience))
     files = timeline.take("files", sources.files, lambda: sink.files(sources.files.files()))
     listing = list(timeline.stamps)
-    for attempt in range(1, patience.quiet_attempts + 1):
+    for attempt in count(1):
         timeline.stamps = list(listing)
         online, directories = timeline.take("online", sources.znodes, partial(_servers, sources))
         peers, neighbours = timeline.take("peers", sources.state, lambda: _peers(sources.state, settings))
@@ -170,7 +171,7 @@ def _one_cluster(
     strange = mixed_clusters_reason(
         Membership(None, online or frozenset(), frozenset(), directories), peers, frozenset(queues)
     )
-    if strange is None and saved and peers and not online and not directories:
+    if strange is None and saved and peers and not directories:
         strange = (
             "no server is online, and the saved listing has no file below WALs/ (cut off?): nothing shows whose files "
             "these are"

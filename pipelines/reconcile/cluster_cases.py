@@ -73,7 +73,7 @@ class ClusterCase:
     @property
     def has_files(self) -> bool:
         """Whether the files of its listing can be decided."""
-        return self.view is not None and self.opened.listing_readable
+        return self.opened.listing_readable
 
     def refuse(self, reason: str) -> "ClusterCase":
         """Returns the case after the gate refused it: every file becomes HELD, SNAPSHOT_UNTRUSTED."""

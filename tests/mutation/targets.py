@@ -84,17 +84,29 @@ _RULE = Group(
 
 _CAPTURE = Group(
     "capture",
-    (Target("capture", "pipelines.capture.capture"),),
+    (
+        Target("capture", "pipelines.capture.capture"),
+        Target("capture_zookeeper", "pipelines.capture.capture_zookeeper"),
+        Target("timeline", "pipelines.capture.timeline"),
+    ),
     (
         "tests/unit/capture/test_asking_order.py",
         "tests/unit/capture/test_backup_stated.py",
         "tests/unit/capture/test_clocks_of_steps.py",
         "tests/unit/capture/test_cut_inputs.py",
+        "tests/unit/capture/test_exported_znodes.py",
+        "tests/unit/capture/test_other_storages.py",
         "tests/unit/capture/test_refused_clusters.py",
         "tests/unit/capture/test_restless_clusters.py",
         "tests/unit/capture/test_secrets_of_peers.py",
         "tests/unit/capture/test_sources_in_order.py",
     ),
+)
+
+_CASES = Group(
+    "clusters of a run",
+    (Target("cluster_cases", "pipelines.reconcile.cluster_cases"),),
+    ("tests/unit/reconcile/test_cluster_cases.py",),
 )
 
 _TABLES = Group(
@@ -263,6 +275,7 @@ _LISTS = Group(
     (
         Target("list_reader", "pipelines.reconcile.list_reader"),
         Target("list_writer", "pipelines.reconcile.list_writer"),
+        Target("list_parts", "pipelines.reconcile.list_parts"),
     ),
     ("tests/spark/test_delete_lists.py",),
     spark=True,
@@ -271,6 +284,7 @@ _LISTS = Group(
 GROUPS = (
     _RULE,
     _CAPTURE,
+    _CASES,
     _CLEAN_UP,
     _STORES,
     _HADOOP_STORE,

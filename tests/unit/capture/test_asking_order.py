@@ -84,13 +84,20 @@ def test_a_neighbour_that_does_not_answer_is_asked_again_with_its_step() -> None
 
 
 @pytest.mark.promise("retries-never-reorder")
-def test_a_step_that_is_not_answered_is_tried_again_and_stamped_anew() -> None:
+def test_a_step_that_is_not_answered_is_tried_again_and_stamped_anew(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
     world = World(failures={"files": 1, "queues-2": 2})
     world.capture(step_attempts=3)
     assert world.asked == ["settings", "files", "files", *THE_REST[:8], "queues-2", "queues-2", *THE_REST[8:]]
     assert world.slept == [7, 7, 7]
     assert world.finished is not None
     assert world.finished.files_step.started_at == 1_002
+    told = [record.message for record in caplog.records if "queues-2" in record.message]
+    assert told == [
+        "Step queues-2",
+        "Step queues-2, attempt 1 of 3: queues-2 did not answer",
+        "Step queues-2, attempt 2 of 3: queues-2 did not answer",
+    ]
 
 
 @pytest.mark.parametrize("step", ["settings", "files", *THE_REST])

@@ -1,7 +1,7 @@
 """Captures of queues in ZooKeeper and of a cluster that is down: what is not readable proves nothing."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -11,17 +11,18 @@ from pipelines.capture.capture_offline import OfflineSources
 from pipelines.capture.capture_zookeeper import ZooKeeperSources
 from pipelines.capture.ports import ClusterSettings
 from pipelines.capture.timeline import RetryPolicy
-from pipelines.common.errors import RefusedError
+from pipelines.common.errors import RefusedError, UsageError
 from pipelines.files.file_batch import FileBatch
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import Cell
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.zookeeper.tree import Znode
-from pipelines.snapshot.model import Backup, Retention, Snapshot, WalDirectory
+from pipelines.snapshot.capture_clocks import StepStamp
+from pipelines.snapshot.model import Backup, CaptureStep, Membership, Retention, Snapshot, WalDirectory
+from pipelines.snapshot.syncup_facts import SyncUpFacts, fact_documents
 
-H1 = ServerName("h1", 16020, 5)
+H1, H2 = ServerName("h1", 16020, 5), ServerName("h2", 16020, 6)
 RS = "/hbase/replication/rs"
-QUIET = (Znode(RS, b"", 1), Znode(f"{RS}/{H1}", b"", 1), Znode(f"{RS}/{H1}", b"", 1), Znode(RS, b"", 1))
 
 
 @dataclass
@@ -32,14 +33,23 @@ class World:
     rows: Sequence[bytes] = ()
     now: int = 1_000
     quiet_for: int = 9
+    cluster_ids: tuple[str | None, str | None] = ("id", "id")
+    online_servers: Mapping[str, frozenset[ServerName] | None] = field(default_factory=dict)
+    directories_below_wals: tuple[WalDirectory, ...] = (WalDirectory(H1, 0, 1),)
+    peers_each_time: list[tuple[Peer, ...]] = field(default_factory=list)
+    saved_listing: bool = False
     asked: list[str] = field(default_factory=list)
+    written: dict[str, list[object]] = field(default_factory=dict)
+    slept: list[int] = field(default_factory=list)
 
     def now_ms(self) -> int:
         self.now += 1
         return self.now
 
-    def stamp(self, _step: str) -> None:
-        """Read now."""
+    def stamp(self, step: str) -> StepStamp | None:
+        """Everything is read now; the listing may be saved."""
+        saved = self.saved_listing and step == "files"
+        return StepStamp(CaptureStep("files", 1, 2), "edge", saved=True) if saved else None
 
     def clock_host(self) -> None:
         """Read now."""
@@ -48,24 +58,24 @@ class World:
         return iter([FileBatch(["oldWALs/a.1"], [1], [1])]) if batches is None else sum(map(len, batches))
 
     def wal_directories(self) -> tuple[WalDirectory, ...]:
-        return (WalDirectory(H1, 0, 1),)
+        return self.directories_below_wals
 
     def settings(self) -> ClusterSettings:
-        return ClusterSettings("id", None, Retention(1, 2, 3), (), Backup(enabled=False))
+        return ClusterSettings(self.cluster_ids[0], None, Retention(1, 2, 3), (), Backup(enabled=False))
 
-    def cluster_id(self) -> str:
-        return "id"
+    def cluster_id(self) -> str | None:
+        return self.cluster_ids[1]
 
-    def online(self, _step: str) -> frozenset[ServerName]:
-        return frozenset({H1})
+    def online(self, step: str) -> frozenset[ServerName] | None:
+        return self.online_servers.get(step, frozenset({H1}))
 
     def peers(self) -> tuple[Peer, ...]:
-        return (Peer("1", "ENABLED"),)
+        return self.peers_each_time.pop(0) if self.peers_each_time else (Peer("1", "ENABLED"),)
 
     def znodes(self, step: str, written: Iterable[Znode] | None = None) -> Any:  # noqa: ANN401 - as `files`
         if written is None:
             self.asked.append(step)
-            return self.readings.get(step, QUIET)
+            return self.readings.get(step, of_server(H1))
         return len(list(written))
 
     def cells(self, _step: str, written: Iterable[Cell] | None = None) -> Any:  # noqa: ANN401 - as `files`
@@ -77,7 +87,8 @@ class World:
 
     def documents(self, name: str, documents: Iterable[object]) -> int:
         self.asked.append(name)
-        return len(list(documents))
+        self.written[name] = list(documents)
+        return len(self.written[name])
 
     def running(self) -> str | None:
         """Says who is at work, as soon as the queues have been read so often."""
@@ -99,7 +110,7 @@ class World:
         return "file:///s"
 
     def capture(self, sources: ZooKeeperSources | OfflineSources) -> CaptureResult:
-        patience = RetryPolicy(1, 2, 0, lambda _ms: None)
+        patience = RetryPolicy(1, 2, 7, self.slept.append)
         return sources.capture(CaptureTarget("c", "hdfs://n/h", "edge"), self, clock=self, patience=patience)  # type: ignore[arg-type]
 
 
@@ -112,12 +123,86 @@ def of_a_cluster_that_is_down(*rows: bytes) -> CaptureResult:
     return world.capture(OfflineSources(world, world, world, None, world))  # type: ignore[arg-type]
 
 
+def of_server(server: ServerName, *queues: str, after: int = 1) -> tuple[Znode, ...]:
+    """A reading of the queues of one server, with the cversion of `rs` at its end."""
+    host = f"{RS}/{server}"
+    below = (Znode(f"{host}/{queue}", b"", 0) for queue in queues)
+    return (Znode(RS, b"", 1), Znode(host, b"", 1), *below, Znode(host, b"", 1), Znode(RS, b"", after))
+
+
+def test_queues_that_move_are_read_again_and_the_last_reading_counts(caplog: pytest.LogCaptureFixture) -> None:
+    moved = World({"queues-1": of_server(H1), "queues-2": of_server(H1, "1", after=2)})
+    captured = of_zookeeper(moved)
+    assert captured.restless == "servers or queues moved while they were read: the cversion of rs went from 1 to 2"
+    assert moved.asked == ["queues-1", "queues-2"] * 2
+    assert captured.cells == 5
+    assert moved.slept == [7], "between two attempts, and not after the last"
+    told = [record.message.partition(":")[0] for record in caplog.records if record.levelname == "WARNING"]
+    assert told == ["Not quiet, attempt 1 of 2"]
+
+
+def test_the_snapshot_has_the_servers_of_both_looks() -> None:
+    """Of a cluster whose servers are not known, it has none."""
+    snapshot = of_zookeeper(World(online_servers={"online-2": frozenset({H1, H2})})).snapshot
+    assert snapshot.membership == Membership(None, frozenset({H1}), frozenset())
+    assert snapshot.membership_2 == Membership(None, frozenset({H1, H2}), frozenset())
+    unknown = of_zookeeper(World(online_servers={"online": None, "online-2": None})).snapshot
+    assert (unknown.membership, unknown.membership_2) == (None, None)
+
+
+@pytest.mark.parametrize(("settings", "queues", "refused"), [("a", "b", True), (None, "b", False), ("a", None, False)])
+def test_queues_of_a_cluster_with_another_id_are_refused(
+    settings: str | None, queues: str | None, *, refused: bool
+) -> None:
+    world = World(cluster_ids=(settings, queues))
+    if not refused:
+        assert of_zookeeper(world).restless is None
+        return
+    with pytest.raises(UsageError, match="the queues belong to cluster b, settings and peers to cluster a: check"):
+        of_zookeeper(world)
+    assert world.asked == []
+
+
+DOWN: Mapping[str, frozenset[ServerName]] = {"online": frozenset(), "online-2": frozenset()}
+"""No server is online."""
+
+
+def test_queues_of_servers_that_nobody_knows_are_refused_if_no_server_is_online() -> None:
+    """With an online server, they are what is left of an older HBase, and reconcile refuses them with that reason."""
+    strange = dict.fromkeys(("queues-1", "queues-2"), of_server(H2, "1"))
+    assert of_zookeeper(World(strange)).restless is None
+    with pytest.raises(RefusedError, match=r"no queue \(such as 1-h2,16020,6\) belongs to a server that HBase knows"):
+        of_zookeeper(World(strange, online_servers=DOWN))
+    with pytest.raises(RefusedError, match=r"no queue \(such as 1-h2,16020,6\) belongs to a server that HBase knows"):
+        of_zookeeper(World(strange, online_servers={"online": None, "online-2": None}))
+
+
+def test_a_saved_listing_that_shows_nothing_of_the_cluster_is_refused() -> None:
+    """Where peers might need its files; a listing that is read now cannot have been cut."""
+    nothing = World(online_servers=DOWN, directories_below_wals=(), saved_listing=True)
+    with pytest.raises(RefusedError, match="no server is online, and the saved listing has no file below WALs/"):
+        of_zookeeper(nothing)
+    assert of_zookeeper(replace(nothing, saved_listing=False)).restless is None
+    assert of_zookeeper(replace(nothing, peers_each_time=[(), ()])).restless is None
+    with pytest.raises(RefusedError, match=f"no server has a directory below WALs/, although {H1} is online"):
+        of_zookeeper(replace(nothing, online_servers={}))
+
+
+@pytest.mark.promise("zookeeper-migration-is-refused")
+def test_peers_are_those_of_the_step_and_have_the_mark_of_an_hbase_3_that_came_later() -> None:
+    first, marked = Peer("1", "ENABLED"), Peer("2", "ENABLED", sync_replication_state="ACTIVE")
+    later = (Peer("1", "DISABLED", sync_replication_state="NONE"), Peer("2", "ENABLED"), Peer("3", "ENABLED"))
+    peers = of_zookeeper(World(peers_each_time=[(first, marked), later])).snapshot.peers
+    assert peers == (replace(first, sync_replication_state="NONE"), marked)
+
+
 @pytest.mark.promise("unreadable-row-is-not-quiet")
 @pytest.mark.parametrize("steps", [("queues-1",), ("queues-2",), ("queues-1", "queues-2")])
 def test_znodes_that_nobody_can_read_are_not_quiet(steps: tuple[str, ...]) -> None:
     """Two readings with the same junk may hide a queue that moved: reconcile names the znode and refuses."""
     assert of_zookeeper(World()).restless is None
-    junk = (*QUIET[:2], Znode(f"{RS}/junk", b"", 1), *QUIET[2:])
+    quiet = of_server(H1)
+    junk = (*quiet[:2], Znode(f"{RS}/junk", b"", 1), *quiet[2:])
     world = World(dict.fromkeys(steps, junk))
     restless = of_zookeeper(world).restless
     assert restless is not None
@@ -130,6 +215,7 @@ def test_znodes_of_a_cluster_that_is_down_come_with_what_the_tool_needs() -> Non
     taken = world.capture(ZooKeeperSources(world, world, world, world, None, world))  # type: ignore[arg-type]
     assert taken.snapshot.extras == ("syncup",)
     assert world.asked == ["queues-1", "queues-2", "extras/syncup.jsonl"]
+    assert world.written["extras/syncup.jsonl"] == list(fact_documents(SyncUpFacts("hdfs://n/h", (str(H1),), ())))
 
 
 @pytest.mark.parametrize("quiet_for", [0, 2])
