@@ -20,11 +20,12 @@ PROJECT = Path(__file__).resolve().parent.parent
 TARGET = PROJECT / "docs" / "testing.md"
 HEAD = PROJECT / "scripts" / "testing_head.md"
 TESTS = PROJECT / "tests"
+CLUSTERS = TESTS / "labs" / "cluster" / "fixtures.py"
 RECORD = TESTS / "suite" / "measured.json"
 SIZES = ("long", "deep")
 """Markers of tests that an ordinary run leaves out; the page shows them."""
 SOME_VARIANTS = {size: f"some variants {size}" for size in SIZES}
-"""What the page says of a test that has the marker for some of its parameters only."""
+"""What the page says of a test that has the marker for some parameters only, its own or those of its fixtures."""
 _MARKER = "pytest.mark.promise"
 _COMMENT = re.compile(r"<!-- promise: ([a-z0-9-]+) -->")
 _HEADING = re.compile(r"^#+ (.+)$")
@@ -119,8 +120,26 @@ def sizes_of(tree: ast.Module, test: ast.FunctionDef) -> tuple[str, ...]:
     whole = {_size(one) for node in (*of_the_file, *test.decorator_list) for one in _listed(node)}
     if "deep" in whole:
         return ("deep",)
-    inside = {_size(node) for one in test.decorator_list for node in ast.walk(one)} - whole
+    decorated = (test, *_fixtures(tree, test))
+    inside = {_size(node) for one in decorated for mark in one.decorator_list for node in ast.walk(mark)} - whole
     return (*(("long",) if "long" in whole else ()), *(said for size, said in SOME_VARIANTS.items() if size in inside))
+
+
+def _fixtures(tree: ast.Module, test: ast.FunctionDef) -> Iterator[ast.FunctionDef]:
+    """Yields the fixtures of its file and of the clusters that a test asks for, also through others."""
+    bodies = (*_parsed(CLUSTERS.read_text(encoding="utf-8")).body, *tree.body)
+    known = {one.name: one for one in bodies if isinstance(one, ast.FunctionDef)}
+    wanted = [argument.arg for argument in test.args.args]
+    for mark in test.decorator_list:
+        if isinstance(mark, ast.Call) and ast.unparse(mark.func) == "pytest.mark.usefixtures":
+            wanted += [
+                name.value for name in mark.args if isinstance(name, ast.Constant) and isinstance(name.value, str)
+            ]
+    while wanted:
+        fixture = known.pop(wanted.pop(), None)
+        if fixture is not None:
+            yield fixture
+            wanted += [argument.arg for argument in fixture.args.args]
 
 
 def _size(node: ast.AST) -> str | None:

@@ -44,7 +44,6 @@ from tests.labs.judged_stages import Verdicts, reconciled, verdicts_of
 from tests.labs.real_captures import Taken, read_back
 from tests.labs.small_cluster import edited
 
-# the fixture zookeeper_cluster marks each HBase 1 as pytest.mark.deep
 pytestmark = [pytest.mark.realhbase, pytest.mark.long]
 
 TABLE = "story"

@@ -51,20 +51,22 @@ def test_no_run_is_said() -> None:
 
 def test_every_deep_test_is_in_the_record_and_passed() -> None:
     """The judge and the mutants have records of their own, and the tests of pages only quote the marker."""
-    marker, own = re.compile(r"\bpytest\.mark\.deep\b"), ("tests/judge/", "tests/mutation/", "tests/unit/docs/")
-    texts = {
-        str(file.relative_to(PROJECT)): file.read_text(encoding="utf-8")
-        for file in (PROJECT / "tests").rglob("test_*.py")
+    own = ("tests/judge/", "tests/mutation/", "tests/unit/docs/")
+    files = {str(file.relative_to(PROJECT)): file for file in (PROJECT / "tests").rglob("test_*.py")}
+    marked = {
+        (name, test)
+        for name, file in files.items()
+        if not name.startswith(own)
+        for test in deep(file.read_text(encoding="utf-8"))
     }
-    marked = {file: text for file, text in texts.items() if marker.search(text) and not file.startswith(own)}
     rows = re.findall(r"^\| `(tests/[^:]+)::(\w+).*?` \| (\w+) \|", TARGET.read_text(encoding="utf-8"), re.MULTILINE)
-    assert set(marked) == {file for file, _, _ in rows}
-    assert {(file, name) for file, text in marked.items() for name in deep(text)} <= {row[:2] for row in rows}
+    assert {file for file, _ in marked} == {file for file, _, _ in rows}
+    assert marked <= {row[:2] for row in rows}
     assert {outcome for _, _, outcome in rows} == {"passed"}
 
 
 def deep(text: str) -> Iterator[str]:
-    """The tests of a file with the marker on them or on some variants; those of a fixture's parameter are not seen."""
+    """The tests of a file with the marker on them or on some variants."""
     tree = ast.parse(text)
     for name, test in generate_testing.tests_of(tree):
         if {"deep", generate_testing.SOME_VARIANTS["deep"]} & {*generate_testing.sizes_of(tree, test)}:

@@ -7,7 +7,7 @@ import pytest
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UsageError
 from pipelines.common.instants import DAY_MS, HOUR_MS
-from pipelines.decide.rule.settings import Release, ReconcileSettings
+from pipelines.decide.rule.settings import ReconcileSettings, Release
 from pipelines.decide.rule.totals import BucketTotal
 from pipelines.hbase.replication_queues import parse_queue_cells
 from pipelines.reconcile.cluster_cases import CLOCK_TOLERANCE_MS, ClusterCase, cluster_cases, untrusted_totals
@@ -182,6 +182,8 @@ def test_the_gate_refuses_a_case_and_all_its_files() -> None:
 
 
 def test_of_a_refused_cluster_every_archived_file_is_held() -> None:
-    archived, live = (BucketTotal("prod", flag, "DELETABLE", "NOT_NEEDED", None, 3, 1, 2, 5, 6, 7, 8) for flag in (True, False))
+    archived, live = (
+        BucketTotal("prod", flag, "DELETABLE", "NOT_NEEDED", None, 3, 1, 2, 5, 6, 7, 8) for flag in (True, False)
+    )
     held = replace(archived, verdict="HELD", reason="SNAPSHOT_UNTRUSTED")
     assert untrusted_totals([archived, live]) == [held, live]
