@@ -275,7 +275,6 @@ _LISTS = Group(
     (
         Target("list_reader", "pipelines.reconcile.list_reader"),
         Target("list_writer", "pipelines.reconcile.list_writer"),
-        Target("list_parts", "pipelines.reconcile.list_parts"),
     ),
     ("tests/spark/test_delete_lists.py",),
     spark=True,

@@ -1,12 +1,13 @@
 """Delete-safe lists on a file system: written whole or not at all, and read only as they were written."""
 
 import hashlib
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrameWriter, SparkSession
 
 from pipelines.common.errors import RefusedError, UnavailableError
 from pipelines.common.spark import few_rows
@@ -144,6 +145,22 @@ def test_long_lists_are_cut_into_parts_in_the_same_places(lab: Lab, monkeypatch:
 
 
 @pytest.mark.usefixtures("as_many")
+def test_lines_are_sorted_once_by_cluster_and_then_by_path(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else Spark sorts them once more by cluster, and a sort that needs the disk may change the order of the paths."""
+    monkeypatch.setattr(few_rows, "FEW", 2)
+    orders: list[str] = []
+    write = DataFrameWriter.text
+
+    def text(writer: DataFrameWriter, path: str, **options: str) -> None:
+        orders.append(writer._df._jdf.queryExecution().optimizedPlan().outputOrdering().toString())  # type: ignore[attr-defined]
+        write(writer, path, **options)
+
+    monkeypatch.setattr(DataFrameWriter, "text", text)
+    lab.write(request("a", 5), request("b", 3))
+    (order,) = orders
+    assert re.findall(r"(\w+)#\d+ ASC", order) == ["cluster", "value"]
+
+
 def test_a_list_a_little_too_long_for_one_part_has_two(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(list_parts, "LINES_PER_PART", 20)
     manifest = lab.write(request("a", 30))["a"]
