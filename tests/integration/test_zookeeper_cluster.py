@@ -362,7 +362,7 @@ def test_an_export_has_what_is_read_live(story: Story, hdfs_cluster: HdfsCluster
         assert f" finished {format_instant(step.finished_at)} " in lines[-1]
 
 
-@pytest.mark.promise("znodes-are-the-site-files")
+@pytest.mark.promise("znodes-are-the-site-files", "peers-are-in-zookeeper")
 def test_a_wrong_address_is_named(story: Story, tmp_path: Path) -> None:
     with pytest.raises(UnavailableError, match=r"ZooKeeper 127\.0\.0\.1:1, connecting.*capture\.queues\.quorum"):
         story.capture("c", tmp_path / "out", quorum="127.0.0.1:1", timeout="1s")

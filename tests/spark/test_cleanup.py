@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
 from pipelines.cleanup.request import CleanupPorts
 from pipelines.common.conditions import Condition
@@ -123,6 +124,13 @@ def test_a_rehearsal_leaves_no_table_no_directory_and_no_lease(lab: Lab) -> None
     assert "a peer is being added" in refused[0]["reason"]
     lab.changes(small(CLUSTER))
     assert lab.tree() == before
+
+
+def test_the_configuration_says_how_long_a_lease_lives_and_a_file_rests(spark: SparkSession, tmp_path: Path) -> None:
+    lab = Lab(spark, tmp_path, options={"lease": "7m", "grace": "9d", "batch": 3})
+    for job in ("clean", "restore", "purge"):
+        with lab.edges(job) as (place, _):
+            assert (place.lease_ms, place.grace_ms, place.batch) == (420_000, 9 * DAY_MS, 3)
 
 
 # what stops a clean
