@@ -144,7 +144,6 @@ def test_long_lists_are_cut_into_parts_in_the_same_places(lab: Lab, monkeypatch:
     assert len(lab.reader.lines(written["a"]).collect()) == 90
 
 
-@pytest.mark.usefixtures("as_many")
 def test_lines_are_sorted_once_by_cluster_and_then_by_path(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """Else Spark sorts them once more by cluster, and a sort that needs the disk may change the order of the paths."""
     monkeypatch.setattr(few_rows, "FEW", 2)
@@ -161,6 +160,7 @@ def test_lines_are_sorted_once_by_cluster_and_then_by_path(lab: Lab, monkeypatch
     assert re.findall(r"(\w+)#\d+ ASC", order) == ["cluster", "value"]
 
 
+@pytest.mark.usefixtures("as_many")
 def test_a_list_a_little_too_long_for_one_part_has_two(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(list_parts, "LINES_PER_PART", 20)
     manifest = lab.write(request("a", 30))["a"]
