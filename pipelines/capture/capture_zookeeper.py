@@ -98,7 +98,7 @@ def capture_zookeeper(
         ]
         online_2 = timeline.take("online-2", sources.znodes, lambda: sources.znodes.online("online-2"))
         restless = _restless(readings)
-        if restless is None or attempt == patience.quiet_attempts:
+        if restless is None or attempt >= patience.quiet_attempts:
             break
         logger.warning("Not quiet, attempt %d of %d: %s", attempt, patience.quiet_attempts, restless)
         patience.sleep_ms(patience.pause_ms)
@@ -130,7 +130,7 @@ def _same_cluster(settings: ClusterSettings, znodes: str | None) -> None:
     With them, files that the peers of this cluster still need would look free.
 
     Raises:
-        RefusedError: the queues belong to another cluster.
+        UsageError: the queues belong to another cluster.
     """
     if settings.cluster_id is not None and znodes is not None and settings.cluster_id != znodes:
         raise UsageError(

@@ -126,7 +126,9 @@ def test_a_rehearsal_leaves_no_table_no_directory_and_no_lease(lab: Lab) -> None
     assert lab.tree() == before
 
 
-def test_the_configuration_says_how_long_a_lease_lives_and_a_file_rests(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_configuration_says_the_life_of_a_lease_the_grace_and_the_batch(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     lab = Lab(spark, tmp_path, options={"lease": "7m", "grace": "9d", "batch": 3})
     for job in ("clean", "restore", "purge"):
         with lab.edges(job) as (place, _):

@@ -130,7 +130,7 @@ def of_server(server: ServerName, *queues: str, after: int = 1) -> tuple[Znode, 
     return (Znode(RS, b"", 1), Znode(host, b"", 1), *below, Znode(host, b"", 1), Znode(RS, b"", after))
 
 
-def test_queues_that_move_are_read_again_and_the_last_reading_counts(caplog: pytest.LogCaptureFixture) -> None:
+def test_queues_that_always_move_are_read_as_often_as_configured(caplog: pytest.LogCaptureFixture) -> None:
     moved = World({"queues-1": of_server(H1), "queues-2": of_server(H1, "1", after=2)})
     captured = of_zookeeper(moved)
     assert captured.restless == "servers or queues moved while they were read: the cversion of rs went from 1 to 2"
@@ -178,7 +178,7 @@ def test_queues_of_servers_that_nobody_knows_are_refused_if_no_server_is_online(
 
 
 def test_a_saved_listing_that_shows_nothing_of_the_cluster_is_refused() -> None:
-    """Where peers might need its files; a listing that is read now cannot have been cut."""
+    """Only if there are peers, and not if the listing is read now, because such a listing cannot be cut."""
     nothing = World(online_servers=DOWN, directories_below_wals=(), saved_listing=True)
     with pytest.raises(RefusedError, match="no server is online, and the saved listing has no file below WALs/"):
         of_zookeeper(nothing)
@@ -189,7 +189,7 @@ def test_a_saved_listing_that_shows_nothing_of_the_cluster_is_refused() -> None:
 
 
 @pytest.mark.promise("zookeeper-migration-is-refused")
-def test_peers_are_those_of_the_step_and_have_the_mark_of_an_hbase_3_that_came_later() -> None:
+def test_peers_are_those_of_the_step_and_have_the_mark_that_an_hbase_3_sets_later() -> None:
     first, marked = Peer("1", "ENABLED"), Peer("2", "ENABLED", sync_replication_state="ACTIVE")
     later = (Peer("1", "DISABLED", sync_replication_state="NONE"), Peer("2", "ENABLED"), Peer("3", "ENABLED"))
     peers = of_zookeeper(World(peers_each_time=[(first, marked), later])).snapshot.peers

@@ -72,7 +72,7 @@ def test_two_snapshots_of_one_cluster_are_a_wrong_call() -> None:
         cluster_cases(pair, None, ReconcileSettings(), NOW)
 
 
-def test_the_stretches_of_two_tables_do_not_meet() -> None:
+def test_the_buckets_of_two_tables_do_not_overlap() -> None:
     unread = OpenedSnapshot("file:///unread", fault="no snapshot.json")
     first, none, second = cluster_cases([opened("a"), unread, opened("b")], None, ReconcileSettings(), NOW)
     assert first.table is not None
@@ -123,7 +123,7 @@ def test_files_of_servers_that_nobody_names_are_those_of_another_cluster() -> No
     condition, why = doubted(opened(), listed={"prod": frozenset({replace(H1, host="elsewhere")})})
     assert condition is Condition.MIXED_CLUSTERS
     assert "the files are those of another cluster" in why
-    # the owner of a queue is named, too; and the servers of another cluster in the same run say nothing
+    # the servers of another cluster in the same run say nothing
     assert case_of(opened(), listed={"prod": frozenset({D1, H1})}).refused is None
     assert case_of(opened(), listed={"b": frozenset({replace(H1, host="elsewhere")})}).refused is None
 
@@ -139,7 +139,7 @@ def test_the_sessions_of_a_backup_are_part_of_the_view() -> None:
 
 
 @pytest.mark.parametrize("fault", [None, "the digest of snapshot.json differs"])
-def test_a_snapshot_that_cannot_be_read_is_refused_under_the_name_of_its_directory(fault: str | None) -> None:
+def test_a_snapshot_that_cannot_be_read_is_refused_and_has_no_view(fault: str | None) -> None:
     one = opened()
     assert one.snapshot is not None
     steps = tuple(step for step in one.snapshot.steps if step.step != "files")
