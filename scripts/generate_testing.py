@@ -126,15 +126,13 @@ def sizes_of(tree: ast.Module, test: ast.FunctionDef) -> tuple[str, ...]:
 
 
 def _fixtures(tree: ast.Module, test: ast.FunctionDef) -> Iterator[ast.FunctionDef]:
-    """Yields the fixtures of its file and of the clusters that a test asks for, also through others."""
+    """Yields the fixtures that a test uses, also through others: those in its own file and in `CLUSTERS`."""
     bodies = (*_parsed(CLUSTERS.read_text(encoding="utf-8")).body, *tree.body)
     known = {one.name: one for one in bodies if isinstance(one, ast.FunctionDef)}
     wanted = [argument.arg for argument in test.args.args]
     for mark in test.decorator_list:
         if isinstance(mark, ast.Call) and ast.unparse(mark.func) == "pytest.mark.usefixtures":
-            wanted += [
-                name.value for name in mark.args if isinstance(name, ast.Constant) and isinstance(name.value, str)
-            ]
+            wanted += map(ast.literal_eval, mark.args)
     while wanted:
         fixture = known.pop(wanted.pop(), None)
         if fixture is not None:
