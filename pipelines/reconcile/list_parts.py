@@ -41,8 +41,8 @@ def sampled_lines(lines: DataFrame, sizes: Sequence[ListSize]) -> DataFrame:
 
 
 def part_boundaries(sample: Sequence[str], parts: int) -> tuple[str, ...]:
-    """Returns the first path of the second and each later part, in the order of UTF-8 bytes."""
-    ordered = sorted(sample, key=lambda path: path.encode())
+    """Returns the first path of the second and each later part."""
+    ordered = sorted(sample)  # by code points, which is the order of UTF-8 bytes and so that of Spark
     picks = (ordered[len(ordered) * part // parts] for part in range(1, parts)) if ordered else ()
     return tuple(dict.fromkeys(picks))
 

@@ -137,7 +137,7 @@ def test_json_alone_on_standard_output_and_the_exit_code_of_the_job(submit: Subm
     assert "incubator" not in done.stderr
 
 
-@pytest.mark.deep
+@pytest.mark.long
 def test_the_first_of_a_kind_keeps_javas_classes_and_the_next_job_starts_from_them(
     submit: Submitter, tmp_path: Path
 ) -> None:

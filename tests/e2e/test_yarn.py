@@ -95,7 +95,6 @@ def test_executors_read_wals(
     assert json.loads(done.stdout)["endings"] == {"CLOSED": 5, "NO_HEADER": 1, "OPEN": 2}
 
 
-@pytest.mark.deep
 def test_no_result_is_unavailable(submit: Submitter, yarn: YarnCluster, conf_dir: Path) -> None:
     arguments = f"--master yarn --deploy-mode cluster {SMALL}".replace(sys.executable, "/no/such/python")
     done = submit("probe", "exit", env={"HADOOP_CONF_DIR": str(conf_dir), "SPARK_SUBMIT_ARGS": arguments})

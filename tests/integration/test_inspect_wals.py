@@ -149,9 +149,7 @@ def test_every_cell_of_a_file_of_hbases_own_writer(form: str, writers: HBaseWals
     assert said == (form != "plain", form in {"tags", "gz"}, "GZ" if form == "gz" else None)
 
 
-@pytest.mark.parametrize(
-    "name", [*(pytest.param(name, marks=pytest.mark.deep) for name in ("plain.1", "comp.1")), "compval.1"]
-)
+@pytest.mark.parametrize("name", ["plain.1", "comp.1", "compval.1"])
 def test_every_truncation_ends_as_replication_finds_it(name: str, writers: HBaseWals, tmp_path: Path) -> None:
     data = (GOLDEN / name).read_bytes()
     answers = writers.truncations(f"file:{GOLDEN / name}", f"file:{tmp_path / 'cut.1'}")

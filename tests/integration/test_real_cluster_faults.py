@@ -70,7 +70,6 @@ def test_a_full_lake_is_named_and_the_next_run_works(full: Full) -> None:
     assert full.statuses("lake") == ["DONE", "STARTED"]
 
 
-@pytest.mark.deep
 def test_a_full_place_for_lists_is_named_and_the_next_run_works(full: Full) -> None:
     full.space(full.places.lists, NONE_LEFT)
     with pytest.raises(UnavailableError, match=r"a list stands only where its manifest\.json does; run again") as told:

@@ -144,6 +144,16 @@ def test_long_lists_are_cut_into_parts_in_the_same_places(lab: Lab, monkeypatch:
     assert len(lab.reader.lines(written["a"]).collect()) == 90
 
 
+def test_each_of_several_long_lists_is_cut(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(list_parts, "LINES_PER_PART", 20)
+    monkeypatch.setattr(few_rows, "FEW", 2)
+    written = lab.write(request("a", 90), request("b", 70))
+    assert all(0 < part.lines < 60 for cluster in "ab" for part in written[cluster].parts)
+    assert [lab.text(written[cluster]) for cluster in "ab"] == [lines_of(90), lines_of(70)]
+    alone = Lab(lab.spark, lab.folder / "again").write(request("b", 70))
+    assert alone["b"] == written["b"]
+
+
 def test_lines_are_sorted_once_by_cluster_and_then_by_path(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """Else Spark sorts them once more by cluster, and a sort that needs the disk may change the order of the paths."""
     monkeypatch.setattr(few_rows, "FEW", 2)

@@ -18,8 +18,6 @@ from tests.labs import small_cluster
 from tests.labs.airflow.nights import Airflow, Night
 from tests.labs.places import PROJECT
 
-pytestmark = pytest.mark.deep
-
 SETTLED_MS = 60_000
 
 
@@ -88,6 +86,7 @@ def wals(folder: Path) -> set[str]:
     return {path.name for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".")}
 
 
+@pytest.mark.long
 def test_a_good_night_moves_what_its_list_says_and_nothing_else(world: World) -> None:
     date = tonight()
     before = wals(world.root / "oldWALs")
@@ -109,6 +108,7 @@ def test_a_good_night_moves_what_its_list_says_and_nothing_else(world: World) ->
     assert Path(page.removeprefix("file:")).is_file()
 
 
+@pytest.mark.deep
 def test_a_refused_night_stops_before_any_clean(world: World) -> None:
     date, before = tonight(), wals(world.root / "oldWALs")
     seeds_form = small_cluster.row("1-not a server", "group", "wal.1", 0)
@@ -122,6 +122,7 @@ def test_a_refused_night_stops_before_any_clean(world: World) -> None:
     assert wals(world.root / "oldWALs") == before
 
 
+@pytest.mark.deep
 def test_a_failed_night_tries_again_and_stops(world: World) -> None:
     membership, date = world.made.snapshot.membership, tonight()
     assert membership is not None

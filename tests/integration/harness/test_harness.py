@@ -39,7 +39,7 @@ def replicating(hbase_cluster: HBaseCluster, peer_cluster: HBaseCluster) -> Iter
     hbase_cluster.remove_peer("1")
 
 
-@pytest.mark.deep
+@pytest.mark.long
 def test_ivy_resolves_without_maven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with_default = {jar.name for jar in resolve(HBASE_CLIENT)}
     monkeypatch.setattr(classpath, "CACHE", tmp_path / "classpath")

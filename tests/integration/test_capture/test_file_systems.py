@@ -92,7 +92,7 @@ def test_an_fsimage_shows_the_same_files(lab: Lab, wals_on_ha: HdfsCluster, tmp_
     assert image_rows.snapshot.files_step.started_at == image_rows.snapshot.files_step.finished_at
 
 
-@pytest.mark.deep
+@pytest.mark.long
 def test_kerberos_by_the_command_line(lab: Lab, kerberos_hdfs: HdfsCluster, tmp_path: Path) -> None:
     kerberos = kerberos_hdfs.kerberos
     assert kerberos is not None
