@@ -131,27 +131,18 @@ def test_a_long_list_is_cut_beside_one_of_a_single_part(lab: Lab, monkeypatch: p
 def test_long_lists_are_cut_into_parts_in_the_same_places(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(list_parts, "LINES_PER_PART", 20)
     monkeypatch.setattr(few_rows, "FEW", 20)
-    written = lab.write(request("a", 90), request("b", 3))
-    names = [part.name for part in written["a"].parts]
-    assert names == [part_name(number) for number in range(len(names))]
-    assert len(names) > 2
-    assert sum(part.lines for part in written["a"].parts) == 90
-    assert all(0 < part.lines < 60 for part in written["a"].parts)
-    assert lab.text(written["a"]) == lines_of(90)
+    written = lab.write(request("a", 90), request("b", 3), request("c", 70))
     assert lab.text(written["b"]) == lines_of(3)
+    for cluster, files in (("a", 90), ("c", 70)):
+        parts = written[cluster].parts
+        assert [part.name for part in parts] == [part_name(number) for number in range(len(parts))]
+        assert len(parts) > 2
+        assert sum(part.lines for part in parts) == files
+        assert all(0 < part.lines < 60 for part in parts)
+        assert lab.text(written[cluster]) == lines_of(files)
     alone = Lab(lab.spark, lab.folder / "again").write(request("a", 90))
     assert alone["a"] == written["a"]
     assert len(lab.reader.lines(written["a"]).collect()) == 90
-
-
-def test_each_of_several_long_lists_is_cut(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(list_parts, "LINES_PER_PART", 20)
-    monkeypatch.setattr(few_rows, "FEW", 2)
-    written = lab.write(request("a", 90), request("b", 70))
-    assert all(0 < part.lines < 60 for cluster in "ab" for part in written[cluster].parts)
-    assert [lab.text(written[cluster]) for cluster in "ab"] == [lines_of(90), lines_of(70)]
-    alone = Lab(lab.spark, lab.folder / "again").write(request("b", 70))
-    assert alone["b"] == written["b"]
 
 
 def test_lines_are_sorted_once_by_cluster_and_then_by_path(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:

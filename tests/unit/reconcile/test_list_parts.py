@@ -1,5 +1,7 @@
 """Where long lists are cut, and which short ones share a partition."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from pipelines.reconcile import list_parts
@@ -16,8 +18,8 @@ from pipelines.reconcile.list_parts import ListSize, PartPlan, part_boundaries, 
         ("", 3, ""),
     ],
 )
-def test_a_cut_is_the_first_line_of_a_part(sample: list[str], parts: int, cuts: list[str]) -> None:
-    assert part_boundaries(list(sample), parts) == tuple(cuts)
+def test_a_cut_is_the_first_line_of_a_part(sample: Sequence[str], parts: int, cuts: Sequence[str]) -> None:
+    assert part_boundaries(sample, parts) == tuple(cuts)
 
 
 @pytest.mark.parametrize(("lines", "parts"), [(1, 1), (20, 1), (21, 2), (40, 2), (41, 3)])
@@ -41,5 +43,5 @@ def test_a_long_list_shares_no_partition(monkeypatch: pytest.MonkeyPatch) -> Non
     assert planned.partitions == 7
 
 
-def test_no_list_has_one_partition() -> None:
+def test_a_plan_without_lists_has_one_partition() -> None:
     assert part_plan([], {}).partitions == 1
