@@ -36,7 +36,7 @@ def page(folder: Path = RESULTS) -> str:
         ("With the number of files", "sizes", sizes),
         ("With the history in the lake", "nights", nights),
         ("Fleets", "fleet", fleet),
-        ("A small cluster: where each second goes", "floor", floor),
+        ("A night: where each second goes", "floor", floor),
         ("The demo", "demo", demo),
         ("Questions", "explain", explain),
         ("Clean-up of a real HDFS", "clean", clean),

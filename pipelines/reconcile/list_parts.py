@@ -27,7 +27,7 @@ class ListSize:
     @property
     def parts(self) -> int:
         """The number of parts that the list is cut into."""
-        return max(1, -(-self.lines // LINES_PER_PART))
+        return -(-self.lines // LINES_PER_PART)
 
 
 def sampled_lines(lines: DataFrame, sizes: Sequence[ListSize]) -> DataFrame:
@@ -49,74 +49,71 @@ def part_boundaries(sample: Sequence[str], parts: int) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class PartPlan:
-    """Assigns lines to Spark partitions; small lists share a partition, and each list has its own files."""
+    """Assigns lines to Spark partitions: each part of each list has its own.
+
+    Attributes:
+        first: the partition of the first part, by cluster.
+        cuts: the first path of each later part, by cluster, for lists of several parts; empty if the sample has none.
+        partitions: the number of partitions.
+    """
 
     first: Mapping[str, int]
     cuts: Mapping[str, tuple[str, ...]]
     partitions: int
 
     def partition(self) -> Column:
-        """Returns the partition number of a line, computed from `cluster` and `path`."""
-        shared: dict[int, list[str]] = {}
-        for cluster, first in self.first.items():
-            if not self.cuts.get(cluster):
-                shared.setdefault(first, []).append(cluster)
-        number = F.lit(None).cast("int")
-        for first, clusters in shared.items():
-            number = F.when(F.col("cluster").isin(clusters), F.lit(first)).otherwise(number)
+        """Returns the partition of a line, of a frame with `cluster`, `path` and the cluster's value of `first`."""
+        part = F.lit(0)
         for cluster, points in self.cuts.items():
-            if points:
-                part = _search(points, self.first[cluster])
-                number = F.when(F.col("cluster") == cluster, part).otherwise(number)
-        return number
+            part = F.when(F.col("cluster") == cluster, _search(points)).otherwise(part)
+        return F.col("first") + part
 
 
 def part_plan(sizes: Sequence[ListSize], samples: Mapping[str, Sequence[str]]) -> PartPlan:
-    """Gives each large list its own partitions and packs small lists together, in the given order."""
+    """Returns the partitions of the lists in the given order.
+
+    Args:
+        sizes: one for each list.
+        samples: paths by cluster, from `sampled_lines`; a list without any is not cut.
+    """
+    cuts = {
+        size.cluster: part_boundaries(samples.get(size.cluster, ()), size.parts) for size in sizes if size.parts > 1
+    }
     first: dict[str, int] = {}
-    points: dict[str, tuple[str, ...]] = {}
-    partitions, room = 0, 0
+    partitions = 0
     for size in sizes:
-        if size.parts > 1:
-            points[size.cluster] = part_boundaries(samples.get(size.cluster, ()), size.parts)
-            first[size.cluster] = partitions
-            partitions, room = partitions + len(points[size.cluster]) + 1, 0
-            continue
-        if room < size.lines or partitions == 0:
-            partitions, room = partitions + 1, LINES_PER_PART
-        first[size.cluster] = partitions - 1
-        room -= size.lines
-    return PartPlan(first, points, max(partitions, 1))
+        first[size.cluster] = partitions
+        partitions += 1 + len(cuts.get(size.cluster, ()))
+    return PartPlan(first, cuts, partitions)
 
 
 def partition_key(spark: SparkSession, partitions: int, number: Column) -> Column:
     """Returns a key with which `DataFrame.repartition` puts each row into the partition of this number.
 
-    Spark hashes the keys of `repartition`. For each partition, this takes the first integer that Spark's hash puts
-    there. Only Spark 4.1 and later have `repartitionById`.
+    Spark hashes the keys of `repartition`. For each partition, this takes an integer that Spark's hash puts there. Only
+    Spark 4.1 and later have `repartitionById`.
 
     Args:
         spark: the session.
         partitions: the number of partitions.
         number: the number of the partition, from 0.
     """
-    chosen: dict[int, int] = {}
-    tried = 0
-    while len(chosen) < partitions:
-        candidates = range(tried, tried + 16 * partitions)
-        frame = local_frame(spark, ((one,) for one in candidates), StructType().add("key", "long"))
-        for key, place in frame.select("key", F.pmod(F.hash("key"), F.lit(partitions))).collect():
-            chosen.setdefault(place, key)
-        tried = candidates.stop
-    return F.element_at(F.array(*(F.lit(chosen[place]).cast("long") for place in range(partitions))), number + 1)
+    # with 64 integers for each partition, the probability that one gets none is e^-64
+    candidates = local_frame(spark, ((one,) for one in range(64 * partitions)), StructType().add("key", "integer"))
+    placed = candidates.select(F.pmod(F.hash("key"), F.lit(partitions)), "key").collect()
+    chosen = dict(tuple(row) for row in placed)
+    return F.element_at(F.array(*(F.lit(chosen[place]) for place in range(partitions))), number + 1)
 
 
-def _search(points: Sequence[str], first: int) -> Column:
-    """Returns a binary search as nested comparisons: few for each line, and Spark compiles them."""
+def _search(points: Sequence[str]) -> Column:
+    """Returns the number of the part that a path belongs to, from 0.
+
+    It is a binary search of nested comparisons: few for each line, and Spark compiles them.
+    """
 
     def between(low: int, high: int) -> Column:
         if low == high:
-            return F.lit(first + low)
+            return F.lit(low)
         middle = (low + high) // 2
         return F.when(F.col("path") < F.lit(points[middle]), between(low, middle)).otherwise(between(middle + 1, high))
 

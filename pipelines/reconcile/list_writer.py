@@ -9,7 +9,7 @@ hidden name, and leaves a fleet's emptied staging folder.
 import logging
 import uuid
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from itertools import islice
@@ -17,7 +17,7 @@ from itertools import islice
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StringType, StructField, StructType
+from pyspark.sql.types import StructType
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UnavailableError
@@ -34,7 +34,8 @@ from pipelines.reconcile.ports import ListRequest, StagedLines, StagedLists
 _LOG = logging.getLogger(__name__)
 _WRITERS = 8
 _TEXTS_AT_ONCE = 16
-_ROOTS = StructType([StructField("cluster", StringType()), StructField("root", StringType())])
+_ROOTS = StructType().add("cluster", "string").add("root", "string")
+_ROOTS_AND_PARTITIONS = StructType([*_ROOTS.fields]).add("first", "integer")
 
 
 class DeleteListWriter:
@@ -116,7 +117,7 @@ class DeleteListWriter:
             return
         sorted_lines = F.array_sort(F.collect_list(F.concat("root", F.lit("/"), "path", F.lit("\n"))))
         texts = (
-            self._with_root(deletable, roots)
+            self._joined(deletable, roots.items(), _ROOTS)
             .repartition(1 + files // LINES_PER_PART, "cluster")
             .groupBy("cluster")
             .agg(F.array_join(sorted_lines, "").alias("text"))
@@ -131,10 +132,10 @@ class DeleteListWriter:
         part = ListPart(name, text.count("\n"), sha256(text.encode()).hexdigest())
         return cluster, StagedLines(folder, (part,))
 
-    def _with_root(self, deletable: DataFrame, roots: Mapping[str, str]) -> DataFrame:
-        """Adds the column `root`."""
+    def _joined(self, deletable: DataFrame, rows: Iterable[tuple[object, ...]], schema: StructType) -> DataFrame:
+        """Adds the columns of these rows, one for each cluster; other clusters are left out."""
         # a join, because a CASE expression for thousands of clusters is too deep for Spark
-        return deletable.join(F.broadcast(local_frame(self._spark, roots.items(), _ROOTS)), "cluster")
+        return deletable.join(F.broadcast(local_frame(self._spark, rows, schema)), "cluster")
 
     def _long(self, deletable: DataFrame, requests: Sequence[ListRequest]) -> dict[str, StagedLines]:
         """Writes the lines of long lists in one Spark job."""
@@ -152,7 +153,8 @@ class DeleteListWriter:
             for row in sampled_lines(deletable, sizes).toLocalIterator():
                 samples.setdefault(row["cluster"], []).append(row["path"])
         plan = part_plan(sizes, samples)
-        values = self._with_root(deletable, {one.cluster: one.wal_root for one in requests}).select(
+        lists = ((one.cluster, one.wal_root, plan.first[one.cluster]) for one in requests)
+        values = self._joined(deletable, lists, _ROOTS_AND_PARTITIONS).select(
             "cluster", F.concat("root", F.lit("/"), "path").alias("value"), plan.partition().alias("to")
         )
         lines = values.repartition(
@@ -169,10 +171,7 @@ class DeleteListWriter:
         return {size.cluster: f"{staging}/cluster={size.cluster}" for size in sizes}
 
     def _line_counts(self, folders: Collection[str]) -> Mapping[str, int]:
-        """Returns the line count of each written file by folder and file name.
-
-        The folder is part of the key because one task gives its files in several folders the same name.
-        """
+        """Returns the line count of each written file by folder and file name."""
         lines = self._spark.read.option("recursiveFileLookup", "true").text(list(folders))
         place = F.substring_index("_metadata.file_path", "/", -2)
         return {row["place"]: row["count"] for row in lines.groupBy(place.alias("place")).count().collect()}

@@ -275,9 +275,15 @@ _LISTS = Group(
     (
         Target("list_reader", "pipelines.reconcile.list_reader"),
         Target("list_writer", "pipelines.reconcile.list_writer"),
+        Target("list_parts", "pipelines.reconcile.list_parts"),
     ),
-    ("tests/spark/test_delete_lists.py",),
+    (
+        "tests/unit/reconcile/test_list_parts.py",
+        "tests/spark/test_list_parts.py",
+        "tests/spark/test_delete_lists.py",
+    ),
     spark=True,
+    leave_out=("test_parts_are_the_same_bytes",),  # two whole nights
 )
 
 GROUPS = (

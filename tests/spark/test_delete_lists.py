@@ -67,7 +67,8 @@ class Lab:
 
 
 @pytest.fixture
-def lab(spark: SparkSession, tmp_path: Path) -> Lab:
+def lab(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
+    monkeypatch.chdir(tmp_path)  # a change of the product under test may write to a relative path
     return Lab(spark, tmp_path)
 
 
@@ -110,10 +111,13 @@ def test_the_list_of_one_cluster_is_written_beside_it(lab: Lab) -> None:
     assert lab.text(manifest) == lines_of(4)
 
 
-def test_short_lists_of_many_lines_together_have_the_same_text(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Then Spark sorts and joins the lines of each, in several tasks."""
+@pytest.mark.parametrize("lines_of_a_task", [10, 40])
+def test_short_lists_of_many_lines_together_have_the_same_text(
+    lab: Lab, lines_of_a_task: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then Spark sorts and joins the lines of each, in one task or in several."""
     monkeypatch.setattr(few_rows, "FEW", 20)
-    monkeypatch.setattr(list_writer, "LINES_PER_PART", 10)
+    monkeypatch.setattr(list_writer, "LINES_PER_PART", lines_of_a_task)
     written = lab.write(request("a", 20), request("b", 19), request("c", 0))
     assert [lab.text(written[cluster]) for cluster in "abc"] == [lines_of(20), lines_of(19), ""]
     assert all(lab.reader.manifest(cluster, RUN) == written[cluster] for cluster in "abc")

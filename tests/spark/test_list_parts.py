@@ -5,14 +5,46 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
+from pipelines.common.spark.local_frames import local_frame
 from pipelines.decide.rule.verdict import ArchivedFile
 from pipelines.reconcile import list_parts
+from pipelines.reconcile.list_parts import ListSize, PartPlan, partition_key, sampled_lines
 from tests.labs.small_cluster import D1, Desk, group, small, timestamp, with_files
 
-pytestmark = pytest.mark.long
+LINES = StructType().add("cluster", "string").add("path", "string")
 
 
+def test_a_line_goes_to_the_partition_of_its_part(spark: SparkSession) -> None:
+    plan = PartPlan({"a": 0, "long": 1, "longer": 4, "b": 8}, {"long": ("c", "e"), "longer": ("b", "d", "f")}, 9)
+    lines = [
+        *(("a", "d", 0), ("b", "d", 8)),
+        *(("long", "b", 1), ("long", "c", 2), ("long", "d", 2), ("long", "e", 3), ("long", "x", 3)),
+        *(("longer", "a", 4), ("longer", "b", 5), ("longer", "c", 5), ("longer", "d", 6), ("longer", "z", 7)),
+    ]
+    rows = [(cluster, path, plan.first[cluster]) for cluster, path, _ in lines]
+    frame = local_frame(spark, rows, StructType([*LINES.fields]).add("first", "integer"))
+    placed = frame.select("cluster", "path", plan.partition().alias("to"))
+    assert [tuple(row) for row in placed.collect()] == lines
+    keyed = placed.repartition(9, partition_key(spark, 9, F.col("to"))).select("to", F.spark_partition_id())
+    assert all(to == number for to, number in keyed.collect())
+
+
+def test_a_sample_has_about_a_hundred_lines_of_each_part(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And none of a list that is not cut."""
+    monkeypatch.setattr(list_parts, "LINES_PER_PART", 1000)
+    sizes = {"long": 8000, "longer": 20_000, "whole": 1000, "little": 1001}
+    paths = [(cluster, f"p{number}") for cluster, many in sizes.items() for number in range(many)]
+    sample = sampled_lines(local_frame(spark, paths, LINES), [ListSize(*size) for size in sizes.items()])
+    found = {row["cluster"]: row["count"] for row in sample.groupBy("cluster").count().collect()}
+    assert sample.columns == ["cluster", "path"]
+    assert found.keys() == {"long", "longer", "little"}
+    assert all(60 <= found[cluster] / -(-sizes[cluster] // 1000) <= 140 for cluster in found)
+
+
+@pytest.mark.long
 @pytest.mark.usefixtures("as_many")
 @pytest.mark.promise("decision-is-replayable")
 def test_parts_are_the_same_bytes_however_the_listing_was_cut(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from benchmarks.bench import collections
-from benchmarks.floor import covered, pieces, slowest
+from benchmarks.floor import LOG_LINE, covered, pieces, slowest
 from benchmarks.pages import capture, clean, marginal, nights, page, sizes
 from benchmarks.records import Run, add, command_line, newest_of_each, recorded
 from benchmarks.speed_report import MIB, JobSpeed
@@ -209,6 +209,20 @@ def test_a_night_is_cut_at_log_lines_and_spark_events() -> None:
         ("end of the processes", 1.0, 0, 0.0),
     ]
     assert sum(one.seconds for one in cut) == 15.0
+
+
+@pytest.mark.parametrize(
+    ("logged", "piece"),
+    [
+        ("INFO    pipelines.reconcile.night_run: deciding", "deciding"),
+        ("INFO    jobs.reconcile.wiring: checking 1 snapshot(s)", "checking 1 snapshot(s)"),
+        ("INFO    pipelines.common.progress: Spark stage 16: 1 of 2 tasks", None),
+        ("WARN    SparkConf: Note that", None),
+    ],
+)
+def test_a_step_begins_a_piece_and_its_progress_none(logged: str, piece: str | None) -> None:
+    line = LOG_LINE.match(f"2026-11-29T12:16:53Z {logged}")
+    assert (line and line[1]) == piece
 
 
 def test_a_query_within_another_counts_with_it() -> None:
