@@ -30,7 +30,7 @@ from benchmarks.records import RESULTS, add, begin, folder
 from tests.models.large import Shape
 
 PROJECT = Path(__file__).resolve().parent.parent
-# the lines of progress tell how far a piece is; they begin none
+# a line of progress tells how far a piece is; it does not begin another
 LOG_LINE = re.compile(r"\S+Z INFO +(?!pipelines\.common\.progress:)(?:jobs|pipelines)\.\S+: (.*)")
 QUERIES = 8
 MINUTE_MS = 60_000

@@ -62,10 +62,10 @@ class PartPlan:
     partitions: int
 
     def partition(self) -> Column:
-        """Returns the partition of a line, of a frame with `cluster`, `path` and the cluster's value of `first`."""
+        """Returns the partition of a line, computed from its `path` and from `first`, the value of its cluster."""
         part = F.lit(0)
         for cluster, points in self.cuts.items():
-            part = F.when(F.col("cluster") == cluster, _search(points)).otherwise(part)
+            part = F.when(F.col("first") == self.first[cluster], _search(points)).otherwise(part)
         return F.col("first") + part
 
 
@@ -100,9 +100,9 @@ def partition_key(spark: SparkSession, partitions: int, number: Column) -> Colum
     """
     # with 64 integers for each partition, the probability that one gets none is e^-64
     candidates = local_frame(spark, ((one,) for one in range(64 * partitions)), StructType().add("key", "integer"))
-    placed = candidates.select(F.pmod(F.hash("key"), F.lit(partitions)), "key").collect()
-    chosen = dict(tuple(row) for row in placed)
-    return F.element_at(F.array(*(F.lit(chosen[place]) for place in range(partitions))), number + 1)
+    placed = candidates.select("key", F.pmod(F.hash("key"), F.lit(partitions)).alias("partition")).collect()
+    keys = {row["partition"]: row["key"] for row in placed}
+    return F.element_at(F.array(*(F.lit(keys[partition]) for partition in range(partitions))), number + 1)
 
 
 def _search(points: Sequence[str]) -> Column:

@@ -9,7 +9,7 @@ hidden name, and leaves a fleet's emptied staging folder.
 import logging
 import uuid
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from itertools import islice
@@ -141,12 +141,15 @@ class DeleteListWriter:
         """Writes the lines of long lists in one Spark job."""
         if not requests:
             return {}
-        folders = self._write_lines(deletable, requests)
-        counts = self._line_counts(folders.values())
+        staging, folders = self._write_lines(deletable, requests)
+        counts = self._line_counts(staging)
         return {cluster: StagedLines(folder, self._numbered(folder, counts)) for cluster, folder in folders.items()}
 
-    def _write_lines(self, deletable: DataFrame, requests: Sequence[ListRequest]) -> Mapping[str, str]:
-        """Writes the lines, and returns the folder of each cluster's lines."""
+    def _write_lines(self, deletable: DataFrame, requests: Sequence[ListRequest]) -> tuple[str, Mapping[str, str]]:
+        """Writes the lines; returns their folder, and in or below it that of each cluster.
+
+        The folder of a cluster without any line does not exist.
+        """
         sizes = [ListSize(one.cluster, one.files) for one in requests]
         samples: dict[str, list[str]] = {}
         if any(size.parts > 1 for size in sizes):
@@ -165,22 +168,21 @@ class DeleteListWriter:
         if len(requests) == 1:
             folder = f"{self._root}/{requests[0].cluster}/{name}"
             lines.select("value").write.options(**options).text(folder)
-            return {requests[0].cluster: folder}
+            return folder, {requests[0].cluster: folder}
         staging = f"{self._root}/{name}"
         lines.select("cluster", "value").write.partitionBy("cluster").options(**options).text(staging)
-        return {size.cluster: f"{staging}/cluster={size.cluster}" for size in sizes}
+        return staging, {size.cluster: f"{staging}/cluster={size.cluster}" for size in sizes}
 
-    def _line_counts(self, folders: Collection[str]) -> Mapping[str, int]:
-        """Returns the line count of each written file by folder and file name."""
-        lines = self._spark.read.option("recursiveFileLookup", "true").text(list(folders))
-        place = F.substring_index("_metadata.file_path", "/", -2)
-        return {row["place"]: row["count"] for row in lines.groupBy(place.alias("place")).count().collect()}
+    def _line_counts(self, staging: str) -> Mapping[str, int]:
+        """Returns the line count of each written file by its name, which contains the number of its Spark task."""
+        counts = self._spark.read.text(staging).groupBy("_metadata.file_name").count()
+        return {row["file_name"]: row["count"] for row in counts.collect()}
 
     def _numbered(self, folder: str, counts: Mapping[str, int]) -> tuple[ListPart, ...]:
         """Renames Spark's files to part names in the order of their partitions; an empty file gets a hidden name."""
         parts: list[ListPart] = []
         for name in [one.name for one in self._reader.entries(folder) or () if one.name.startswith("part-")]:
-            lines = counts.get(f"{folder.rpartition('/')[2]}/{name}", 0)
+            lines = counts.get(name, 0)
             if lines == 0:
                 self._files.rename(f"{folder}/{name}", f"{folder}/.empty-{name}")
                 continue

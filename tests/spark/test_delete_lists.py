@@ -68,7 +68,7 @@ class Lab:
 
 @pytest.fixture
 def lab(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
-    monkeypatch.chdir(tmp_path)  # a change of the product under test may write to a relative path
+    monkeypatch.chdir(tmp_path)  # a mutant may write to a relative path
     return Lab(spark, tmp_path)
 
 
@@ -185,13 +185,17 @@ def test_nothing_is_listed_before_it_is_published(lab: Lab) -> None:
 
 
 @pytest.mark.promise("list-has-the-lines-that-the-gate-saw")
-@pytest.mark.parametrize("lines", [1, 3])
+@pytest.mark.parametrize("others", [(), (request("b", 1),)], ids=["alone", "in a fleet"])
+@pytest.mark.parametrize("lines", [0, 1, 3])
 @pytest.mark.usefixtures("few_or_many")
-def test_a_list_of_another_length_than_was_decided_is_not_published(lab: Lab, lines: int) -> None:
+def test_a_list_of_another_length_than_was_decided_is_not_published(
+    lab: Lab, lines: int, others: Sequence[ListRequest]
+) -> None:
+    decided = {other.cluster: paths(other.files) for other in others}
     with pytest.raises(
         UnavailableError, match=f"{lines} lines written, but the gate passed 2; no manifest was written"
     ):
-        lab.write(request("a", 2), lines={"a": paths(lines)})
+        lab.write(request("a", 2), *others, lines={"a": paths(lines)} | decided)
     assert lab.lists.existing("a", RUN) is None
     assert not lab.of("a").exists()
 
@@ -243,7 +247,7 @@ def test_a_file_of_spark_without_lines_is_no_part(lab: Lab) -> None:
     staging.mkdir(parents=True)
     for name, text in (("part-00000-x", ""), ("part-00001-x", lines_of(2)), ("_SUCCESS", "")):
         (staging / name).write_text(text)
-    parts = lab.lists._numbered(f"file:{staging}", {".staging-x/part-00001-x": 2})
+    parts = lab.lists._numbered(f"file:{staging}", {"part-00001-x": 2})
     staged = StagedLists((request("a", 2),), {"a": StagedLines(f"file:{staging}", parts)})
     manifest = lab.lists.publish(staged)["a"]
     assert [(part.name, part.lines) for part in manifest.parts] == [(part_name(0), 2)]

@@ -35,13 +35,13 @@ def test_a_line_goes_to_the_partition_of_its_part(spark: SparkSession) -> None:
 def test_a_sample_has_about_a_hundred_lines_of_each_part(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """And none of a list that is not cut."""
     monkeypatch.setattr(list_parts, "LINES_PER_PART", 1000)
-    sizes = {"long": 8000, "longer": 20_000, "whole": 1000, "little": 1001}
-    paths = [(cluster, f"p{number}") for cluster, many in sizes.items() for number in range(many)]
-    sample = sampled_lines(local_frame(spark, paths, LINES), [ListSize(*size) for size in sizes.items()])
+    sizes = [ListSize("long", 8000), ListSize("longer", 20_000), ListSize("whole", 1000), ListSize("little", 1001)]
+    paths = [(size.cluster, f"p{number}") for size in sizes for number in range(size.lines)]
+    sample = sampled_lines(local_frame(spark, paths, LINES), sizes)
     found = {row["cluster"]: row["count"] for row in sample.groupBy("cluster").count().collect()}
     assert sample.columns == ["cluster", "path"]
     assert found.keys() == {"long", "longer", "little"}
-    assert all(60 <= found[cluster] / -(-sizes[cluster] // 1000) <= 140 for cluster in found)
+    assert all(60 <= found[size.cluster] / size.parts <= 140 for size in sizes if size.cluster in found)
 
 
 @pytest.mark.long

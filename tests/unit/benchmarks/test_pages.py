@@ -220,7 +220,7 @@ def test_a_night_is_cut_at_log_lines_and_spark_events() -> None:
         ("WARN    SparkConf: Note that", None),
     ],
 )
-def test_a_step_begins_a_piece_and_its_progress_none(logged: str, piece: str | None) -> None:
+def test_a_line_of_progress_begins_no_piece(logged: str, piece: str | None) -> None:
     line = LOG_LINE.match(f"2026-11-29T12:16:53Z {logged}")
     assert (line and line[1]) == piece
 
