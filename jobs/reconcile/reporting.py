@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from jobs.cli.context import JobContext
 from jobs.cli.launch.places import PROGRAM
+from pipelines.lake.cleanup_history import cleanup_steps
 from pipelines.lake.forecast import Forecast, capacity_of, days_until_full, night_totals
 from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_summary import DONE, RunSummary
@@ -42,10 +43,10 @@ class ReconcileReports:
         Raises:
             UnavailableError: a file cannot be written, or the lake cannot be read.
         """
-        shown = [one for one in by_urgency(summaries)[:DETAILED] if one.status == DONE]
-        histories = self._lake.histories({one.cluster: one.files_started_ms for one in shown}, NIGHTS)
+        shown = {one.cluster: one.files_started_ms for one in by_urgency(summaries)[:DETAILED] if one.status == DONE}
+        histories = self._lake.histories(shown, NIGHTS)
         told = [replace(one, history=histories.get(one.cluster, one.history)) for one in summaries]
-        forecasts = {one.cluster: self._forecast(one) for one in shown}
+        forecasts = {one.cluster: self._forecast(one) for one in told if one.cluster in shown}
         pages = self._pages.publish(told, forecasts, quality)
         runs = self._lake.newest_runs(None)
         findings = self._lake.findings([run.key for run in newest_done(runs).values()])
@@ -53,5 +54,6 @@ class ReconcileReports:
         return {name: PublishedPage(uri, forecasts.get(name)) for name, uri in pages.items()}
 
     def _forecast(self, one: RunSummary) -> Forecast:
-        totals = night_totals(self._lake, one.key, one.files_started_ms)
+        steps = cleanup_steps(self._lake, one.cluster, one.key.run_date)
+        totals = night_totals(one.key, one.files_started_ms, one.totals, one.history, steps)
         return days_until_full(totals, capacity_of(totals, one.capacity_bytes, one.free_bytes))

@@ -1,16 +1,11 @@
 """Forecasts when the capacity of oldWALs is used up, at the pace of the last nights."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING
 
 from pipelines.common.instants import DAY_MS, format_instant, utc_day
-from pipelines.lake.cleanup_history import cleanup_steps, quarantined
-from pipelines.lake.run_summary import NightTotal, RunKey, VerdictTotal
-from schemas.verdict_totals import VERDICT_TOTALS
-
-if TYPE_CHECKING:
-    from pipelines.lake.reader import LakeReader
+from pipelines.lake.cleanup_history import CleanupStep, quarantined
+from pipelines.lake.run_summary import EarlierNights, NightTotal, RunKey, VerdictTotal
 
 NIGHTS = 14
 """Number of nights whose pace counts."""
@@ -98,27 +93,30 @@ def _slope(points: list[tuple[float, float]]) -> float:
     return sum((x - middle) * (y - mean) for x, y in points) / spread
 
 
-def night_totals(lake: "LakeReader", run: RunKey, files_started_ms: int) -> tuple[NightTotal, ...]:
+def night_totals(
+    run: RunKey,
+    files_started_ms: int,
+    totals: Iterable[VerdictTotal],
+    earlier: EarlierNights,
+    steps: Sequence[CleanupStep],
+) -> tuple[NightTotal, ...]:
     """Returns the totals of a run and of the nights before it, `NIGHTS` in all, and what the quarantine had each night.
 
     Args:
-        lake: reads `runs`, `verdict_totals` and the clean-up's tables.
-        run: whose rows of `verdict_totals` are written.
+        run: the run.
         files_started_ms: the start of its step `files`, ms since the epoch.
-
-    Raises:
-        UsageError, UnavailableError: the lake cannot be read.
+        totals: of the run.
+        earlier: the nights before it.
+        steps: what was done with the lists of the cluster, oldest first.
     """
-    earlier = lake.histories({run.cluster: files_started_ms}, NIGHTS - 1)[run.cluster].by_reason
-    own = lake.by_run(VERDICT_TOTALS, [run], VerdictTotal).get(run, ())
-    totals = [
-        *earlier,
-        *(NightTotal(files_started_ms, run.run_id, f"{r.verdict} {r.reason}", r.files, r.bytes) for r in own),
+    recent = set(earlier.nights[1 - NIGHTS :])
+    found = [
+        *(total for total in earlier.by_reason if total.files_started_ms in recent),
+        *(NightTotal(files_started_ms, run.run_id, f"{r.verdict} {r.reason}", r.files, r.bytes) for r in totals),
     ]
-    steps = cleanup_steps(lake, run.cluster, run.run_date)
-    for at, run_id in dict.fromkeys((total.files_started_ms, total.run_id) for total in totals):
+    for at, run_id in dict.fromkeys((total.files_started_ms, total.run_id) for total in found):
         resting = quarantined(steps, at).values()
         if resting:
             files, size = sum(one.files for one in resting), sum(one.bytes for one in resting)
-            totals.append(NightTotal(at, run_id, QUARANTINE, files, size))
-    return tuple(totals)
+            found.append(NightTotal(at, run_id, QUARANTINE, files, size))
+    return tuple(found)

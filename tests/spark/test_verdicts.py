@@ -1,6 +1,6 @@
 """The Spark form gives the answers of the specification, field by field, over generated clusters with all the traps."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import pytest
@@ -18,14 +18,16 @@ from pipelines.hbase.server_names import MAX_LONG, ServerName
 from pipelines.snapshot.model import Backup, Membership, WalDirectory
 from tests.labs.cluster.oracle import queue_cell
 from tests.labs.deep_seeds import SEED, Say
-from tests.labs.spark.rule_answers import Clusters, agree, clusters_of, drawn, totals_agree
+from tests.labs.spark.rule_answers import Clusters, ViewAndFiles, agree, clusters_of, drawn, totals_agree
 from tests.strategies import ClusterCase, cluster_cases, generated_cases, view_of
 from tests.strategies.clusters import MASTER, NOW, snapshot_of
 from tests.suite.sizes import examples
 
 MALFORMED = cluster_cases(min_files=10, malformed=True, control_characters=True)
 HERE = ServerName.parse("h1,16020,5")
-GROUP = "h1%2C16020%2C5"
+THERE = ServerName.parse("h2,16020,5")
+GROUP, GROUP_THERE = "h1%2C16020%2C5", "h2%2C16020%2C5"
+QUEUE_HERE = [queue_cell("1-h1,16020,5", GROUP, f"{GROUP}.1700000000000", 0)]
 LINE_ENDS = ("\n", "\r", "\x85", "\u2028", "\u2029")
 
 
@@ -41,6 +43,12 @@ def trusted(names: Iterable[str], cells: Iterable[Cell], servers: Iterable[Serve
     files = tuple(ArchivedFile(f"oldWALs/{name}", 1, NOW - 30 * DAY_MS) for name in names)
     case = ClusterCase(snapshot_of(("1",), alive, alive), files, (), *[tuple(cells)] * 2, ReconcileSettings())
     assert view_of(case).untrusted is None
+    return case
+
+
+def answered(case: ClusterCase, reasons: Sequence[Reason]) -> ClusterCase:
+    """Returns the cluster, after checking the rule's answer for each of its files."""
+    assert [decide(file, view_of(case)).reason for file in case.files] == reasons
     return case
 
 
@@ -101,43 +109,37 @@ def test_spark_says_what_the_rule_says_of_many_single_clusters(either: SparkSess
         agree(either, cluster)
 
 
-def test_the_last_timestamp_of_64_bits_is_not_past_the_last_stretch(either: SparkSession) -> None:
-    """Found with garbage: it was looked up among the answers of the next group, which may free what is needed."""
-    groups = [f"{GROUP}.{name}" for name in ("a", "b", "c")]
-    cells = [
-        *(queue_cell("1-h1,16020,5", group, "x", 0) for group in groups[:1]),
-        *(queue_cell("1-h1,16020,5", group, f"{group}.7", 0) for group in groups[1:]),
-        *(queue_cell("1-h2,16020,5/h1,16020,5", group, f"{group}.9", 0) for group in groups),
-    ]
-    timestamps = (0, 6, 7, 8, 9, MAX_LONG - 1, MAX_LONG)
-    names = [f"{group}.{timestamp}" for group in groups for timestamp in timestamps]
-    agree(either, with_tables([trusted(names, cells)]))
+def backups_without_a_peer() -> list[ClusterCase]:
+    """Backups hold their WALs also where there is no peer, for they are asked for first; one knows every server."""
+    return [_with_a_backup(others) for others in (None, 6)]
 
 
-@pytest.mark.parametrize("clusters", [1, 2])
-def test_a_backup_holds_its_wals_where_there_is_no_peer(either: SparkSession, clusters: int) -> None:
-    """Also those of servers that it does not know: backups are asked for before peers are."""
+def _with_a_backup(others: int | None) -> ClusterCase:
     alive = Membership(MASTER, frozenset({HERE}), frozenset(), (WalDirectory(HERE, 1, NOW),))
-    for others in (None, 6):
-        snapshot = replace(snapshot_of((), alive, alive), backup=Backup(True, {"h1:16020": 6}, others))
-        oldest_young = view_of(ClusterCase(snapshot, (), (), (), (), ReconcileSettings())).files_started
-        oldest_young -= snapshot.retention.wal_ttl_ms
-        files = tuple(
-            ArchivedFile(f"oldWALs/{folder}{host}%2C16020%2C5.{name}", 1, modification_time)
-            for folder, modification_time in (
-                ("", NOW - 30 * DAY_MS),
-                ("ttl/", oldest_young),
-                ("old/", oldest_young - 1),
-            )
-            for host in ("h1", "h2")
-            for name in ("6", "7", "6.meta", "7.meta", "g.6", "g.7")
+    snapshot = replace(snapshot_of((), alive, alive), backup=Backup(True, {"h1:16020": 6}, others))
+    oldest_young = view_of(ClusterCase(snapshot, (), (), (), (), ReconcileSettings())).files_started
+    oldest_young -= snapshot.retention.wal_ttl_ms
+    files = tuple(
+        ArchivedFile(f"oldWALs/{folder}{host}%2C16020%2C5.{name}", 1, modification_time)
+        for folder, modification_time in (
+            ("", NOW - 30 * DAY_MS),
+            ("ttl/", oldest_young),
+            ("old/", oldest_young - 1),
         )
-        case = ClusterCase(snapshot, files, (), (), (), ReconcileSettings())
-        reasons = {file.path: decide(file, view_of(case)).reason for file in files}
-        for path, reason in reasons.items():
-            assert (reason is Reason.TOO_YOUNG) == ("/ttl/" in path), path
-        assert set(reasons.values()) == {Reason.BACKUP, Reason.NO_PEERS, Reason.TOO_YOUNG}
-        agree(either, with_tables([case] * clusters))
+        for host in ("h1", "h2")
+        for name in ("6", "7", "6.meta", "7.meta", "g.6", "g.7")
+    )
+    case = ClusterCase(snapshot, files, (), (), (), ReconcileSettings())
+    reasons = {file.path: decide(file, view_of(case)).reason for file in files}
+    for path, reason in reasons.items():
+        assert (reason is Reason.TOO_YOUNG) == ("/ttl/" in path), path
+    assert set(reasons.values()) == {Reason.BACKUP, Reason.NO_PEERS, Reason.TOO_YOUNG}
+    return case
+
+
+def test_a_backup_holds_its_wals_where_there_is_no_peer(either: SparkSession) -> None:
+    for case in backups_without_a_peer():
+        agree(either, with_tables([case]))
 
 
 @pytest.fixture(scope="session")
@@ -158,7 +160,22 @@ def test_groups_of_one_hash_are_told_apart_by_name(
     agree(either, with_tables(with_several_cells[:clusters]))
 
 
-def test_names_that_only_look_like_those_of_wals(either: SparkSession) -> None:
+# clusters made by hand
+
+
+def the_last_timestamp_of_64_bits() -> ClusterCase:
+    """Found with garbage: it was looked up among the answers of the next group, which may free what is needed."""
+    groups = [f"{GROUP}.{name}" for name in ("a", "b", "c")]
+    cells = [
+        *(queue_cell("1-h1,16020,5", group, "x", 0) for group in groups[:1]),
+        *(queue_cell("1-h1,16020,5", group, f"{group}.7", 0) for group in groups[1:]),
+        *(queue_cell("1-h2,16020,5/h1,16020,5", group, f"{group}.9", 0) for group in groups),
+    ]
+    timestamps = (0, 6, 7, 8, 9, MAX_LONG - 1, MAX_LONG)
+    return trusted([f"{group}.{timestamp}" for group in groups for timestamp in timestamps], cells)
+
+
+def names_that_only_look_like_those_of_wals() -> ClusterCase:
     """Line ends, where Java's `.` stops; blanks, which a cast would trim; digits too few, or with zeros before them."""
     odd = [
         *(f"{place.format(end)}.1700000000000" for end in LINE_ENDS for place in (f"{GROUP}{{}}", f"{GROUP}.a{{}}b")),
@@ -169,11 +186,10 @@ def test_names_that_only_look_like_those_of_wals(either: SparkSession) -> None:
         *(f".{digits}" for digits in ("1700000000000", "7")),
         f"{GROUP}.\u0661700000000000",
     ]
-    cells = [queue_cell("1-h1,16020,5", GROUP, f"{GROUP}.1700000000000", 0)]
-    agree(either, with_tables([trusted(dict.fromkeys(odd), cells)]))
+    return trusted(dict.fromkeys(odd), QUEUE_HERE)
 
 
-def test_servers_at_the_edge_of_what_hbase_reads(either: SparkSession) -> None:
+def servers_at_the_edge_of_what_hbase_reads() -> ClusterCase:
     """Ports and start codes that are too large, zeros before them, hosts and escapes that no writer makes."""
     servers = [
         *(f"h1%2C{port}%2C5" for port in ("0", "65535", "65536", "99999999999", "016020", "-1")),
@@ -181,67 +197,71 @@ def test_servers_at_the_edge_of_what_hbase_reads(either: SparkSession) -> None:
         *(f"h1%2C16020%2C5{tail}" for tail in ("%zz", "%+1", "%", "%2", "%2F", "+", "%E9", "%00")),
         *(f"{host}%2C16020%2C5" for host in ("%48%31", "H1", "h_1", "%5B::1%5D", "::1", "h1:2", "", "h%C3%A9")),
     ]
-    cells = [queue_cell("1-h1,16020,5", GROUP, f"{GROUP}.1700000000000", 0)]
-    case = trusted([f"{server}.170000000000{digit}" for server in servers for digit in "12"], cells)
-    agree(either, with_tables([case]))
+    return trusted([f"{server}.170000000000{digit}" for server in servers for digit in "12"], QUEUE_HERE)
 
 
-def test_a_group_with_a_slash_is_that_of_no_file(either: SparkSession) -> None:
+def a_group_with_a_slash() -> ClusterCase:
     """A queue row may name one, and a path below oldWALs may contain it; a file's group is what follows the slash."""
-    there = "h2%2C16020%2C5"
     cells = [
         queue_cell("1-h1,16020,5", f"{GROUP}/x", f"{GROUP}/x.1700000000009", 0),
-        queue_cell("1-h2,16020,5", there, f"{there}.1700000000009", 0),
+        queue_cell("1-h2,16020,5", GROUP_THERE, f"{GROUP_THERE}.1700000000009", 0),
     ]
-    case = trusted([f"{name}.1700000000001" for name in (f"{GROUP}/x", f"{there}/x", GROUP)], cells)
-    reasons = [decide(file, view_of(case)).reason for file in case.files]
-    assert reasons == [Reason.POISON_NAME, Reason.POISON_NAME, Reason.QUEUE_MISSING]
-    agree(either, with_tables([case]))
+    case = trusted([f"{name}.1700000000001" for name in (f"{GROUP}/x", f"{GROUP_THERE}/x", GROUP)], cells)
+    return answered(case, [Reason.POISON_NAME, Reason.POISON_NAME, Reason.QUEUE_MISSING])
 
 
-def test_which_groups_are_those_of_the_replication_table(either: SparkSession) -> None:
+def groups_of_the_replication_table_and_others() -> ClusterCase:
     """The server may be written in upper case. No group here has a queue row."""
     upper = "H1%2C16020%2C5"
     real = [f"{one}{tail}" for one in (GROUP, upper) for tail in (".rep", f".{one}.rep.", f".{one}.rep.x")]
     others = [f"{GROUP}.{tail}" for tail in ("rep.x", "repx", f"{GROUP}.rep", f"{GROUP}.repx", f"{upper}.rep.x")]
     others += ["h1,16020,5.abc.rep", "h1,16020,5.rep"]
-    cells = [queue_cell("1-h1,16020,5", GROUP, f"{GROUP}.1700000000000", 0)]
-    case = trusted([f"{group}.1700000000000" for group in (*real, *others)], cells)
-    reasons = [decide(file, view_of(case)).reason for file in case.files]
-    assert reasons == [Reason.REPLICATION_TABLE_WAL] * len(real) + [Reason.QUEUE_MISSING] * len(others)
-    agree(either, with_tables([case]))
+    case = trusted([f"{group}.1700000000000" for group in (*real, *others)], QUEUE_HERE)
+    return answered(case, [Reason.REPLICATION_TABLE_WAL] * len(real) + [Reason.QUEUE_MISSING] * len(others))
 
 
-def test_a_group_of_the_replication_table_is_one_at_every_server(either: SparkSession) -> None:
+def groups_of_the_replication_table_at_another_server() -> ClusterCase:
     """A server may have no row of a group that another server has."""
-    other = ServerName.parse("h2,16020,5")
-    there = "h2%2C16020%2C5"
     groups = [f"{GROUP}.rep", f"{GROUP}.{GROUP}.rep.x", f"{GROUP}.a"]
     cells = [queue_cell("1-h1,16020,5", group, f"{group}.1700000000009", 0) for group in groups]
-    cells.append(queue_cell("1-h2,16020,5", there, f"{there}.1700000000009", 0))
-    names = [f"{group.replace(GROUP, there)}.1700000000001" for group in groups]
-    case = trusted(names, cells, (HERE, other))
-    reasons = [decide(file, view_of(case)).reason for file in case.files]
-    assert reasons == [Reason.REPLICATION_TABLE_WAL, Reason.REPLICATION_TABLE_WAL, Reason.QUEUE_MISSING]
-    agree(either, with_tables([case]))
+    cells.append(queue_cell("1-h2,16020,5", GROUP_THERE, f"{GROUP_THERE}.1700000000009", 0))
+    names = [f"{group.replace(GROUP, GROUP_THERE)}.1700000000001" for group in groups]
+    case = trusted(names, cells, (HERE, THERE))
+    return answered(case, [Reason.REPLICATION_TABLE_WAL, Reason.REPLICATION_TABLE_WAL, Reason.QUEUE_MISSING])
 
 
-def test_a_group_that_names_its_server_in_two_spellings_is_of_that_server_alone(either: SparkSession) -> None:
+def a_group_that_names_its_server_in_two_spellings() -> ClusterCase:
     """The form of this group at h2 still names h1 as its server: such a file gets the answer of h1."""
-    first, there = "H1%2C16020%2C5", "h2%2C16020%2C5"
+    first = "H1%2C16020%2C5"
     group = f"{first}.{GROUP}.a"
     cells = [queue_cell("1-h1,16020,5", group, f"{group}.1700000000009", 0)]
-    names = [f"{group}.1700000000001", f"{first}.{there}.a.1700000000001"]
-    agree(either, with_tables([trusted(names, cells, (HERE, ServerName.parse("h2,16020,5")))]))
+    return trusted([f"{group}.1700000000001", f"{first}.{GROUP_THERE}.a.1700000000001"], cells, (HERE, THERE))
 
 
-def test_a_server_that_nothing_names_is_the_source_of_its_only_holder(either: SparkSession) -> None:
-    cells = [queue_cell("1-h1,16020,5", GROUP, f"{GROUP}.7", 0)]
-    case = trusted([f"h{number}%2C1%2C2.7" for number in (8, 9)], cells)
+def a_server_that_nothing_names() -> ViewAndFiles:
+    """It is the source of its only holder, in a cluster that did not rest."""
+    case = trusted([f"h{number}%2C1%2C2.7" for number in (8, 9)], [queue_cell("1-h1,16020,5", GROUP, f"{GROUP}.7", 0)])
     view = replace(view_of(case), restless="a server came")
     holders = [decide(file, view).blocking for file in case.files]
     assert [[str(holder.source) for holder in of_file] for of_file in holders] == [["h8,1,2"], ["h9,1,2"]]
-    agree(either, clusters_of([(view, case.files)]))
+    return view, case.files
+
+
+BY_HAND = (
+    the_last_timestamp_of_64_bits,
+    names_that_only_look_like_those_of_wals,
+    servers_at_the_edge_of_what_hbase_reads,
+    a_group_with_a_slash,
+    groups_of_the_replication_table_and_others,
+    groups_of_the_replication_table_at_another_server,
+    a_group_that_names_its_server_in_two_spellings,
+)
+
+
+def test_spark_says_what_the_rule_says_of_clusters_made_by_hand(either: SparkSession) -> None:
+    """All in one plan, for a plan takes Spark longer than any of them."""
+    cases = [*(make() for make in BY_HAND), *backups_without_a_peer()]
+    agree(either, clusters_of([*((view_of(case), case.files) for case in cases), a_server_that_nothing_names()]))
 
 
 @pytest.mark.deep

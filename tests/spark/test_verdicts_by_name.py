@@ -38,27 +38,29 @@ def test_spark_says_what_the_rule_says_of_queues_in_zookeeper(
     agree(either, clusters_of([*from_zookeeper, *from_tables()[:tables]]))
 
 
-@pytest.mark.slow("two plans, each over two clusters")
-def test_a_wal_of_the_master_that_a_queue_lists_is_pending(either: SparkSession) -> None:
-    """Without a queue, its name alone makes it deletable."""
+NO_BACKUP, A_BACKUP = Backup(False, {}, None), Backup(True, {"m:1": 9}, None)
+
+
+def wals_of_the_master_that_a_queue_lists(backup: Backup) -> list[ViewAndFiles]:
+    """They are pending; without a queue, their names alone make them deletable."""
     queued, other = (
         (f"pv2-{number:020d}.log", f"m%2C1%2C2.{number}$masterlocalwal$", f"m%2C1%2C2.{number}") for number in (7, 8)
     )
     queues = znodes({("m,1,2", "1"): dict.fromkeys(queued, b"")})
     files = tuple(ArchivedFile(f"oldWALs/{name}", 1, NOW - 30 * DAY_MS) for name in (*queued, *other))
-    known = zookeeper_snapshot(("1",))
-    for snapshot in (known, replace(known, backup=Backup(True, {"m:1": 9}, None))):
-        view = view_of_zookeeper(ZooKeeperCase(snapshot, files, queues, queues, ReconcileSettings()))
-        assert [decide(file, view).reason for file in files] == [
-            *[Reason.PENDING] * 3,
-            *(Reason.PROCEDURE_WAL, Reason.MASTER_LOCAL_WAL, Reason.NOT_QUEUED),
-        ]
-        young = [replace(file, modification_time=view.files_started) for file in files]
-        assert {decide(file, view).reason for file in young} == {Reason.TOO_YOUNG}
-        agree(either, clusters_of([(view, files), (view, young)]))
+    snapshot = replace(zookeeper_snapshot(("1",)), backup=backup)
+    view = view_of_zookeeper(ZooKeeperCase(snapshot, files, queues, queues, ReconcileSettings()))
+    assert [decide(file, view).reason for file in files] == [
+        *[Reason.PENDING] * 3,
+        *(Reason.PROCEDURE_WAL, Reason.MASTER_LOCAL_WAL, Reason.NOT_QUEUED),
+    ]
+    young = [replace(file, modification_time=view.files_started) for file in files]
+    assert {decide(file, view).reason for file in young} == {Reason.TOO_YOUNG}
+    return [(view, files), (view, young)]
 
 
-def test_what_is_archived_after_the_first_reading_began_may_have_been_in_a_queue(either: SparkSession) -> None:
+def archived_after_the_first_reading_began() -> ViewAndFiles:
+    """Such a file may have been in a queue."""
     known = zookeeper_snapshot(("1",))
     snapshot = replace(known, retention=replace(known.retention, wal_ttl_ms=0))
     queues = znodes({("m,1,2", "1"): {"m%2C1%2C2.9": b""}})
@@ -68,7 +70,16 @@ def test_what_is_archived_after_the_first_reading_began_may_have_been_in_a_queue
     files = tuple(ArchivedFile(f"oldWALs/m%2C1%2C2.{at}", 1, start + at - 2) for at in (1, 2, 3))
     reasons = [decide(file, view).reason for file in files]
     assert reasons == [Reason.NOT_QUEUED, Reason.QUEUE_READ_TOO_OLD, Reason.QUEUE_READ_TOO_OLD]
-    agree(either, clusters_of([(view, files)]))
+    return view, files
+
+
+@pytest.mark.parametrize("backup", [False, True])
+def test_spark_says_what_the_rule_says_of_clusters_made_by_hand(either: SparkSession, *, backup: bool) -> None:
+    """Where one cluster has a backup, the plan is another."""
+    cases = [*wals_of_the_master_that_a_queue_lists(NO_BACKUP), archived_after_the_first_reading_began()]
+    if backup:
+        cases += wals_of_the_master_that_a_queue_lists(A_BACKUP)
+    agree(either, clusters_of(cases))
 
 
 @pytest.mark.long

@@ -7,7 +7,7 @@ from pipelines.common.names import PROGRAM
 from pipelines.decide.reason_texts import REASON_TEXTS
 from pipelines.lake.cleanup_history import CLEAN, CleanupStep, cleanup_steps, quarantined
 from pipelines.lake.findings import by_urgency
-from pipelines.lake.forecast import capacity_of, days_until_full, night_totals
+from pipelines.lake.forecast import NIGHTS, capacity_of, days_until_full, night_totals
 from pipelines.lake.look_back import last_of_each_night
 from pipelines.lake.night_changes import holding_servers
 from pipelines.lake.reader import LakeReader
@@ -51,7 +51,8 @@ def cluster_state(run: AnsweringRun, lake: LakeReader, settings: StateSettings, 
     totals = lake.by_run(VERDICT_TOTALS, [key], VerdictTotal).get(key, [])
     pinned = lake.pinned([key]).get(key.cluster, ())
     steps = cleanup_steps(lake, key.cluster, key.run_date)
-    nights = night_totals(lake, key, record.night)
+    earlier = lake.histories({key.cluster: record.night}, NIGHTS - 1)[key.cluster]
+    nights = night_totals(key, record.night, totals, earlier, steps)
     stated = record.capacity_bytes if settings.capacity_bytes is None else settings.capacity_bytes
     return {
         **run.json(),

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from pipelines.common.instants import DAY_MS
 from pipelines.lake.cleanup_history import cleanup_steps, quarantined
-from pipelines.lake.forecast import QUARANTINE, Forecast, capacity_of, days_until_full, night_totals
-from pipelines.lake.run_summary import NightTotal, RunKey
+from pipelines.lake.forecast import NIGHTS, QUARANTINE, Forecast, capacity_of, days_until_full, night_totals
+from pipelines.lake.run_summary import EarlierNights, NightTotal, RunKey, VerdictTotal
 from schemas.cleanups import CLEANUPS
 from schemas.deletions import DELETIONS
 from schemas.findings import FINDINGS
@@ -132,11 +132,21 @@ def test_what_rests_in_the_quarantine_still_fills_the_disk(lake: Path) -> None:
             attempt(1, "b", "RESTORE", "STOPPED", restored, 10),
         ],
     )
-    totals = night_totals(reader(lake), key(3), FIRST + 3 * DAY_MS)
+    at = FIRST + 3 * DAY_MS
+    earlier = reader(lake).histories({"prod-a": at}, 30)["prod-a"]
+    steps = cleanup_steps(reader(lake), "prod-a", key(3).run_date)
+    totals = night_totals(key(3), at, [VerdictTotal("HELD", "PENDING", "KEEP", 1, 370)], earlier, steps)
     assert [(one.run_id, one.bytes) for one in totals if one.group == QUARANTINE] == [("night-2", 30), ("night-3", 30)]
     assert days_until_full(totals, 1000).growth_per_day == 100
-    (rest,) = quarantined(cleanup_steps(reader(lake), "prod-a", key(3).run_date)).values()
+    (rest,) = quarantined(steps).values()
     assert (rest.files, rest.bytes, rest.moved_at) == (3, 30, moved)
+
+
+def test_the_pace_is_that_of_the_last_nights() -> None:
+    last = FIRST + 20 * DAY_MS
+    earlier = EarlierNights(tuple(nights(*range(20))), nights=tuple(FIRST + day * DAY_MS for day in range(20)))
+    totals = night_totals(RunKey.of("prod-a", "night-20", last), last, [], earlier, [])
+    assert {one.run_id for one in totals} == {f"night-{day}" for day in range(20 - NIGHTS + 1, 20)}
 
 
 def test_an_attempt_that_died_counts_by_its_files(lake: Path) -> None:
