@@ -1,18 +1,25 @@
-"""Ends a process without taking its modules apart, which Python does at every normal exit.
+"""Runs the program of a process, which looks for garbage seldom and ends without taking its modules apart.
 
-Nothing of walsafe needs it, and with the two to three thousand modules of a job it takes time (measured: 0.9 s of a
-night, 0.25 s of `explain`).
+Python looks for cycles of garbage after every few hundred or thousand new objects. A job makes few cycles and keeps
+most of what it makes (measured: a reconcile of 2 million files in 2,000 clusters takes 203 s instead of 218 s).
+
+Python takes modules apart at every normal exit. Nothing of walsafe needs it, and with the two to three thousand modules
+of a job it takes time (measured: 0.9 s of a night, 0.25 s of `explain`).
 """
 
 import atexit
+import gc
 import os
 import sys
 from collections.abc import Callable
 from typing import NoReturn
 
+NEW_OBJECTS = 200_000
+"""After how many new objects Python looks for garbage among them."""
+
 
 def run_and_leave(program: Callable[[], int]) -> NoReturn:
-    """Runs a program and ends this process with its exit code.
+    """Runs a program and ends this process with its exit code; sets how often Python looks for garbage.
 
     Exit handlers that are registered from here on run, and output is written. If the program raises, the process ends
     as Python ends it.
@@ -28,6 +35,7 @@ def run_and_leave(program: Callable[[], int]) -> NoReturn:
             sys.stderr.flush()
             os._exit(code[0])
 
+    gc.set_threshold(NEW_OBJECTS)
     atexit.register(leave)  # handlers run in reverse order: all that are registered from here on come first
     code.append(program())
     sys.exit(code[0])

@@ -4,6 +4,7 @@ Nothing in this module can create, rename or delete a file.
 """
 
 import hashlib
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -58,9 +59,8 @@ class LocalFileReader:
     def entries(self, path: str) -> list[DirectoryEntry] | None:
         """See `FileReader.entries`."""
         try:
-            return sorted(
-                (DirectoryEntry(entry.name, entry.is_dir()) for entry in _local(path).iterdir()), key=_by_name
-            )
+            with os.scandir(_local(path)) as found:
+                return sorted((DirectoryEntry(entry.name, _is_directory(entry)) for entry in found), key=_by_name)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
@@ -204,6 +204,11 @@ def _no_file(path: str) -> UsageError:
 
 def _local(path: str) -> Path:
     return Path(unquote(urlsplit(path).path)) if path.startswith("file:") else Path(path)
+
+
+def _is_directory(entry: "os.DirEntry[str]") -> bool:
+    """Returns whether an entry, or what it links to, is a directory; a link that leads nowhere is none."""
+    return entry.is_dir(follow_symlinks=False) or (entry.is_symlink() and Path(entry).is_dir())
 
 
 def _by_name(entry: DirectoryEntry) -> str:

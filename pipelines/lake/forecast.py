@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, replace
 
 from pipelines.common.instants import DAY_MS, format_instant, utc_day
 from pipelines.lake.cleanup_history import CleanupStep, quarantined
-from pipelines.lake.run_summary import EarlierNights, NightTotal, RunKey, VerdictTotal
+from pipelines.lake.run_summary import EarlierNights, NightTotal, VerdictTotal
 
 NIGHTS = 14
 """Number of nights whose pace counts."""
@@ -94,7 +94,7 @@ def _slope(points: list[tuple[float, float]]) -> float:
 
 
 def night_totals(
-    run: RunKey,
+    run_id: str,
     files_started_ms: int,
     totals: Iterable[VerdictTotal],
     earlier: EarlierNights,
@@ -103,20 +103,20 @@ def night_totals(
     """Returns the totals of a run and of the nights before it, `NIGHTS` in all, and what the quarantine had each night.
 
     Args:
-        run: the run.
+        run_id: of the run.
         files_started_ms: the start of its step `files`, ms since the epoch.
         totals: of the run.
-        earlier: the nights before it.
+        earlier: at least `NIGHTS` - 1 nights before it, if there are so many.
         steps: what was done with the lists of the cluster, oldest first.
     """
     recent = set(earlier.nights[1 - NIGHTS :])
     found = [
         *(total for total in earlier.by_reason if total.files_started_ms in recent),
-        *(NightTotal(files_started_ms, run.run_id, f"{r.verdict} {r.reason}", r.files, r.bytes) for r in totals),
+        *(NightTotal(files_started_ms, run_id, f"{r.verdict} {r.reason}", r.files, r.bytes) for r in totals),
     ]
-    for at, run_id in dict.fromkeys((total.files_started_ms, total.run_id) for total in found):
+    for at, own in dict.fromkeys((total.files_started_ms, total.run_id) for total in found):
         resting = quarantined(steps, at).values()
         if resting:
             files, size = sum(one.files for one in resting), sum(one.bytes for one in resting)
-            found.append(NightTotal(at, run_id, QUARANTINE, files, size))
+            found.append(NightTotal(at, own, QUARANTINE, files, size))
     return tuple(found)

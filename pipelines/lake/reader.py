@@ -242,7 +242,8 @@ class LakeReader:
         recent = f"run_date BETWEEN {_day(first)} AND {_day(last)}"
         found: dict[str, dict[int, RunRecord]] = {cluster: {} for cluster in before}
         for run in self._runs(f"{recent} AND status = '{DONE}'"):
-            if run.cluster in before and run.night < before[run.cluster]:
+            end = before.get(run.cluster)
+            if end is not None and run.night < end and utc_day(run.night) >= utc_day(end) - LOOK_BACK:
                 found[run.cluster].setdefault(run.night, run)
         return {
             cluster: tuple(of_last_nights(runs.values(), _day_of, utc_day(before[cluster]), nights))

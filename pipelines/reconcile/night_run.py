@@ -166,11 +166,11 @@ def _decided(night: NightRun, files: DataFrame, frames: DecisionFrames) -> tuple
 def _counted(found: DataFrame, frames: DecisionFrames, settings: ReconcileSettings) -> dict[str, ClusterTotals]:
     totals: dict[str, list[BucketTotal]] = {}
     counts: dict[str, dict[str, int]] = {}
-    for row in summary.decision_totals(found, frames, settings.cleaner_interval_ms).toLocalIterator():
-        totals.setdefault(row["cluster"], []).append(summary.as_bucket_total(row))
-        sums = counts.setdefault(row["cluster"], dict.fromkeys(summary.GATE_COUNTS, 0))
-        for name in summary.GATE_COUNTS:
-            sums[name] += row[name]
+    for total, own in summary.collected(summary.decision_totals(found, frames, settings.cleaner_interval_ms)):
+        totals.setdefault(total.cluster, []).append(total)
+        sums = counts.setdefault(total.cluster, dict.fromkeys(own, 0))
+        for name, count in own.items():
+            sums[name] += count
     return {cluster: ClusterTotals(tuple(rows), counts[cluster]) for cluster, rows in totals.items()}
 
 

@@ -19,9 +19,15 @@ def night_over(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 @pytest.fixture
-def as_many(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Any number of rows goes the way of large listings, with code that Spark generates."""
+def many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any number of rows goes the way of large listings."""
     monkeypatch.setattr(few_rows, "FEW", 0)
+
+
+@pytest.fixture
+def as_many(spark: SparkSession, many_rows: None) -> Iterator[None]:
+    """Any number of rows goes the way of large listings, with code that Spark generates."""
+    _ = many_rows
     for name, value in COMPILED.items():
         spark.conf.set(name, value)
     yield

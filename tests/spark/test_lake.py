@@ -280,7 +280,7 @@ def test_curves_are_of_earlier_nights_only(lake: LakeReader) -> None:
 def test_the_page_of_a_run_is_published(lake_uri: str, spark: SparkSession, tmp_path: Path) -> None:
     totals = (
         VerdictTotal("HELD", "PENDING", "KEEP", 2, 3 * GIB),
-        VerdictTotal("DELETABLE", "TTL", "DELETE", 3, 3 * GIB),
+        VerdictTotal("DELETABLE", "REPLICATED", "DELETE", 3, 3 * GIB),
     )
     one = RunSummary("prod-a", "night-9", "DONE", "NIGHTLY", 0, None, LAST, totals, lake_uri=lake_uri)
     reports = ReconcileReports(JobContext("reconcile", spark=spark), lake_uri, str(tmp_path / "pages"))

@@ -110,7 +110,7 @@ def test_spark_says_what_the_rule_says_of_many_single_clusters(either: SparkSess
 
 
 def backups_without_a_peer() -> list[ClusterCase]:
-    """Backups hold their WALs also where there is no peer, for they are asked for first; one knows every server."""
+    """Backups hold their WALs also where there is no peer: they are asked for first, also of other servers."""
     return [_with_a_backup(others) for others in (None, 6)]
 
 
@@ -258,10 +258,22 @@ BY_HAND = (
 )
 
 
-def test_spark_says_what_the_rule_says_of_clusters_made_by_hand(either: SparkSession) -> None:
-    """All in one plan, for a plan takes Spark longer than any of them."""
-    cases = [*(make() for make in BY_HAND), *backups_without_a_peer()]
-    agree(either, clusters_of([*((view_of(case), case.files) for case in cases), a_server_that_nothing_names()]))
+def made_by_hand() -> list[ViewAndFiles]:
+    return [*((view_of(case), case.files) for case in (make() for make in BY_HAND)), a_server_that_nothing_names()]
+
+
+@pytest.mark.parametrize("backup", [False, True])
+def test_spark_says_what_the_rule_says_of_clusters_made_by_hand(either: SparkSession, *, backup: bool) -> None:
+    """All in one plan, for a plan takes Spark longer than any of them; where one has a backup, the plan is another."""
+    with_backups = [(view_of(case), case.files) for case in backups_without_a_peer()]
+    agree(either, clusters_of([*made_by_hand(), *with_backups[: 2 * backup]]))
+
+
+@pytest.mark.long
+def test_spark_says_what_the_rule_says_of_each_cluster_made_by_hand(spark: SparkSession) -> None:
+    """Of a single cluster the scalars are literals."""
+    for one in made_by_hand():
+        agree(for_few_rows(spark), clusters_of([one]))
 
 
 @pytest.mark.deep

@@ -83,5 +83,11 @@ def test_spark_says_what_the_rule_says_of_clusters_made_by_hand(either: SparkSes
 
 
 @pytest.mark.long
+def test_spark_says_what_the_rule_says_of_a_single_cluster(spark: SparkSession) -> None:
+    for one in (archived_after_the_first_reading_began(), wals_of_the_master_that_a_queue_lists(A_BACKUP)[0]):
+        agree(for_few_rows(spark), clusters_of([one]))
+
+
+@pytest.mark.long
 def test_totals_are_those_of_the_answers(spark: SparkSession, from_zookeeper: list[ViewAndFiles]) -> None:
     totals_agree(for_few_rows(spark), clusters_of([*from_zookeeper, *from_tables()]))

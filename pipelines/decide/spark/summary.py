@@ -1,6 +1,9 @@
 """The one pass over all files, from which every small result is computed."""
 
-from pyspark.sql import Column, DataFrame, Row
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.decide.rule.remote_wals import REMOTE_WALS
@@ -10,6 +13,9 @@ from pipelines.decide.spark.verdicts import EARLY_REASONS, with_answers
 
 # an empty element, `.` or `..`; a control character or line end
 EMPTY_OR_DOTS_OR_CONTROL = r"(?:^|/)\.{0,2}(?:/|\z)|[\x00-\x1f\x7f\x{85}\x{2028}\x{2029}]"
+GATE_COUNTS = ("bad_paths", "bad_values", "deletable_and_blocking", "deletable_outside", "held_without_holder")
+"""Columns of `decision_totals` that only the gate reads."""
+_OF_A_TOTAL = tuple(field.name for field in fields(BucketTotal))
 _REASONS = len(EARLY_REASONS) + 1
 _ROWS_SORTED_AT_ONCE = 200_000
 
@@ -17,8 +23,8 @@ _ROWS_SORTED_AT_ONCE = 200_000
 def decision_totals(found: DataFrame, frames: DecisionFrames, cleaner_interval_ms: int) -> DataFrame:
     """Returns a row for each cluster and decision: number of files, bytes, and the counts that the gate checks.
 
-    The rows are those of `pipelines.decide.rule.totals.BucketTotal`. Files are grouped by the number of their row in
-    the decision table; verdict and reason are joined afterwards, when few rows are left.
+    The columns are those of `pipelines.decide.rule.totals.BucketTotal`, and `GATE_COUNTS`. Files are grouped by the
+    number of their row in the decision table; verdict and reason are joined afterwards, when few rows are left.
 
     Args:
         found: result of `pipelines.decide.spark.verdicts.looked_up`.
@@ -29,11 +35,11 @@ def decision_totals(found: DataFrame, frames: DecisionFrames, cleaner_interval_m
     bad_values = F.col("length").isNull() | F.col("modification_time").isNull() | (F.col("length") < 0)
     sums = found.groupBy("cluster", answer_key(found).alias("key")).agg(
         F.count(F.lit(1)).alias("files"),
-        F.sum("length").alias("bytes"),
+        F.coalesce(F.sum("length"), F.lit(0)).alias("bytes"),
         F.min("wal_timestamp").alias("oldest_timestamp"),
         F.min(F.unix_millis("modification_time")).alias("oldest_modification"),
         F.sum(F.when(overdue, F.lit(1)).otherwise(F.lit(0))).alias("past_ttl_files"),
-        F.sum(F.when(overdue, F.col("length")).otherwise(F.lit(0))).alias("past_ttl_bytes"),
+        F.coalesce(F.sum(F.when(overdue, F.col("length")).otherwise(F.lit(0))), F.lit(0)).alias("past_ttl_bytes"),
         F.sum(F.when(bad_path(), F.lit(1)).otherwise(F.lit(0))).alias("bad_paths"),
         F.sum(F.when(bad_values, F.lit(1)).otherwise(F.lit(0))).alias("bad_values"),
         F.sum(F.when(F.col("path").startswith("oldWALs/"), F.lit(0)).otherwise(F.lit(1))).alias("outside"),
@@ -46,14 +52,18 @@ def decision_totals(found: DataFrame, frames: DecisionFrames, cleaner_interval_m
     def where(condition: Column, name: str) -> Column:
         return F.when(condition, F.col(name)).otherwise(F.lit(0))
 
-    return with_answers(with_numbers(sums), frames).withColumns(
-        {
-            "overdue_files": where(hbase_deletes, "past_ttl_files"),
-            "overdue_bytes": where(hbase_deletes, "past_ttl_bytes"),
-            "deletable_and_blocking": where(listed & (holders > 0), "files"),
-            "deletable_outside": where(listed, "outside"),
-            "held_without_holder": where((F.col("reason") == "PENDING") & (holders == 0), "files"),
-        }
+    return (
+        with_answers(with_numbers(sums), frames)
+        .withColumns(
+            {
+                "overdue_files": where(hbase_deletes, "past_ttl_files"),
+                "overdue_bytes": where(hbase_deletes, "past_ttl_bytes"),
+                "deletable_and_blocking": where(listed & (holders > 0), "files"),
+                "deletable_outside": where(listed, "outside"),
+                "held_without_holder": where((F.col("reason") == "PENDING") & (holders == 0), "files"),
+            }
+        )
+        .select(*_OF_A_TOTAL, *GATE_COUNTS)
     )
 
 
@@ -125,26 +135,11 @@ def duplicate_paths(files: DataFrame) -> DataFrame:
     )
 
 
-GATE_COUNTS = ("bad_paths", "bad_values", "deletable_and_blocking", "deletable_outside", "held_without_holder")
-"""Columns of `bucket_totals` that only the gate reads."""
-
-
-def as_bucket_total(row: Row) -> BucketTotal:
-    """Converts a collected row of `bucket_totals`."""
-    return BucketTotal(
-        cluster=row["cluster"],
-        archived=row["archived"],
-        verdict=row["verdict"],
-        reason=row["reason"],
-        hbase_verdict=row["hbase_verdict"],
-        bucket=row["bucket"],
-        files=row["files"],
-        bytes=row["bytes"] or 0,
-        oldest_timestamp=row["oldest_timestamp"],
-        oldest_modification=row["oldest_modification"],
-        overdue_files=row["overdue_files"],
-        overdue_bytes=row["overdue_bytes"] or 0,
-    )
+def collected(totals: DataFrame) -> Iterator[tuple[BucketTotal, Mapping[str, int]]]:
+    """Yields the rows of `decision_totals`, each with its `GATE_COUNTS`."""
+    for batch in totals.toArrow().to_batches():
+        for row in batch.to_pylist():
+            yield BucketTotal(**{name: row[name] for name in _OF_A_TOTAL}), {name: row[name] for name in GATE_COUNTS}
 
 
 MAX_EXAMPLES = 100

@@ -51,7 +51,7 @@ def _totals(
 ) -> list[BucketTotal]:
     frames = decision_frames(files.sparkSession, [(view, table)])
     sums = summary.decision_totals(looked_up(files, frames), frames, settings.cleaner_interval_ms)
-    return [summary.as_bucket_total(row) for row in sums.toLocalIterator()]
+    return [total for total, _ in summary.collected(sums)]
 
 
 def _archived(files: DataFrame, view: ClusterView) -> dict[ServerName, tuple[int, int, int]]:

@@ -120,7 +120,7 @@ def session(lake: Path, spark: SparkSession) -> SparkSession:
 
 @pytest.fixture(scope="module")
 def computed(session: SparkSession) -> Iterator[SparkSession]:
-    """The session, whose views are computed once for all questions."""
+    """The session, whose views are computed once for all questions; the test of each view computes it for itself."""
     for view in NAMES:
         session.catalog.cacheTable(view)
     yield session

@@ -36,3 +36,7 @@ def test_what_is_raised_ends_the_process_as_ever() -> None:
 def test_modules_are_not_taken_apart() -> None:
     class_with_end = "import types; atexit.late = type('Late', (), {'__del__': lambda self: print('torn down')})()"
     assert ended(f"{class_with_end}; return 0").stdout == ""
+
+
+def test_garbage_is_looked_for_seldom() -> None:
+    assert ended("import gc; print(gc.get_threshold()[0]); return 0").stdout == "200000\n"

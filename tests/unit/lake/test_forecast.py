@@ -135,17 +135,23 @@ def test_what_rests_in_the_quarantine_still_fills_the_disk(lake: Path) -> None:
     at = FIRST + 3 * DAY_MS
     earlier = reader(lake).histories({"prod-a": at}, 30)["prod-a"]
     steps = cleanup_steps(reader(lake), "prod-a", key(3).run_date)
-    totals = night_totals(key(3), at, [VerdictTotal("HELD", "PENDING", "KEEP", 1, 370)], earlier, steps)
+    totals = night_totals("night-3", at, [VerdictTotal("HELD", "PENDING", "KEEP", 1, 370)], earlier, steps)
     assert [(one.run_id, one.bytes) for one in totals if one.group == QUARANTINE] == [("night-2", 30), ("night-3", 30)]
     assert days_until_full(totals, 1000).growth_per_day == 100
     (rest,) = quarantined(steps).values()
     assert (rest.files, rest.bytes, rest.moved_at) == (3, 30, moved)
 
 
+def test_each_cluster_of_a_fleet_looks_back_from_its_own_night(lake: Path) -> None:
+    later, own = FIRST + 42 * DAY_MS, FIRST + 3 * DAY_MS
+    found = reader(lake).histories({"prod-a": later, "prod-b": own}, 30)
+    assert found["prod-a"].nights == (FIRST + 2 * DAY_MS, FIRST + 3 * DAY_MS)
+
+
 def test_the_pace_is_that_of_the_last_nights() -> None:
     last = FIRST + 20 * DAY_MS
     earlier = EarlierNights(tuple(nights(*range(20))), nights=tuple(FIRST + day * DAY_MS for day in range(20)))
-    totals = night_totals(RunKey.of("prod-a", "night-20", last), last, [], earlier, [])
+    totals = night_totals("night-20", last, [], earlier, [])
     assert {one.run_id for one in totals} == {f"night-{day}" for day in range(20 - NIGHTS + 1, 20)}
 
 
