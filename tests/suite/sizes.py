@@ -39,7 +39,7 @@ _ORDINARY = (
 )
 _ALL = (
     "./tests/run --all also runs the tests that are marked long (faults and kills on the real systems, HBase 2, "
-    "Kerberos, Airflow, YARN, older lakes, other engines) and draws more examples of each property; it takes 17 to 30 "
+    "Kerberos, Airflow, YARN, older lakes, other engines) and draws more examples of each property; it takes 17 to 45 "
     "minutes."
 )
 SIZES = {
