@@ -109,7 +109,7 @@ def night_totals(
         earlier: at least `NIGHTS` - 1 nights before it, if there are so many.
         steps: what was done with the lists of the cluster, oldest first.
     """
-    recent = set(earlier.nights[1 - NIGHTS :])
+    recent = set(earlier.nights[-(NIGHTS - 1) :])
     found = [
         *(total for total in earlier.by_reason if total.files_started_ms in recent),
         *(NightTotal(files_started_ms, run_id, f"{r.verdict} {r.reason}", r.files, r.bytes) for r in totals),

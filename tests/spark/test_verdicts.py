@@ -28,12 +28,17 @@ HERE = ServerName.parse("h1,16020,5")
 THERE = ServerName.parse("h2,16020,5")
 GROUP, GROUP_THERE = "h1%2C16020%2C5", "h2%2C16020%2C5"
 QUEUE_HERE = [queue_cell("1-h1,16020,5", GROUP, f"{GROUP}.1700000000000", 0)]
+OTHERS = (None, 6)
 LINE_ENDS = ("\n", "\r", "\x85", "\u2028", "\u2029")
 
 
 def with_tables(cases: Iterable[ClusterCase]) -> Clusters:
     """Clusters whose queues are in `hbase:replication`."""
-    return clusters_of((view_of(case), case.files) for case in cases)
+    return clusters_of(map(view_and_files, cases))
+
+
+def view_and_files(case: ClusterCase) -> ViewAndFiles:
+    return view_of(case), case.files
 
 
 def trusted(names: Iterable[str], cells: Iterable[Cell], servers: Iterable[ServerName] = (HERE,)) -> ClusterCase:
@@ -109,12 +114,12 @@ def test_spark_says_what_the_rule_says_of_many_single_clusters(either: SparkSess
         agree(either, cluster)
 
 
-def backups_without_a_peer() -> list[ClusterCase]:
-    """Backups hold their WALs also where there is no peer: they are asked for first, also of other servers."""
-    return [_with_a_backup(others) for others in (None, 6)]
+def a_backup_without_a_peer(others: int | None) -> ClusterCase:
+    """A backup holds its WALs also where there is no peer: it is asked for first.
 
-
-def _with_a_backup(others: int | None) -> ClusterCase:
+    Args:
+        others: the boundary of the servers that it does not name, ms; None = it may need all of their WALs.
+    """
     alive = Membership(MASTER, frozenset({HERE}), frozenset(), (WalDirectory(HERE, 1, NOW),))
     snapshot = replace(snapshot_of((), alive, alive), backup=Backup(True, {"h1:16020": 6}, others))
     oldest_young = view_of(ClusterCase(snapshot, (), (), (), (), ReconcileSettings())).files_started
@@ -138,8 +143,8 @@ def _with_a_backup(others: int | None) -> ClusterCase:
 
 
 def test_a_backup_holds_its_wals_where_there_is_no_peer(either: SparkSession) -> None:
-    for case in backups_without_a_peer():
-        agree(either, with_tables([case]))
+    for others in OTHERS:
+        agree(either, with_tables([a_backup_without_a_peer(others)]))
 
 
 @pytest.fixture(scope="session")
@@ -259,14 +264,16 @@ BY_HAND = (
 
 
 def made_by_hand() -> list[ViewAndFiles]:
-    return [*((view_of(case), case.files) for case in (make() for make in BY_HAND)), a_server_that_nothing_names()]
+    return [*(view_and_files(make()) for make in BY_HAND), a_server_that_nothing_names()]
 
 
 @pytest.mark.parametrize("backup", [False, True])
 def test_spark_says_what_the_rule_says_of_clusters_made_by_hand(either: SparkSession, *, backup: bool) -> None:
-    """All in one plan, for a plan takes Spark longer than any of them; where one has a backup, the plan is another."""
-    with_backups = [(view_of(case), case.files) for case in backups_without_a_peer()]
-    agree(either, clusters_of([*made_by_hand(), *with_backups[: 2 * backup]]))
+    """All in one plan, since a plan takes longer than its files; with a backup in one cluster, the plan is another."""
+    clusters = made_by_hand()
+    if backup:
+        clusters += [view_and_files(a_backup_without_a_peer(others)) for others in OTHERS]
+    agree(either, clusters_of(clusters))
 
 
 @pytest.mark.long
