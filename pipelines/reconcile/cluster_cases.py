@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pipelines.common.conditions import Condition
@@ -16,7 +16,6 @@ from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.totals import BucketTotal
 from pipelines.decide.rule.trust import Doubts, first_doubt
 from pipelines.decide.rule.verdict import Reason, Verdict
-from pipelines.hbase.server_names import ServerName
 from pipelines.lake.job_run import default_run_id
 from pipelines.lake.run_summary import RunKey
 from pipelines.snapshot.backup import backup_of
@@ -86,7 +85,6 @@ def cluster_cases(
     run_id: str | None,
     settings: ReconcileSettings,
     now: int,
-    listed: Mapping[str, frozenset[ServerName]] | None = None,
 ) -> list[ClusterCase]:
     """Checks whether each snapshot can be trusted, and builds its view and decision table.
 
@@ -96,7 +94,6 @@ def cluster_cases(
         settings: from the configuration.
         now: the wall clock, ms since the epoch; it decides only whether `not_after` has passed and whether the capture
             starts in the future.
-        listed: by cluster, the servers whose live WALs are listed; None = the caller captured the snapshots itself.
 
     Raises:
         UsageError: two snapshots of one cluster.
@@ -107,19 +104,14 @@ def cluster_cases(
     bucket = 0
     found: list[ClusterCase] = []
     for one in opened:
-        case = _case(one, run_id, settings, now, bucket, (listed or {}).get(one.cluster, frozenset()))
+        case = _case(one, run_id, settings, now, bucket)
         bucket = case.table.next_bucket if case.table else bucket
         found.append(case)
     return found
 
 
 def _case(
-    opened: OpenedSnapshot,
-    run_id: str | None,
-    settings: ReconcileSettings,
-    now: int,
-    bucket: int,
-    listed: frozenset[ServerName],
+    opened: OpenedSnapshot, run_id: str | None, settings: ReconcileSettings, now: int, bucket: int
 ) -> ClusterCase:
     if opened.snapshot is None or opened.snapshot.step("files") is None:
         reason = opened.fault or "snapshot.json has no step 'files'; capture again"
@@ -131,7 +123,7 @@ def _case(
     snapshot = opened.snapshot
     started = snapshot.files_step.started_at
     storage = replication_queue_storage(snapshot)
-    doubt = first_doubt(_doubts(opened, storage, settings, now, listed))
+    doubt = first_doubt(_doubts(opened, storage, settings, now))
     condition, refused = doubt or (Condition.SNAPSHOT_UNTRUSTED, None)
     view = _view(opened, storage, settings, refused)
     not_after = started + settings.valid_for_ms
@@ -148,13 +140,7 @@ def _case(
     )
 
 
-def _doubts(
-    opened: OpenedSnapshot,
-    storage: ReplicationQueueStorage,
-    settings: ReconcileSettings,
-    now: int,
-    listed: frozenset[ServerName],
-) -> Doubts:
+def _doubts(opened: OpenedSnapshot, storage: ReplicationQueueStorage, settings: ReconcileSettings, now: int) -> Doubts:
     """Yields why the run must not emit a list for the cluster, in the order in which it is asked."""
     snapshot = opened.known
     yield opened.fault_condition, opened.fault
@@ -165,7 +151,8 @@ def _doubts(
             f"malformed queue row: {opened.malformed}. HBase's own cleaner stops at it too",
         )
     yield from storage.doubts(opened, settings.release)
-    yield Condition.MIXED_CLUSTERS, foreign_listing_reason(snapshot, listed, storage.queue_ids(opened))
+    foreign = foreign_listing_reason(snapshot, opened.listing.live_servers, storage.queue_ids(opened))
+    yield Condition.MIXED_CLUSTERS, foreign
 
 
 def _view(

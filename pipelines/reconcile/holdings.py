@@ -3,16 +3,17 @@
 Everything here is computed from `BucketTotal`s and the decision table, never from files.
 """
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pipelines.decide.rule.cluster_view import ClusterView
 from pipelines.decide.rule.decision_table import DecisionTable, TableAnswer
 from pipelines.decide.rule.queue_storage import QueueNeed
 from pipelines.decide.rule.table_rule import decide_replication
-from pipelines.decide.rule.totals import BucketTotal
+from pipelines.decide.rule.totals import BucketTotal, verdict_totals
 from pipelines.decide.rule.verdict import Holder, Reason, Verdict
-from pipelines.lake.run_summary import PinnedRow, QueueOffsetRow
+from pipelines.lake.run_summary import PinnedRow, QueueOffsetRow, VerdictTotal
+from pipelines.reconcile.cluster_cases import ClusterCase
 from pipelines.reconcile.peer_remedy import disabled_peer
 
 FREED_WHEN_FINISHED = (Reason.PENDING, Reason.QUEUE_MISSING)
@@ -28,8 +29,9 @@ class _Sum:
     def add(self, total: BucketTotal) -> None:
         self.files += total.files
         self.size += total.bytes
-        known = [value for value in (self.oldest, total.oldest_timestamp) if value is not None]
-        self.oldest = min(known, default=None)
+        oldest = total.oldest_timestamp
+        if oldest is not None and (self.oldest is None or oldest < self.oldest):
+            self.oldest = oldest
 
 
 @dataclass(slots=True)
@@ -65,6 +67,35 @@ class _Pin:
             oldest_age_ms=None if oldest is None else now - oldest,
             remedy=_remedy(level, holder, state, of_peer, waits_for_queue=self.waits_for_queue),
         )
+
+
+@dataclass(frozen=True)
+class HeldRows:
+    """What follows from one cluster's totals alone.
+
+    Attributes:
+        counted: the totals by bucket.
+        totals: the rows of `verdict_totals`.
+        queues: the rows of `queue_offsets`.
+        pinned: the rows of `pinned_bytes`.
+    """
+
+    counted: tuple[BucketTotal, ...] = ()
+    totals: tuple[VerdictTotal, ...] = ()
+    queues: tuple[QueueOffsetRow, ...] = ()
+    pinned: tuple[PinnedRow, ...] = ()
+
+
+def held_rows(case: ClusterCase, totals: Sequence[BucketTotal]) -> HeldRows:
+    """Returns the small tables' rows that follow from one cluster's totals; a refused cluster has no pinned bytes."""
+    if case.view is None or case.table is None:
+        return HeldRows()
+    queues = queue_offsets(case.view, case.table, totals)
+    verdicts = verdict_totals(totals, case.view.files_started)
+    if case.refused is not None:
+        return HeldRows(tuple(totals), verdicts, queues)
+    states = {peer.peer_id: peer.state for peer in case.snapshot.peers}
+    return HeldRows(tuple(totals), verdicts, queues, pinned_rows(case.view, case.table, totals, states))
 
 
 def queue_offsets(view: ClusterView, table: DecisionTable, totals: Iterable[BucketTotal]) -> tuple[QueueOffsetRow, ...]:
@@ -130,7 +161,9 @@ def pinned_rows(
         for level in ("peer", "queue", "group"):
             keys = {_key(level, holder, answer): holder for holder in answer.decision.blocking}
             for key, holder in keys.items():
-                pin = pins.setdefault(key, (level, holder, answer.group, _Pin()))[3]
+                if key not in pins:
+                    pins[key] = (level, holder, answer.group, _Pin())
+                pin = pins[key][3]
                 (pin.exclusive if len(keys) == 1 else pin.joint).add(total)
                 pin.waits_for_queue |= answer.decision.reason in FREED_WHEN_FINISHED
                 if settled and _freed(level, holder, len(keys), answer, without):

@@ -22,15 +22,15 @@ from pipelines.decide.spark.verdicts import looked_up, with_answers
 from pipelines.lake.night_changes import VerdictChange
 from pipelines.lake.run_summary import DELETABLE, DONE, FAILED, REFUSED, STARTED, RunKey, RunSummary
 from pipelines.reconcile.cluster_cases import NIGHTLY, ClusterCase, untrusted_totals
+from pipelines.reconcile.duplicate_paths import duplicate_paths
 from pipelines.reconcile.findings import ODD_REASONS, OddDirectory, OffsetWal
-from pipelines.reconcile.listing_counts import listing_counts
+from pipelines.reconcile.holdings import HeldRows, held_rows
 from pipelines.reconcile.past import PastNight
 from pipelines.reconcile.ports import ListRequest, StagedLists
 from pipelines.reconcile.request import ReconcilePorts, ReconcileRequest
 from pipelines.reconcile.rows import (
     ClusterTotals,
     FindingInputs,
-    ListingCounts,
     SmallTableRows,
     gate_metrics,
     offset_wal_names,
@@ -101,20 +101,17 @@ def _decide_and_write(
     ports, settings = night.ports, night.request.settings
     files = ports.reader.files([case.opened for case in night.with_files()])
     believed = [case for case in night.with_files() if case.refused is None]
-    listed = beside.submit(listing_counts, files, sum(case.snapshot.listed for case in believed)) if believed else None
+    repeated = beside.submit(duplicate_paths, files, night.listed()) if believed else None
+    with_remote = [case.key.cluster for case in believed if case.opened.listing.remote_files]
+    remote = beside.submit(remote_by_cluster, files, with_remote)
     _LOG.info("deciding")
     frames = _frames(night)
     found, decisions = _decided(night, files, frames)
     counted = _counted(found, frames, settings)
-    listings = listed.result() if listed else {}
-    with_remote = [cluster for cluster, listing in listings.items() if listing.remote_files]
-    remote = beside.submit(remote_by_cluster, files, with_remote)
+    duplicates = repeated.result() if repeated else {}
     metrics = [
         gate_metrics(
-            case,
-            counted.get(case.key.cluster, ClusterTotals()),
-            listings.get(case.key.cluster, ListingCounts()),
-            settings,
+            case, counted.get(case.key.cluster, ClusterTotals()), duplicates.get(case.key.cluster, 0), settings
         )
         for case in believed
     ]
@@ -126,6 +123,7 @@ def _decide_and_write(
     _LOG.info("writing tables")
     keys = [case.key for case in night.cases]
     offset_wals = beside.submit(_offset_wals, night, files)
+    held = beside.submit(_held, night, counted)
     writes: dict[str, DataFrame | pa.Table] = {}
     verdicts = decisions.filter("archived")
     if night.with_files():
@@ -138,7 +136,7 @@ def _decide_and_write(
             verdicts = ports.lake.verdicts(decided)
     lists = beside.submit(_stage_lists, night, counted, verdicts)
     changes = beside.submit(_changes, night, past.result(), verdicts)
-    night.small = _small(night, counted, past.result(), offset_wals, remote, verdicts, changes)
+    night.small = _small(night, held, past.result(), offset_wals, remote, verdicts, changes)
     _write_sync(night, keys)
     for name, (table, own) in small_tables(night.cases, night.small, night.gate_results, examples).items():
         writes[name] = ports.tables.rows(table, own)
@@ -242,9 +240,18 @@ def _changes(
     return verdict_changes(verdicts, night.listed(), before, night.ports.lake)
 
 
+def _held(night: NightRun, counted: Mapping[str, ClusterTotals]) -> dict[str, HeldRows]:
+    """Returns by cluster what its totals alone tell; a fleet needs as long for it as Spark needs for its files."""
+    found = {}
+    for case in night.cases:
+        totals = counted.get(case.key.cluster, ClusterTotals()).totals
+        found[case.key.cluster] = held_rows(case, totals if case.refused is None else untrusted_totals(totals))
+    return found
+
+
 def _small(
     night: NightRun,
-    counted: Mapping[str, ClusterTotals],
+    held: Future[dict[str, HeldRows]],
     past: Mapping[str, Sequence[PastNight]],
     offset_wals: Future[dict[str, dict[str, OffsetWal]]],
     remote: Future[dict[str, list[RemoteDirectory]]],
@@ -254,31 +261,30 @@ def _small(
     ports, settings = night.ports, night.request.settings
     odd: dict[str, list[OddDirectory]] = {}
     reasons = sorted(reason.value for reason in ODD_REASONS)
-    if any(total.reason in reasons for one in counted.values() for total in one.totals):
+    known = held.result()
+    if any(total.reason in reasons for one in known.values() for total in one.counted):
         for row in tables.examples(verdicts.filter(verdicts["reason"].isin(reasons))).collect():
             place = OddDirectory(row["reason"], row["directory"], row["files"], row["bytes"], row["example"])
             odd.setdefault(row["cluster"], []).append(place)
     wals, copies = offset_wals.result(), remote.result()
     before = states_before([case.snapshot for case in _with_view(night)], past, ports.lake)
     changed = changes.result()
-    small = {}
-    for case in night.cases:
-        cluster = case.key.cluster
-        totals = counted.get(cluster, ClusterTotals()).totals
-        small[cluster] = small_rows(
+    return {
+        case.key.cluster: small_rows(
             case,
-            totals if case.refused is None else untrusted_totals(totals),
+            known[case.key.cluster],
             settings,
             FindingInputs(
-                wals.get(cluster, {}),
-                odd.get(cluster, ()),
-                past.get(cluster, ()),
-                copies.get(cluster, ()),
-                before.get(cluster, {}),
-                changed.get(cluster, ()),
+                wals.get(case.key.cluster, {}),
+                odd.get(case.key.cluster, ()),
+                past.get(case.key.cluster, ()),
+                copies.get(case.key.cluster, ()),
+                before.get(case.key.cluster, {}),
+                changed.get(case.key.cluster, ()),
             ),
         )
-    return small
+        for case in night.cases
+    }
 
 
 def _stage_lists(night: NightRun, counted: Mapping[str, ClusterTotals], verdicts: DataFrame) -> StagedLists:

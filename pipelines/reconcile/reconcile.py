@@ -16,10 +16,8 @@ from pipelines.common.job_result import JobResult
 from pipelines.common.logged_run import log_of_run
 from pipelines.common.names import NAME
 from pipelines.decide.gate import gate
-from pipelines.hbase.server_names import ServerName
 from pipelines.lake.run_summary import DONE, FAILED, REFUSED, RunSummary
 from pipelines.reconcile.cluster_cases import ClusterCase, cluster_cases
-from pipelines.reconcile.listed_servers import listed_servers
 from pipelines.reconcile.night_run import UNKNOWN_ERROR, NightRun, run_night, summaries_of
 from pipelines.reconcile.ports import RecordedRows, RunRow
 from pipelines.reconcile.request import ReconcilePorts, ReconcileRequest
@@ -52,8 +50,7 @@ def reconcile(request: ReconcileRequest, ports: ReconcilePorts) -> JobResult:
         ensured = beside.submit(ports.tables.ensure, (*DECISION_TABLES, *CLEANUP_TABLES))
         opened = ports.reader.open(uris)
         _check_cluster(opened, request.cluster)
-        listed = _listed_servers(opened, ports)
-        all_cases = cluster_cases(opened, request.run_id, request.settings, ports.clock.now_ms(), listed)
+        all_cases = cluster_cases(opened, request.run_id, request.settings, ports.clock.now_ms())
         if len(run_ids := {case.key.run_id for case in all_cases}) == 1:
             log_of_run(*run_ids)
     try:
@@ -79,12 +76,6 @@ def _check_cluster(opened: Sequence[OpenedSnapshot], cluster: str | None) -> Non
                 f"{one.uri} is a snapshot of cluster {one.cluster}, not of {cluster}, which --cluster or the file in "
                 f"$WALSAFE_CONFIG names; name the configuration for {one.cluster} with --config"
             )
-
-
-def _listed_servers(opened: Sequence[OpenedSnapshot], ports: ReconcilePorts) -> dict[str, frozenset[ServerName]]:
-    """Returns the servers whose live WALs each snapshot lists, for snapshots whose listing is intact."""
-    whole = [one for one in opened if one.fault is None and one.listing_readable]
-    return listed_servers(ports.reader.files(whole)) if whole else {}
 
 
 def _run(

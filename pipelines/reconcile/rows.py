@@ -7,7 +7,7 @@ from pipelines.common.errors import EXIT_DONE, EXIT_PARTIAL, EXIT_REFUSED
 from pipelines.decide.gate.gate_metrics import ClusterMetrics, ExpectationResult
 from pipelines.decide.rule.remote_wals import RemoteDirectory
 from pipelines.decide.rule.settings import ReconcileSettings
-from pipelines.decide.rule.totals import BucketTotal, verdict_totals
+from pipelines.decide.rule.totals import BucketTotal
 from pipelines.decide.rule.verdict import Reason, Verdict
 from pipelines.lake.findings import has_new_error
 from pipelines.lake.night_changes import VerdictChange
@@ -24,7 +24,7 @@ from pipelines.lake.run_summary import (
 )
 from pipelines.reconcile.cluster_cases import ClusterCase
 from pipelines.reconcile.findings import Evidence, OddDirectory, OffsetWal, findings
-from pipelines.reconcile.holdings import pinned_rows, queue_offsets
+from pipelines.reconcile.holdings import HeldRows
 from pipelines.reconcile.past import PastNight
 from pipelines.reconcile.peer_states import PeerRow, peer_rows
 from pipelines.reconcile.sync_replication import SyncRows
@@ -37,17 +37,6 @@ from schemas.queue_offsets import QUEUE_OFFSETS
 from schemas.table import Table
 from schemas.verdict_changes import VERDICT_CHANGES
 from schemas.verdict_totals import VERDICT_TOTALS
-
-
-@dataclass(frozen=True)
-class ListingCounts:
-    """Counts of one cluster's listing, measured independently of the decision."""
-
-    rows: int = 0
-    archived_files: int = 0
-    archived_bytes: int = 0
-    duplicate_paths: int = 0
-    remote_files: int = 0
 
 
 @dataclass(frozen=True)
@@ -100,9 +89,10 @@ class SmallTableRows:
 
 
 def gate_metrics(
-    case: ClusterCase, counted: ClusterTotals, listing: ListingCounts, settings: ReconcileSettings
+    case: ClusterCase, counted: ClusterTotals, duplicate_paths: int, settings: ReconcileSettings
 ) -> ClusterMetrics:
     """Returns the numbers of one cluster that the gate compares."""
+    listing = case.opened.listing
     archived = [total for total in counted.totals if total.archived]
     listed = [total for total in archived if total.verdict == Verdict.DELETABLE.value]
     kept_by_hbase = [
@@ -129,7 +119,7 @@ def gate_metrics(
             content.rows for name, content in case.snapshot.contents.items() if name.startswith("files/")
         ),
         rows_read=listing.rows,
-        duplicate_paths=listing.duplicate_paths,
+        duplicate_paths=duplicate_paths,
         undecided=_files(undecided),
         deletable_kept_by_hbase=_files(kept_by_hbase),
         share_from_bytes=settings.share_from_bytes,
@@ -159,27 +149,19 @@ def offset_wal_names(cases: Iterable[ClusterCase]) -> list[tuple[str, str]]:
     )
 
 
-def small_rows(
-    case: ClusterCase, totals: Sequence[BucketTotal], settings: ReconcileSettings, looked: FindingInputs
-) -> SmallTableRows:
+def small_rows(case: ClusterCase, held: HeldRows, settings: ReconcileSettings, looked: FindingInputs) -> SmallTableRows:
     """Returns the small tables' rows of one cluster; a refused cluster has totals and offsets, but no findings."""
-    if case.view is None or case.table is None:
-        return SmallTableRows()
-    queues = queue_offsets(case.view, case.table, totals)
-    verdicts = verdict_totals(totals, case.view.files_started)
-    if case.refused is not None:
-        return SmallTableRows(verdicts, queues)
-    states = {peer.peer_id: peer.state for peer in case.snapshot.peers}
-    pins = pinned_rows(case.view, case.table, totals, states)
+    if case.view is None or case.table is None or case.refused is not None:
+        return SmallTableRows(held.totals, held.queues)
     peers = sync_peers(case.snapshot.peers, looked.sync_before, case.view.files_started)
     evidence = Evidence(
         snapshot=case.snapshot,
         view=case.view,
         table=case.table,
         settings=settings,
-        totals=totals,
-        queues=queues,
-        pinned=pins,
+        totals=held.counted,
+        queues=held.queues,
+        pinned=held.pinned,
         offset_wals=looked.offset_wals,
         odd_names=looked.odd_names,
         past=looked.past,
@@ -190,9 +172,9 @@ def small_rows(
     )
     known = looked.past[0].peers if looked.past else {}
     return SmallTableRows(
-        verdicts,
-        queues,
-        pins,
+        held.totals,
+        held.queues,
+        held.pinned,
         findings(evidence),
         SyncRows(tuple(looked.remote), tuple(peers)),
         peer_rows(case.snapshot.peers, known, case.view.files_started),

@@ -1,7 +1,7 @@
-"""Reads the listings of opened snapshots, and compares the number of their rows with snapshot.json."""
+"""Reads the listings of opened snapshots, counts what is in them, and compares their rows with snapshot.json."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from urllib.parse import unquote
 
@@ -17,10 +17,11 @@ from pipelines.common.spark.few_rows import at_hand, session_for_rows
 from pipelines.common.spark.local_frames import local_frame
 from pipelines.files.file_reader import plain_uri
 from pipelines.snapshot.few_files import few_files
-from pipelines.snapshot.opened_snapshot import OpenedSnapshot
+from pipelines.snapshot.opened_snapshot import ListingTotals, OpenedSnapshot
 from schemas.snapshot_files import SNAPSHOT_FILES
 
 _NOT_PARQUET = re.compile(r"CANNOT_READ_FILE_FOOTER|is not a Parquet file|FAILED_READ_FILE|ParquetDecodingException")
+_ARCHIVE, _LIVE, _REMOTE = "oldWALs/", "WALs/", "remoteWALs/"
 _PARTS = StructType([StructField("part", StringType()), StructField("cluster", StringType())])
 
 
@@ -33,20 +34,20 @@ class Listings:
         self._small: dict[tuple[str, ...], pa.Table] = {}
 
     def counted(self, opened: Sequence[OpenedSnapshot]) -> list[OpenedSnapshot]:
-        """Returns the snapshots with `listing_parts`; a wrong number of rows becomes the `fault` of that snapshot."""
+        """Returns the snapshots with `listing_parts` and `listing`; a wrong number of rows becomes the `fault`."""
         if len(opened) == 1 and opened[0].listing_readable and (parts := few_files(opened[0])) is not None:
             self._small[_place(opened)] = pa.concat_tables(parts.values())
-            return [_counted(opened[0], {name.removeprefix("files/"): rows.num_rows for name, rows in parts.items()})]
+            return [_counted(opened[0], {name.removeprefix("files/"): totals_of(part) for name, part in parts.items()})]
         return self._counted_by_spark(opened)
 
     def _counted_by_spark(self, opened: Sequence[OpenedSnapshot]) -> list[OpenedSnapshot]:
         readable = [one for one in opened if one.listing_readable]
         if not readable:
             return list(opened)
-        counts: dict[str, dict[str, int]] = {}
+        counts: dict[str, dict[str, ListingTotals]] = {}
         spelled: dict[str, list[str]] = {}
         try:
-            found = self._rows(readable).groupBy("part").count().collect()
+            found = totals_by_part(self._rows(readable))
         except (PySparkException, Py4JJavaError) as error:
             if not _NOT_PARQUET.search(str(error)):
                 raise
@@ -55,11 +56,11 @@ class Listings:
             fault = f"{readable[0].uri}/files: a part is not a readable Parquet file; capture again"
             damaged = Condition.SNAPSHOT_DAMAGED
             return [replace(readable[0], fault=fault, fault_condition=damaged, listing_readable=False)]
-        for part, rows in found:
+        for part, totals in found.items():
             directory, _, name = part.rpartition("/")
             place = plain_uri(directory)
             spelled.setdefault(place, []).append(part)
-            counts.setdefault(place, {})[unquote(name)] = rows
+            counts.setdefault(place, {})[unquote(name)] = totals
         return [
             _counted(one, counts.get(f"{one.uri}/files", {}), spelled.get(f"{one.uri}/files", ()))
             if one.listing_readable
@@ -114,11 +115,59 @@ def _listed(opened: Sequence[OpenedSnapshot]) -> int:
     return sum(one.known.listed for one in opened)
 
 
-def _counted(opened: OpenedSnapshot, counts: Mapping[str, int], parts: Iterable[str] = ()) -> OpenedSnapshot:
+def totals_by_part(rows: DataFrame) -> dict[str, ListingTotals]:
+    """Returns the totals of each part, by its path as Spark spells it.
+
+    Args:
+        rows: `part`, `path`, `length` (bytes).
+    """
+    path = F.col("path")
+    live = F.when(path.startswith(_LIVE), F.split_part(path, F.lit("/"), F.lit(2)))
+    counted = rows.groupBy("part", live.alias("live_directory")).agg(
+        F.count(F.lit(1)).alias("rows"),
+        F.count_if(path.startswith(_ARCHIVE)).alias("archived_files"),
+        F.sum(F.when(path.startswith(_ARCHIVE), F.col("length")).otherwise(F.lit(0))).alias("archived_bytes"),
+        F.count_if(path.startswith(_REMOTE)).alias("remote_files"),
+    )
+    found: dict[str, list[ListingTotals]] = {}
+    for row in counted.collect():
+        live_directories = frozenset(() if row["live_directory"] is None else (row["live_directory"],))
+        totals = ListingTotals(
+            row["rows"], row["archived_files"], row["archived_bytes"] or 0, row["remote_files"], live_directories
+        )
+        found.setdefault(row["part"], []).append(totals)
+    return {part: _sum(totals) for part, totals in found.items()}
+
+
+def totals_of(rows: pa.Table) -> ListingTotals:
+    """Returns the totals of one part that is in the driver: `path`, `length` (bytes)."""
+    paths = [path or "" for path in rows["path"].to_pylist()]
+    lengths = rows["length"].to_pylist()
+    archived = [length or 0 for path, length in zip(paths, lengths, strict=True) if path.startswith(_ARCHIVE)]
+    return ListingTotals(
+        len(paths),
+        len(archived),
+        sum(archived),
+        sum(path.startswith(_REMOTE) for path in paths),
+        frozenset(path.split("/")[1] for path in paths if path.startswith(_LIVE)),
+    )
+
+
+def _sum(totals: Collection[ListingTotals]) -> ListingTotals:
+    return ListingTotals(
+        sum(one.rows for one in totals),
+        sum(one.archived_files for one in totals),
+        sum(one.archived_bytes for one in totals),
+        sum(one.remote_files for one in totals),
+        frozenset().union(*(one.live_directories for one in totals)),
+    )
+
+
+def _counted(opened: OpenedSnapshot, counts: Mapping[str, ListingTotals], parts: Iterable[str] = ()) -> OpenedSnapshot:
     """Compares the row count of each part with snapshot.json; a difference becomes the `fault`."""
-    counted = replace(opened, listing_parts=tuple(parts))
+    counted = replace(opened, listing_parts=tuple(parts), listing=_sum(counts.values()))
     for name, content in opened.known.contents.items():
-        found = counts.get(name.removeprefix("files/"), 0)
+        found = counts.get(name.removeprefix("files/"), ListingTotals()).rows
         if name.startswith("files/") and found != content.rows:
             fault = f"{opened.uri}/{name}: {found} rows, but snapshot.json says {content.rows}; capture again"
             return replace(counted, fault=counted.fault or fault)

@@ -1,14 +1,46 @@
 """Opened snapshots, and the protocol of the reader that opens them."""
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from pipelines.common.conditions import Condition
-from pipelines.common.errors import SnapshotError
+from pipelines.common.errors import MalformedError, SnapshotError
 from pipelines.hbase.replication_queues import QueueCell
+from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.zookeeper.tree import ReplicationTree
 from pipelines.snapshot.extras import Extras
 from pipelines.snapshot.model import Snapshot
 from pipelines.snapshot.other_families import OtherFamilies
+
+_SPLITTING = "-splitting"
+
+
+@dataclass(frozen=True, slots=True)
+class ListingTotals:
+    """What a listing contains, counted when its snapshot is opened, and so independently of any decision.
+
+    Attributes:
+        rows: number of rows.
+        archived_files: files below `oldWALs/`.
+        archived_bytes: their length, bytes.
+        remote_files: files below `remoteWALs/`.
+        live_directories: names of the directories below `WALs/` that have files.
+    """
+
+    rows: int = 0
+    archived_files: int = 0
+    archived_bytes: int = 0
+    remote_files: int = 0
+    live_directories: frozenset[str] = frozenset()
+
+    @property
+    def live_servers(self) -> frozenset[ServerName]:
+        """The servers whose live WALs are listed; directories that are not named after a server are left out."""
+        found: set[ServerName] = set()
+        for name in self.live_directories:
+            with suppress(MalformedError):
+                found.add(ServerName.parse(name.removesuffix(_SPLITTING)))
+        return frozenset(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +56,7 @@ class OpenedSnapshot:
         listing_readable: whether the files of the listing are those that were captured.
         listing_parts: paths, as Spark spells them, of the parts of the listing that have rows; empty if a small
             snapshot was opened alone and read without Spark.
+        listing: totals of the listing, if it is readable.
         passes: parsed cells of queues-1 and queues-2.
         trees: parsed znodes of queues-1 and queues-2; used instead of `passes` if the queues are in ZooKeeper.
         extras: contents of `extras/`.
@@ -38,6 +71,7 @@ class OpenedSnapshot:
     fault_condition: Condition = Condition.SNAPSHOT_DAMAGED
     listing_readable: bool = False
     listing_parts: tuple[str, ...] = ()
+    listing: ListingTotals = field(default_factory=ListingTotals)
     passes: tuple[tuple[QueueCell, ...], ...] = ()
     trees: tuple[ReplicationTree, ...] = ()
     extras: Extras = field(default_factory=Extras)

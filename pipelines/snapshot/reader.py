@@ -1,7 +1,7 @@
 """Reads snapshot directories, format 1; it checks the digest of every file before it uses the file."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TypeVar
@@ -12,7 +12,7 @@ from pipelines.common.conditions import Condition
 from pipelines.common.errors import MalformedError, SnapshotError, UsageError
 from pipelines.common.forms import read_value
 from pipelines.common.strict_json import read_json
-from pipelines.files.file_reader import FileReader, file_reader_for
+from pipelines.files.file_reader import DirectoryEntry, FileReader, file_reader_for
 from pipelines.hbase.replication_queues import Cell, QueueCell, RowLayout, parse_queue_cells
 from pipelines.hbase.zookeeper.tree import ReplicationTree, Znode, parse_tree
 from pipelines.snapshot.extras import KNOWN_EXTRAS, Extras, extra_file
@@ -25,8 +25,11 @@ from pipelines.snapshot.queue_lines import CELL, ZNODE
 from pipelines.snapshot.snapshot_json import parse_snapshot
 
 PassT = TypeVar("PassT")
+Contents = Mapping[str, bytes]
+"""The checked bytes of files of a snapshot, by their names in snapshot.json."""
 SNAPSHOT_JSON = "snapshot.json"
 PASSES = ("queues-1.jsonl", "queues-2.jsonl")
+_READ = frozenset({*PASSES, *map(extra_file, KNOWN_EXTRAS)})
 _READERS = 8
 
 
@@ -93,10 +96,14 @@ class SnapshotDirectories:
         part = extra_file(name)
         if part not in opened.known.contents:
             return ()
-        return tuple(_lines(file_reader_for(self._spark, opened.uri), opened.uri, part, opened.known))
+        return tuple(self._read_lines(opened, part))
 
     def _last_reading(self, opened: OpenedSnapshot) -> Iterator[tuple[str, str]]:
-        return _lines(file_reader_for(self._spark, opened.uri), opened.uri, PASSES[-1], opened.known)
+        return self._read_lines(opened, PASSES[-1])
+
+    def _read_lines(self, opened: OpenedSnapshot, name: str) -> Iterator[tuple[str, str]]:
+        content = file_reader_for(self._spark, opened.uri).read(f"{opened.uri}/{name}")
+        return _lines(content, opened.uri, name, opened.known)
 
     def _open(self, uri: str) -> OpenedSnapshot:
         storage = file_reader_for(self._spark, uri)
@@ -111,32 +118,35 @@ class SnapshotDirectories:
         opened = OpenedSnapshot(place, sha256=hashlib.sha256(raw).hexdigest())
         try:
             opened = replace(opened, snapshot=parse_snapshot(read_json(raw, f"{uri}/{SNAPSHOT_JSON}")))
-            _check_contents(storage, uri, opened.known)
+            contents = _checked_contents(storage, uri, entries, opened.known)
         except SnapshotError as error:
             return replace(opened, fault=_fault(error), fault_condition=error.condition)
         try:
-            opened = replace(opened, extras=_extras(storage, uri, opened.known))
-            whole = self._readings[opened.known.queue_storage](storage, uri, opened)
+            opened = replace(opened, extras=_extras(contents, uri, opened.known))
+            whole = self._readings[opened.known.queue_storage](contents, uri, opened)
             return replace(whole, listing_readable=True)
         except SnapshotError as error:
             return replace(opened, listing_readable=True, fault=_fault(error), fault_condition=error.condition)
         except MalformedError as error:
             return replace(opened, listing_readable=True, malformed=str(error))
 
-    def _with_passes(self, storage: FileReader, uri: str, opened: OpenedSnapshot) -> OpenedSnapshot:
-        passes = _both_passes(opened, lambda name: _pass(storage, uri, name, opened.known, self._row_layout))
+    def _with_passes(self, contents: Contents, uri: str, opened: OpenedSnapshot) -> OpenedSnapshot:
+        passes = _both_passes(opened, lambda name: _pass(contents, uri, name, opened.known, self._row_layout))
         return replace(
             opened, passes=tuple(cells for cells, _ in passes), beside=beside_rows([beside for _, beside in passes])
         )
 
 
-def _check_contents(storage: FileReader, uri: str, snapshot: Snapshot) -> None:
+def _checked_contents(storage: FileReader, uri: str, entries: Iterable[DirectoryEntry], snapshot: Snapshot) -> Contents:
     """Checks that every file named in snapshot.json exists with its digest, and that no other file exists.
+
+    Returns:
+        The bytes of both passes and of the known extras, as they were checked.
 
     Raises:
         SnapshotError: a check failed; the message names the file.
     """
-    found = {entry.name for entry in storage.entries(uri) or () if not entry.is_directory}
+    found = {entry.name for entry in entries if not entry.is_directory}
     for folder in ("files", "extras"):
         found |= {f"{folder}/{entry.name}" for entry in storage.entries(f"{uri}/{folder}") or ()}
     # Hadoop's local file system writes checksum files next to its files
@@ -158,12 +168,19 @@ def _check_contents(storage: FileReader, uri: str, snapshot: Snapshot) -> None:
             Condition.LISTING_EMPTY,
             f"{uri}: the listing is empty, which no cluster with a region server can be; capture again",
         )
+    contents: dict[str, bytes] = {}
     for name, content in sorted(snapshot.contents.items()):
-        if storage.sha256(f"{uri}/{name}") != content.sha256:
+        if name in _READ:
+            contents[name] = storage.read(f"{uri}/{name}")
+            digest = hashlib.sha256(contents[name]).hexdigest()
+        else:
+            digest = storage.sha256(f"{uri}/{name}")
+        if digest != content.sha256:
             raise SnapshotError(
                 Condition.SNAPSHOT_DAMAGED,
                 f"{uri}/{name}: SHA-256 differs from snapshot.json: truncated or edited; capture again",
             )
+    return contents
 
 
 def _both_passes(opened: OpenedSnapshot, parse: Callable[[str], PassT]) -> tuple[PassT, ...]:
@@ -177,31 +194,31 @@ def _both_passes(opened: OpenedSnapshot, parse: Callable[[str], PassT]) -> tuple
 
 
 def _pass(
-    storage: FileReader, uri: str, name: str, snapshot: Snapshot, layout: RowLayout
+    contents: Contents, uri: str, name: str, snapshot: Snapshot, layout: RowLayout
 ) -> tuple[tuple[QueueCell, ...], OtherFamilyCells]:
-    cells = (read_value(CELL, line, where) for line, where in _lines(storage, uri, name, snapshot))
+    cells = (read_value(CELL, line, where) for line, where in _lines(contents[name], uri, name, snapshot))
     beside = OtherFamilyCells()
     return parse_queue_cells(beside.watched(cells), layout), beside
 
 
-def _extras(storage: FileReader, uri: str, snapshot: Snapshot) -> Extras:
-    files = {name: extra_file(name) for name in sorted(KNOWN_EXTRAS) if extra_file(name) in snapshot.contents}
-    return parse_extras(snapshot, {name: _lines(storage, uri, file, snapshot) for name, file in files.items()})
+def _extras(contents: Contents, uri: str, snapshot: Snapshot) -> Extras:
+    files = {name: extra_file(name) for name in sorted(KNOWN_EXTRAS) if extra_file(name) in contents}
+    return parse_extras(snapshot, {name: _lines(contents[file], uri, file, snapshot) for name, file in files.items()})
 
 
-def _with_trees(storage: FileReader, uri: str, opened: OpenedSnapshot) -> OpenedSnapshot:
-    trees = _both_passes(opened, lambda name: _tree(storage, uri, name, opened.known))
+def _with_trees(contents: Contents, uri: str, opened: OpenedSnapshot) -> OpenedSnapshot:
+    trees = _both_passes(opened, lambda name: _tree(contents, uri, name, opened.known))
     return replace(opened, trees=trees, beside=beside_znodes(trees))
 
 
-def _tree(storage: FileReader, uri: str, name: str, snapshot: Snapshot) -> ReplicationTree:
-    return parse_tree([read_value(ZNODE, line, where) for line, where in _lines(storage, uri, name, snapshot)])
+def _tree(contents: Contents, uri: str, name: str, snapshot: Snapshot) -> ReplicationTree:
+    return parse_tree([read_value(ZNODE, line, where) for line, where in _lines(contents[name], uri, name, snapshot)])
 
 
-def _lines(storage: FileReader, uri: str, name: str, snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+def _lines(content: bytes, uri: str, name: str, snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     """Yields the lines of one pass or extra, each with its name for messages."""
     where = f"{uri}/{name}"
-    lines = storage.read(where).decode("utf-8", errors="replace").splitlines()
+    lines = content.decode("utf-8", errors="replace").splitlines()
     if len(lines) != snapshot.contents[name].rows:
         raise SnapshotError(
             Condition.SNAPSHOT_DAMAGED,

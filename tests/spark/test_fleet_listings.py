@@ -38,6 +38,10 @@ def test_every_row_of_a_fleet_has_its_own_cluster(spark: SparkSession, tmp_path:
     reader = SnapshotDirectories(spark)
     opened = reader.open([(tmp_path / folder / name).as_uri() for name in sizes])
     assert [one.fault for one in opened] == [None, None, None]
+    counted = {
+        one.cluster: (one.listing.rows, one.listing.archived_files, one.listing.archived_bytes) for one in opened
+    }
+    assert counted == {name: (files, files, files) for name, files in sizes.items()}
     rows = reader.files(opened).select("cluster", "path").collect()
     assert len(rows) == sum(sizes.values())
     assert {(row["cluster"], row["path"]) for row in rows} == written

@@ -6,7 +6,6 @@ from dataclasses import fields
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from pipelines.decide.rule.remote_wals import REMOTE_WALS
 from pipelines.decide.rule.totals import BucketTotal
 from pipelines.decide.spark.lookup import DecisionFrames
 from pipelines.decide.spark.verdicts import EARLY_REASONS, with_answers
@@ -92,17 +91,6 @@ def bad_path() -> Column:
     odd = unproven.rlike(EMPTY_OR_DOTS_OR_CONTROL) | ~F.col("path").contains("/")
     # nearly every file is directly in oldWALs, and a comparison is cheaper than a regular expression
     return F.col("path").isNull() | ((unproven != "oldWALs") & odd)
-
-
-def listing_totals(files: DataFrame) -> DataFrame:
-    """Totals of the listing itself: `cluster`, `rows`, `archived_files`, `archived_bytes`, `remote_files`."""
-    archived = F.col("path").startswith("oldWALs/")
-    return files.groupBy("cluster").agg(
-        F.count(F.lit(1)).alias("rows"),
-        F.count_if(archived).alias("archived_files"),
-        F.sum(F.when(archived, F.col("length")).otherwise(F.lit(0))).alias("archived_bytes"),
-        F.count_if(~archived & F.col("path").startswith(f"{REMOTE_WALS}/")).alias("remote_files"),
-    )
 
 
 def repeated_hashes(files: DataFrame, rows: int) -> DataFrame:

@@ -1,0 +1,26 @@
+"""Counts the paths that a listing contains more than once."""
+
+from collections import Counter
+from collections.abc import Mapping
+
+from pyspark.sql import DataFrame
+
+from pipelines.common.spark.few_rows import few
+from pipelines.decide.spark import summary
+
+
+def duplicate_paths(files: DataFrame, rows: int) -> Mapping[str, int]:
+    """Returns, by cluster, the rows that repeat a path; few rows, which are in the driver, are counted without Spark.
+
+    Args:
+        files: `cluster`, `path`.
+        rows: approximate number of rows.
+    """
+    if few(rows):
+        paths = [tuple(row) for row in files.select("cluster", "path").collect()]
+        repeats = Counter(cluster for cluster, _ in paths)
+        repeats.subtract(cluster for cluster, _ in set(paths))
+        return +repeats
+    if not summary.repeated_hashes(files, rows).collect()[0]["repeated"]:
+        return {}
+    return {row["cluster"]: row["duplicate_paths"] for row in summary.duplicate_paths(files).collect()}
