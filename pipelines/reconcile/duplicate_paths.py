@@ -10,7 +10,9 @@ from pipelines.decide.spark import summary
 
 
 def duplicate_paths(files: DataFrame, rows: int) -> Mapping[str, int]:
-    """Returns, by cluster, the rows that repeat a path; few rows, which are in the driver, are counted without Spark.
+    """Returns, by cluster, the number of rows that repeat a path; a cluster without any is left out.
+
+    Few rows, which are in the driver, are counted without Spark.
 
     Args:
         files: `cluster`, `path`.

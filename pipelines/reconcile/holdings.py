@@ -70,7 +70,7 @@ class _Pin:
 
 
 @dataclass(frozen=True)
-class HeldRows:
+class RowsOfTotals:
     """What follows from one cluster's totals alone.
 
     Attributes:
@@ -86,16 +86,16 @@ class HeldRows:
     pinned: tuple[PinnedRow, ...] = ()
 
 
-def held_rows(case: ClusterCase, totals: Sequence[BucketTotal]) -> HeldRows:
+def rows_of_totals(case: ClusterCase, totals: Sequence[BucketTotal]) -> RowsOfTotals:
     """Returns the small tables' rows that follow from one cluster's totals; a refused cluster has no pinned bytes."""
     if case.view is None or case.table is None:
-        return HeldRows()
+        return RowsOfTotals()
     queues = queue_offsets(case.view, case.table, totals)
     verdicts = verdict_totals(totals, case.view.files_started)
     if case.refused is not None:
-        return HeldRows(tuple(totals), verdicts, queues)
+        return RowsOfTotals(tuple(totals), verdicts, queues)
     states = {peer.peer_id: peer.state for peer in case.snapshot.peers}
-    return HeldRows(tuple(totals), verdicts, queues, pinned_rows(case.view, case.table, totals, states))
+    return RowsOfTotals(tuple(totals), verdicts, queues, pinned_rows(case.view, case.table, totals, states))
 
 
 def queue_offsets(view: ClusterView, table: DecisionTable, totals: Iterable[BucketTotal]) -> tuple[QueueOffsetRow, ...]:

@@ -24,7 +24,7 @@ from pipelines.lake.run_summary import DELETABLE, DONE, FAILED, REFUSED, STARTED
 from pipelines.reconcile.cluster_cases import NIGHTLY, ClusterCase, untrusted_totals
 from pipelines.reconcile.duplicate_paths import duplicate_paths
 from pipelines.reconcile.findings import ODD_REASONS, OddDirectory, OffsetWal
-from pipelines.reconcile.holdings import HeldRows, held_rows
+from pipelines.reconcile.holdings import RowsOfTotals, rows_of_totals
 from pipelines.reconcile.past import PastNight
 from pipelines.reconcile.ports import ListRequest, StagedLists
 from pipelines.reconcile.request import ReconcilePorts, ReconcileRequest
@@ -123,7 +123,7 @@ def _decide_and_write(
     _LOG.info("writing tables")
     keys = [case.key for case in night.cases]
     offset_wals = beside.submit(_offset_wals, night, files)
-    held = beside.submit(_held, night, counted)
+    by_totals = beside.submit(_rows_of_totals, night, counted)
     writes: dict[str, DataFrame | pa.Table] = {}
     verdicts = decisions.filter("archived")
     if night.with_files():
@@ -136,7 +136,7 @@ def _decide_and_write(
             verdicts = ports.lake.verdicts(decided)
     lists = beside.submit(_stage_lists, night, counted, verdicts)
     changes = beside.submit(_changes, night, past.result(), verdicts)
-    night.small = _small(night, held, past.result(), offset_wals, remote, verdicts, changes)
+    night.small = _small(night, by_totals, past.result(), offset_wals, remote, verdicts, changes)
     _write_sync(night, keys)
     for name, (table, own) in small_tables(night.cases, night.small, night.gate_results, examples).items():
         writes[name] = ports.tables.rows(table, own)
@@ -240,18 +240,18 @@ def _changes(
     return verdict_changes(verdicts, night.listed(), before, night.ports.lake)
 
 
-def _held(night: NightRun, counted: Mapping[str, ClusterTotals]) -> dict[str, HeldRows]:
-    """Returns by cluster what its totals alone tell; a fleet needs as long for it as Spark needs for its files."""
+def _rows_of_totals(night: NightRun, counted: Mapping[str, ClusterTotals]) -> dict[str, RowsOfTotals]:
+    """Returns the rows that follow from totals, by cluster; in a fleet this takes almost as long as Spark's write."""
     found = {}
     for case in night.cases:
         totals = counted.get(case.key.cluster, ClusterTotals()).totals
-        found[case.key.cluster] = held_rows(case, totals if case.refused is None else untrusted_totals(totals))
+        found[case.key.cluster] = rows_of_totals(case, totals if case.refused is None else untrusted_totals(totals))
     return found
 
 
 def _small(
     night: NightRun,
-    held: Future[dict[str, HeldRows]],
+    by_totals: Future[dict[str, RowsOfTotals]],
     past: Mapping[str, Sequence[PastNight]],
     offset_wals: Future[dict[str, dict[str, OffsetWal]]],
     remote: Future[dict[str, list[RemoteDirectory]]],
@@ -261,7 +261,7 @@ def _small(
     ports, settings = night.ports, night.request.settings
     odd: dict[str, list[OddDirectory]] = {}
     reasons = sorted(reason.value for reason in ODD_REASONS)
-    known = held.result()
+    known = by_totals.result()
     if any(total.reason in reasons for one in known.values() for total in one.counted):
         for row in tables.examples(verdicts.filter(verdicts["reason"].isin(reasons))).collect():
             place = OddDirectory(row["reason"], row["directory"], row["files"], row["bytes"], row["example"])

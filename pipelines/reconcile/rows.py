@@ -24,7 +24,7 @@ from pipelines.lake.run_summary import (
 )
 from pipelines.reconcile.cluster_cases import ClusterCase
 from pipelines.reconcile.findings import Evidence, OddDirectory, OffsetWal, findings
-from pipelines.reconcile.holdings import HeldRows
+from pipelines.reconcile.holdings import RowsOfTotals
 from pipelines.reconcile.past import PastNight
 from pipelines.reconcile.peer_states import PeerRow, peer_rows
 from pipelines.reconcile.sync_replication import SyncRows
@@ -118,7 +118,7 @@ def gate_metrics(
         rows_promised=sum(
             content.rows for name, content in case.snapshot.contents.items() if name.startswith("files/")
         ),
-        rows_read=listing.rows,
+        rows_read=_files(counted.totals),
         duplicate_paths=duplicate_paths,
         undecided=_files(undecided),
         deletable_kept_by_hbase=_files(kept_by_hbase),
@@ -149,19 +149,21 @@ def offset_wal_names(cases: Iterable[ClusterCase]) -> list[tuple[str, str]]:
     )
 
 
-def small_rows(case: ClusterCase, held: HeldRows, settings: ReconcileSettings, looked: FindingInputs) -> SmallTableRows:
+def small_rows(
+    case: ClusterCase, by_totals: RowsOfTotals, settings: ReconcileSettings, looked: FindingInputs
+) -> SmallTableRows:
     """Returns the small tables' rows of one cluster; a refused cluster has totals and offsets, but no findings."""
     if case.view is None or case.table is None or case.refused is not None:
-        return SmallTableRows(held.totals, held.queues)
+        return SmallTableRows(by_totals.totals, by_totals.queues)
     peers = sync_peers(case.snapshot.peers, looked.sync_before, case.view.files_started)
     evidence = Evidence(
         snapshot=case.snapshot,
         view=case.view,
         table=case.table,
         settings=settings,
-        totals=held.counted,
-        queues=held.queues,
-        pinned=held.pinned,
+        totals=by_totals.counted,
+        queues=by_totals.queues,
+        pinned=by_totals.pinned,
         offset_wals=looked.offset_wals,
         odd_names=looked.odd_names,
         past=looked.past,
@@ -172,9 +174,9 @@ def small_rows(case: ClusterCase, held: HeldRows, settings: ReconcileSettings, l
     )
     known = looked.past[0].peers if looked.past else {}
     return SmallTableRows(
-        held.totals,
-        held.queues,
-        held.pinned,
+        by_totals.totals,
+        by_totals.queues,
+        by_totals.pinned,
         findings(evidence),
         SyncRows(tuple(looked.remote), tuple(peers)),
         peer_rows(case.snapshot.peers, known, case.view.files_started),

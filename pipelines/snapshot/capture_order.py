@@ -128,8 +128,8 @@ def mixed_clusters_reason(
 def foreign_listing_reason(snapshot: Snapshot, listed: frozenset[ServerName], queues: frozenset[QueueId]) -> str | None:
     """Returns why the listing does not belong to the cluster that gave the servers and queues, or None.
 
-    This check applies to every snapshot, whichever program captured it. It cannot decide if the listing has no live
-    WAL, or if the snapshot names no server.
+    This check applies to every snapshot that is decided on or audited, whichever program captured it. It cannot decide
+    if the listing has no live WAL, or if the snapshot names no server.
 
     Args:
         snapshot: both memberships count; if the queues are in ZooKeeper, they may be absent.

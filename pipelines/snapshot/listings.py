@@ -126,7 +126,7 @@ def totals_by_part(rows: DataFrame) -> dict[str, ListingTotals]:
     counted = rows.groupBy("part", live.alias("live_directory")).agg(
         F.count(F.lit(1)).alias("rows"),
         F.count_if(path.startswith(_ARCHIVE)).alias("archived_files"),
-        F.sum(F.when(path.startswith(_ARCHIVE), F.col("length")).otherwise(F.lit(0))).alias("archived_bytes"),
+        F.try_sum(F.when(path.startswith(_ARCHIVE), F.col("length"))).alias("archived_bytes"),
         F.count_if(path.startswith(_REMOTE)).alias("remote_files"),
     )
     found: dict[str, list[ListingTotals]] = {}

@@ -56,7 +56,7 @@ class OpenedSnapshot:
         listing_readable: whether the files of the listing are those that were captured.
         listing_parts: paths, as Spark spells them, of the parts of the listing that have rows; empty if a small
             snapshot was opened alone and read without Spark.
-        listing: totals of the listing, if it is readable.
+        listing: totals of the listing; all 0 if it is not readable.
         passes: parsed cells of queues-1 and queues-2.
         trees: parsed znodes of queues-1 and queues-2; used instead of `passes` if the queues are in ZooKeeper.
         extras: contents of `extras/`.

@@ -19,6 +19,7 @@ from pipelines.hbase.zookeeper.tree import Znode
 from pipelines.snapshot.capture_order import CAPTURE_ORDER
 from pipelines.snapshot.model import CaptureStep, Membership, WalDirectory
 from schemas.registry import AUDIT_TABLES
+from tests.labs.broken_snapshots import listing_of_another
 from tests.labs.measured_jobs import own_metrics
 from tests.labs.places import DOCS
 from tests.labs.small_cluster import (
@@ -282,6 +283,8 @@ def test_snapshots_that_cannot_be_believed_are_refused(audited: Audited) -> None
     bad = replace(broken, pass_2=(*broken.pass_2, row("1-nonsense", "g", "w.1", 0)))
     code, result = audited.run(audited.desk.snapshot(bad, "bad"))
     assert (code, "1-nonsense" in result["error"]["message"]) == (3, True), result
+    code, result = audited.run(audited.desk.snapshot(listing_of_another(small("small")), "elsewhere"))
+    assert (code, "the files are those of another cluster" in result["error"]["message"]) == (3, True), result
 
 
 def test_a_plan_that_cannot_be_written_is_unavailable(audited: Audited) -> None:

@@ -9,8 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
+from pipelines.common.spark import few_rows
 from pipelines.files.file_batch import FileBatch
 from pipelines.snapshot.model import Membership
+from pipelines.snapshot.opened_snapshot import ListingTotals
 from pipelines.snapshot.reader import SnapshotDirectories
 from pipelines.snapshot.target import LocalTarget
 from pipelines.snapshot.writer import SnapshotWriter
@@ -18,8 +20,13 @@ from tests.strategies.clusters import MASTER, NOW, snapshot_of
 
 
 def write(out: Path, cluster: str, files: int) -> set[tuple[str, str]]:
+    """Writes a snapshot of so many archived files, and returns clusters and paths."""
+    return write_paths(out, cluster, [f"oldWALs/{cluster}.{number}" for number in range(files)])
+
+
+def write_paths(out: Path, cluster: str, paths: list[str]) -> set[tuple[str, str]]:
     """Writes a snapshot with a part for each file and one part without files, and returns clusters and paths."""
-    paths = [f"oldWALs/{cluster}.{number}" for number in range(files)]
+    files = len(paths)
     nobody = Membership(MASTER, frozenset(), frozenset())
     with SnapshotWriter(LocalTarget(out), rows_per_group=1, groups_per_part=1) as writer:
         writer.files([FileBatch(paths, [1] * files, [NOW] * files)])
@@ -45,6 +52,18 @@ def test_every_row_of_a_fleet_has_its_own_cluster(spark: SparkSession, tmp_path:
     rows = reader.files(opened).select("cluster", "path").collect()
     assert len(rows) == sum(sizes.values())
     assert {(row["cluster"], row["path"]) for row in rows} == written
+
+
+@pytest.mark.parametrize("few", [few_rows.FEW, 0])
+def test_a_snapshot_that_is_opened_alone_is_counted_by_the_driver_or_by_spark(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few: int
+) -> None:
+    monkeypatch.setattr(few_rows, "FEW", few)
+    write_paths(tmp_path / "a", "a", ["WALs/h,1,1/w", "WALs/h,1,1/x", "oldWALs/y", "remoteWALs/1/z"])
+    (one,) = SnapshotDirectories(spark).open([(tmp_path / "a").as_uri()])
+    assert one.fault is None
+    assert one.listing == ListingTotals(4, 1, 1, 1, frozenset({"h,1,1"}))
+    assert bool(one.listing_parts) == (few == 0)
 
 
 def test_some_snapshots_of_a_fleet_have_their_own_rows_only(spark: SparkSession, tmp_path: Path) -> None:
