@@ -29,14 +29,14 @@ from pyspark.sql.types import StructType, TimestampType
 
 from pipelines.common.errors import UnavailableError
 from pipelines.common.spark.few_rows import for_few_rows
-from pipelines.common.spark.local_frames import arrow_rows, arrow_schema, local_frame
+from pipelines.common.spark.local_frames import arrow_columns, arrow_schema, local_frame
 from pipelines.lake.delta_log import has_log, newest_snapshot, sql_name
 from pipelines.lake.driver_commits import DriverCommits
 from pipelines.lake.lake_errors import is_conflict, lake_errors
 from pipelines.lake.lake_schema import column_fault, lacks_columns, same_columns
 from pipelines.lake.run_rows import rows_of
 from pipelines.lake.run_summary import RunKey
-from pipelines.lake.twins import with_twins
+from pipelines.lake.twins import columns_of
 from schemas.registry import DECISION_TABLES, TABLES
 from schemas.table import Table
 
@@ -132,12 +132,11 @@ class DeltaTables:
         unknown = {name for row in rows for name in row} - set(table.schema.names)
         if unknown:
             raise ValueError(f"{table.name} has no column {', '.join(sorted(unknown))}")
-        instants = {field.name for field in table.schema if isinstance(field.dataType, TimestampType)}
-        values = [
-            tuple(_instant(row.get(name)) if name in instants else row.get(name) for name in table.schema.names)
-            for row in with_twins(table, rows)
-        ]
-        return arrow_rows(values, table.schema)
+        columns = columns_of(table, rows)
+        for field in table.schema:
+            if isinstance(field.dataType, TimestampType):
+                columns[field.name] = [_instant(value) for value in columns[field.name]]
+        return arrow_columns(columns, table.schema)
 
     def _ensure(self, table: Table) -> None:
         version = self._driver.ensured(table)

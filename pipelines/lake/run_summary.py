@@ -7,6 +7,7 @@ compares them). So the same values fill the tables, the report, the metrics and 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import date
+from functools import cache
 from typing import TYPE_CHECKING
 
 from pipelines.common.conditions import Condition
@@ -228,5 +229,10 @@ class RunSummary:
 
 def table_row(key: RunKey, row: "DataclassInstance") -> Mapping[str, object]:
     """Returns the row with its identity columns, by column name, as a table sink takes it."""
-    own = {field.name: getattr(row, field.name) for field in fields(row)}
+    own = {name: getattr(row, name) for name in _names(type(row))}
     return {"cluster": key.cluster, "run_id": key.run_id, "run_date": key.run_date, **own}
+
+
+@cache
+def _names(kind: "type[DataclassInstance]") -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))

@@ -4,7 +4,7 @@ Such a *twin* is `host` beside `server`, a plain name beside a column whose name
 an instant in ms (`schemas/table.py`).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
@@ -22,15 +22,24 @@ def twins_of(table: Table) -> dict[str, str]:
     return {twin: name for name, twin in pairs.items() if {name, twin} <= names}
 
 
-def with_twins(table: Table, rows: Iterable[Mapping[str, object]]) -> list[dict[str, object]]:
-    """Returns rows, by column name, with their twins; a row's own value counts; timestamps as ms since the epoch."""
+def columns_of(table: Table, rows: Sequence[Mapping[str, object]]) -> dict[str, list[object]]:
+    """Returns the values of each column of the table, by name, for rows of the driver.
+
+    A twin that a row does not have follows from its column; timestamps are ms since the epoch, as in the rows.
+    """
     twins = twins_of(table)
-    return [{twin: _value(name, row.get(name)) for twin, name in twins.items()} | dict(row) for row in rows]
+    return {name: _values(name, twins.get(name), rows) for name in table.schema.names}
 
 
 def twin_columns(table: Table) -> dict[str, Column]:
     """Returns the twins as expressions over a frame that has the other columns."""
     return {twin: _expression(name) for twin, name in twins_of(table).items()}
+
+
+def _values(name: str, source: str | None, rows: Sequence[Mapping[str, object]]) -> list[object]:
+    if source is None:
+        return [row.get(name) for row in rows]
+    return [row[name] if name in row else _value(source, row.get(source)) for row in rows]
 
 
 def _value(name: str, value: object) -> object:

@@ -5,7 +5,7 @@ and a second to start. An Arrow table becomes a local relation in the plan.
 """
 
 import inspect
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -35,7 +35,11 @@ def local_frame(spark: SparkSession, rows: Iterable[Sequence[object]], schema: S
 
 def arrow_rows(rows: Iterable[Sequence[object]], schema: StructType) -> pa.Table:
     """Returns the same rows as an Arrow table."""
-    arrow = arrow_schema(schema)
     values = list(rows)
-    columns = [pa.array([row[index] for row in values], type=field.type) for index, field in enumerate(arrow)]
-    return pa.Table.from_arrays(columns, schema=arrow)
+    return arrow_columns({name: [row[index] for row in values] for index, name in enumerate(schema.names)}, schema)
+
+
+def arrow_columns(columns: Mapping[str, Sequence[object]], schema: StructType) -> pa.Table:
+    """Returns an Arrow table of columns with the values of `local_frame`."""
+    arrow = arrow_schema(schema)
+    return pa.Table.from_arrays([pa.array(columns[field.name], type=field.type) for field in arrow], schema=arrow)

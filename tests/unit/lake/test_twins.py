@@ -1,5 +1,6 @@
 """Columns that follow from another column: every table that needs one has it, and rows and frames fill it alike."""
 
+from collections.abc import Mapping
 from datetime import UTC, date, datetime
 
 import pytest
@@ -8,7 +9,7 @@ from pyspark.sql.types import LongType
 from pipelines.common.spark.local_frames import arrow_schema
 from pipelines.lake.findings import INFO, finding
 from pipelines.lake.run_summary import RunKey, table_row
-from pipelines.lake.twins import twins_of, with_twins
+from pipelines.lake.twins import columns_of, twins_of
 from schemas.deletions import DELETIONS
 from schemas.findings import FINDINGS
 from schemas.queue_offsets import QUEUE_OFFSETS
@@ -23,6 +24,10 @@ from schemas.wal_verdicts import WAL_VERDICTS
 from tests.labs.analyst_lake import sql_words, with_tables
 
 LAST_MS = int(datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp()) * 1000 + 999
+
+
+def only_row(table: Table, row: Mapping[str, object]) -> dict[str, object]:
+    return {name: value for name, (value,) in columns_of(table, [row]).items()}
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
@@ -58,7 +63,7 @@ def test_a_query_without_quotes_reads_every_column_or_its_twin() -> None:
     ],
 )
 def test_a_plain_name_has_the_same_value(table: Table, name: str, twin: str, value: object) -> None:
-    (row,) = with_twins(table, [{name: value}])
+    row = only_row(table, {name: value})
     assert (row[name], row[twin]) == (value, value)
     assert table.schema[name].dataType == table.schema[twin].dataType
 
@@ -72,7 +77,7 @@ def test_no_other_column_is_an_instant_in_ms() -> None:
 @pytest.mark.parametrize(("server", "host"), [("rs1.example.org,16020,5", "rs1.example.org"), (None, None)])
 def test_a_row_with_a_server_has_its_host(server: str | None, host: str | None) -> None:
     found = finding("C", INFO, "", "m", "r", server=server)
-    (row,) = with_twins(FINDINGS, [table_row(RunKey("prod-a", "night-1", date(2026, 11, 21)), found)])
+    row = only_row(FINDINGS, table_row(RunKey("prod-a", "night-1", date(2026, 11, 21)), found))
     assert row["host"] == host
     assert set(row) == set(FINDINGS.schema.names)
 
@@ -82,13 +87,21 @@ def test_a_row_with_a_server_has_its_host(server: str | None, host: str | None) 
     [(0, 0), (1_795_000_000_123, 1_795_000_000_123), (LAST_MS, LAST_MS), (LAST_MS + 1, None), (-1, None), (None, None)],
 )
 def test_an_instant_is_a_time_too_unless_no_calendar_has_it(ms: int | None, time: int | None) -> None:
-    (row,) = with_twins(QUEUE_OFFSETS, [{"need_timestamp": ms, "offset": -1}])
+    row = only_row(QUEUE_OFFSETS, {"need_timestamp": ms, "offset": -1})
     assert (row["needed_from"], row["oldest_pending_at"], row["offset_bytes"]) == (time, None, -1)
-    (file,) = with_twins(WAL_VERDICTS, [{"wal_timestamp": ms}])
-    assert file["wal_at"] == time
+    assert only_row(WAL_VERDICTS, {"wal_timestamp": ms})["wal_at"] == time
 
 
 def test_the_host_of_a_deletion_is_the_job_s_own() -> None:
-    (row,) = with_twins(DELETIONS, [{"host": "edge-1", "at": 5}])
-    assert row == {"host": "edge-1", "at": 5, "written_at": 5}
-    assert with_twins(RUNS, [{}]) == [{"written_at": None}]
+    row = only_row(DELETIONS, {"host": "edge-1", "at": 5})
+    assert {name: value for name, value in row.items() if value is not None} == {
+        "host": "edge-1",
+        "at": 5,
+        "written_at": 5,
+    }
+    assert set(only_row(RUNS, {}).values()) == {None}
+
+
+def test_each_row_has_its_own_values_and_a_twin_that_is_given_counts() -> None:
+    columns = columns_of(FINDINGS, [{"server": "a,1,1"}, {"server": "b,1,1", "host": "given"}, {"host": None}, {}])
+    assert (columns["server"], columns["host"]) == (["a,1,1", "b,1,1", None, None], ["a", "given", None, None])
