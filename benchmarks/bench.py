@@ -1,6 +1,5 @@
 """Shared by the benchmarks: a generated cluster, its clock, a session, a run of reconcile, and measuring a process."""
 
-import gc
 import json
 import multiprocessing
 import re
@@ -18,7 +17,6 @@ from benchmarks.generate import write
 from benchmarks.speed_report import JobSpeed
 from jobs.cli.config.configuration import Config
 from jobs.cli.context import JobContext
-from jobs.cli.leave import NEW_OBJECTS
 from jobs.cli.session import local_session
 from jobs.reconcile.wiring import OutputPlaces, run_reconcile
 from pipelines.common.instants import DAY_MS
@@ -91,7 +89,6 @@ def session(work: Path, heap: str = HEAP) -> SparkSession:
     """Builds a session with `local[2]`, a fixed heap, the flags of conf/spark-defaults.conf, and a log of the
     collector.
     """
-    gc.set_threshold(NEW_OBJECTS)  # as in the processes of jobs
     work.mkdir(parents=True, exist_ok=True)
     log = {"spark.driver.extraJavaOptions": f"-Xlog:gc:file={work / 'gc.log'}"}
     return local_session(work, cores=2, memory=heap, quick_start=False, extra=log)

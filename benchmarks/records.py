@@ -4,6 +4,7 @@ A line names its run by the time at which the run began. docs/benchmarks.md show
 runs stay, so that one can see what became faster.
 """
 
+import gc
 import json
 import os
 import shlex
@@ -13,6 +14,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from jobs.cli.leave import NEW_OBJECTS
+
+gc.set_threshold(NEW_OBJECTS)  # as in the processes of the jobs that are measured
 RESULTS = Path(__file__).with_name("results")
 _OF_THE_MACHINE = ("--work", "--out")
 

@@ -6,6 +6,8 @@ from functools import lru_cache
 
 from pipelines.common.errors import MalformedError
 
+SPLITTING = "-splitting"
+"""What HBase appends to the name of a directory below `WALs/` when its server has crashed."""
 MAX_LONG = 2**63 - 1
 MIN_LONG = -(2**63)
 _NUMBER = re.compile(r"([+-]?)(?=[0-9])0*([0-9]*)")
@@ -75,3 +77,14 @@ class ServerName:
 
     def __str__(self) -> str:
         return f"{self.host},{self.port},{self.startcode}"
+
+
+def server_of_directory(name: str) -> ServerName | None:
+    """Returns the server of a directory below `WALs/`; None = the directory belongs to no server.
+
+    A directory that belongs to no server has no WAL of a region server.
+    """
+    try:
+        return ServerName.parse(name.removesuffix(SPLITTING))
+    except MalformedError:
+        return None

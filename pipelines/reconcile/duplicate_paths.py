@@ -19,10 +19,8 @@ def duplicate_paths(files: DataFrame, rows: int) -> Mapping[str, int]:
         rows: approximate number of rows.
     """
     if few(rows):
-        paths = [tuple(row) for row in files.select("cluster", "path").collect()]
-        repeats = Counter(cluster for cluster, _ in paths)
-        repeats.subtract(cluster for cluster, _ in set(paths))
-        return +repeats
+        paths = files.select("cluster", "path").collect()
+        return Counter(cluster for cluster, _ in paths) - Counter(cluster for cluster, _ in set(paths))
     if not summary.repeated_hashes(files, rows).collect()[0]["repeated"]:
         return {}
     return {row["cluster"]: row["duplicate_paths"] for row in summary.duplicate_paths(files).collect()}

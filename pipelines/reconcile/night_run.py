@@ -123,7 +123,7 @@ def _decide_and_write(
     _LOG.info("writing tables")
     keys = [case.key for case in night.cases]
     offset_wals = beside.submit(_offset_wals, night, files)
-    by_totals = beside.submit(_rows_of_totals, night, counted)
+    of_totals = beside.submit(_rows_of_totals, night, counted)
     writes: dict[str, DataFrame | pa.Table] = {}
     verdicts = decisions.filter("archived")
     if night.with_files():
@@ -136,7 +136,7 @@ def _decide_and_write(
             verdicts = ports.lake.verdicts(decided)
     lists = beside.submit(_stage_lists, night, counted, verdicts)
     changes = beside.submit(_changes, night, past.result(), verdicts)
-    night.small = _small(night, by_totals, past.result(), offset_wals, remote, verdicts, changes)
+    night.small = _small(night, of_totals, past.result(), offset_wals, remote, verdicts, changes)
     _write_sync(night, keys)
     for name, (table, own) in small_tables(night.cases, night.small, night.gate_results, examples).items():
         writes[name] = ports.tables.rows(table, own)
@@ -251,7 +251,7 @@ def _rows_of_totals(night: NightRun, counted: Mapping[str, ClusterTotals]) -> di
 
 def _small(
     night: NightRun,
-    by_totals: Future[dict[str, RowsOfTotals]],
+    of_totals: Future[dict[str, RowsOfTotals]],
     past: Mapping[str, Sequence[PastNight]],
     offset_wals: Future[dict[str, dict[str, OffsetWal]]],
     remote: Future[dict[str, list[RemoteDirectory]]],
@@ -261,7 +261,7 @@ def _small(
     ports, settings = night.ports, night.request.settings
     odd: dict[str, list[OddDirectory]] = {}
     reasons = sorted(reason.value for reason in ODD_REASONS)
-    known = by_totals.result()
+    known = of_totals.result()
     if any(total.reason in reasons for one in known.values() for total in one.counted):
         for row in tables.examples(verdicts.filter(verdicts["reason"].isin(reasons))).collect():
             place = OddDirectory(row["reason"], row["directory"], row["files"], row["bytes"], row["example"])

@@ -150,20 +150,20 @@ def offset_wal_names(cases: Iterable[ClusterCase]) -> list[tuple[str, str]]:
 
 
 def small_rows(
-    case: ClusterCase, by_totals: RowsOfTotals, settings: ReconcileSettings, looked: FindingInputs
+    case: ClusterCase, of_totals: RowsOfTotals, settings: ReconcileSettings, looked: FindingInputs
 ) -> SmallTableRows:
     """Returns the small tables' rows of one cluster; a refused cluster has totals and offsets, but no findings."""
     if case.view is None or case.table is None or case.refused is not None:
-        return SmallTableRows(by_totals.totals, by_totals.queues)
+        return SmallTableRows(of_totals.totals, of_totals.queues)
     peers = sync_peers(case.snapshot.peers, looked.sync_before, case.view.files_started)
     evidence = Evidence(
         snapshot=case.snapshot,
         view=case.view,
         table=case.table,
         settings=settings,
-        totals=by_totals.counted,
-        queues=by_totals.queues,
-        pinned=by_totals.pinned,
+        totals=of_totals.counted,
+        queues=of_totals.queues,
+        pinned=of_totals.pinned,
         offset_wals=looked.offset_wals,
         odd_names=looked.odd_names,
         past=looked.past,
@@ -174,9 +174,9 @@ def small_rows(
     )
     known = looked.past[0].peers if looked.past else {}
     return SmallTableRows(
-        by_totals.totals,
-        by_totals.queues,
-        by_totals.pinned,
+        of_totals.totals,
+        of_totals.queues,
+        of_totals.pinned,
         findings(evidence),
         SyncRows(tuple(looked.remote), tuple(peers)),
         peer_rows(case.snapshot.peers, known, case.view.files_started),

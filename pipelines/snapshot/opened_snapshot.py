@@ -1,18 +1,15 @@
 """Opened snapshots, and the protocol of the reader that opens them."""
 
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 from pipelines.common.conditions import Condition
-from pipelines.common.errors import MalformedError, SnapshotError
+from pipelines.common.errors import SnapshotError
 from pipelines.hbase.replication_queues import QueueCell
-from pipelines.hbase.server_names import ServerName
+from pipelines.hbase.server_names import ServerName, server_of_directory
 from pipelines.hbase.zookeeper.tree import ReplicationTree
 from pipelines.snapshot.extras import Extras
 from pipelines.snapshot.model import Snapshot
 from pipelines.snapshot.other_families import OtherFamilies
-
-_SPLITTING = "-splitting"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +19,7 @@ class ListingTotals:
     Attributes:
         rows: number of rows.
         archived_files: files below `oldWALs/`.
-        archived_bytes: their length, bytes.
+        archived_bytes: their length, bytes; 0 for a part whose sum does not fit 64 bits.
         remote_files: files below `remoteWALs/`.
         live_directories: names of the directories below `WALs/` that have files.
     """
@@ -36,11 +33,7 @@ class ListingTotals:
     @property
     def live_servers(self) -> frozenset[ServerName]:
         """The servers whose live WALs are listed; directories that are not named after a server are left out."""
-        found: set[ServerName] = set()
-        for name in self.live_directories:
-            with suppress(MalformedError):
-                found.add(ServerName.parse(name.removesuffix(_SPLITTING)))
-        return frozenset(found)
+        return frozenset(filter(None, map(server_of_directory, self.live_directories)))
 
 
 @dataclass(frozen=True, slots=True)

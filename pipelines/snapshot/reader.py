@@ -25,8 +25,8 @@ from pipelines.snapshot.queue_lines import CELL, ZNODE
 from pipelines.snapshot.snapshot_json import parse_snapshot
 
 PassT = TypeVar("PassT")
-Contents = Mapping[str, bytes]
-"""The checked bytes of files of a snapshot, by their names in snapshot.json."""
+Contents = Mapping[SnapshotFile, bytes]
+"""The checked bytes of files of a snapshot, by their entries in snapshot.json; equal files have one."""
 SNAPSHOT_JSON = "snapshot.json"
 PASSES = ("queues-1.jsonl", "queues-2.jsonl")
 _READ = frozenset({*PASSES, *map(extra_file, KNOWN_EXTRAS)})
@@ -103,7 +103,7 @@ class SnapshotDirectories:
 
     def _read_lines(self, opened: OpenedSnapshot, name: str) -> Iterator[tuple[str, str]]:
         content = file_reader_for(self._spark, opened.uri).read(f"{opened.uri}/{name}")
-        return _lines(content, opened.uri, name, opened.known)
+        return _lines({opened.known.contents[name]: content}, opened.uri, name, opened.known)
 
     def _open(self, uri: str) -> OpenedSnapshot:
         storage = file_reader_for(self._spark, uri)
@@ -141,7 +141,7 @@ def _checked_contents(storage: FileReader, uri: str, entries: Iterable[Directory
     """Checks that every file named in snapshot.json exists with its digest, and that no other file exists.
 
     Returns:
-        The bytes of the passes and of the known extras, as they were checked; of equal passes, only the first.
+        The bytes of the passes and of the known extras, as they were checked.
 
     Raises:
         SnapshotError: a check failed; the message names the file.
@@ -168,11 +168,11 @@ def _checked_contents(storage: FileReader, uri: str, entries: Iterable[Directory
             Condition.LISTING_EMPTY,
             f"{uri}: the listing is empty, which no cluster with a region server can be; capture again",
         )
-    contents: dict[str, bytes] = {}
+    contents: dict[SnapshotFile, bytes] = {}
     for name, content in sorted(snapshot.contents.items()):
-        if name in _READ and not _is_second_of_equal_passes(name, snapshot):
-            contents[name] = storage.read(f"{uri}/{name}")
-            digest = hashlib.sha256(contents[name]).hexdigest()
+        if name in _READ and content not in contents:
+            contents[content] = storage.read(f"{uri}/{name}")
+            digest = hashlib.sha256(contents[content]).hexdigest()
         else:
             digest = storage.sha256(f"{uri}/{name}")
         if digest != content.sha256:
@@ -181,10 +181,6 @@ def _checked_contents(storage: FileReader, uri: str, entries: Iterable[Directory
                 f"{uri}/{name}: SHA-256 differs from snapshot.json: truncated or edited; capture again",
             )
     return contents
-
-
-def _is_second_of_equal_passes(name: str, snapshot: Snapshot) -> bool:
-    return name == PASSES[1] and snapshot.contents[name] == snapshot.contents[PASSES[0]]
 
 
 def _both_passes(opened: OpenedSnapshot, parse: Callable[[str], PassT]) -> tuple[PassT, ...]:
@@ -200,14 +196,14 @@ def _both_passes(opened: OpenedSnapshot, parse: Callable[[str], PassT]) -> tuple
 def _pass(
     contents: Contents, uri: str, name: str, snapshot: Snapshot, layout: RowLayout
 ) -> tuple[tuple[QueueCell, ...], OtherFamilyCells]:
-    cells = (read_value(CELL, line, where) for line, where in _lines(contents[name], uri, name, snapshot))
+    cells = (read_value(CELL, line, where) for line, where in _lines(contents, uri, name, snapshot))
     beside = OtherFamilyCells()
     return parse_queue_cells(beside.watched(cells), layout), beside
 
 
 def _extras(contents: Contents, uri: str, snapshot: Snapshot) -> Extras:
-    files = {name: extra_file(name) for name in sorted(KNOWN_EXTRAS) if extra_file(name) in contents}
-    return parse_extras(snapshot, {name: _lines(contents[file], uri, file, snapshot) for name, file in files.items()})
+    files = {name: extra_file(name) for name in sorted(KNOWN_EXTRAS) if extra_file(name) in snapshot.contents}
+    return parse_extras(snapshot, {name: _lines(contents, uri, file, snapshot) for name, file in files.items()})
 
 
 def _with_trees(contents: Contents, uri: str, opened: OpenedSnapshot) -> OpenedSnapshot:
@@ -216,17 +212,16 @@ def _with_trees(contents: Contents, uri: str, opened: OpenedSnapshot) -> OpenedS
 
 
 def _tree(contents: Contents, uri: str, name: str, snapshot: Snapshot) -> ReplicationTree:
-    return parse_tree([read_value(ZNODE, line, where) for line, where in _lines(contents[name], uri, name, snapshot)])
+    return parse_tree([read_value(ZNODE, line, where) for line, where in _lines(contents, uri, name, snapshot)])
 
 
-def _lines(content: bytes, uri: str, name: str, snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+def _lines(contents: Contents, uri: str, name: str, snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     """Yields the lines of one pass or extra, each with its name for messages."""
-    where = f"{uri}/{name}"
-    lines = content.decode("utf-8", errors="replace").splitlines()
-    if len(lines) != snapshot.contents[name].rows:
+    where, content = f"{uri}/{name}", snapshot.contents[name]
+    lines = contents[content].decode("utf-8", errors="replace").splitlines()
+    if len(lines) != content.rows:
         raise SnapshotError(
-            Condition.SNAPSHOT_DAMAGED,
-            f"{where}: {len(lines)} rows, but snapshot.json says {snapshot.contents[name].rows}",
+            Condition.SNAPSHOT_DAMAGED, f"{where}: {len(lines)} rows, but snapshot.json says {content.rows}"
         )
     for number, line in enumerate(lines, 1):
         yield line, f"{where}, line {number}"

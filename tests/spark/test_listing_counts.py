@@ -47,5 +47,11 @@ def test_the_driver_counts_a_part_as_spark_does(spark: SparkSession) -> None:
     assert {part: totals_of(files.where(files["part"] == part).toArrow()) for part in TOTALS} == TOTALS
 
 
+def test_lengths_that_do_not_fit_64_bits_do_not_stop_the_opening(spark: SparkSession) -> None:
+    rows = [("d", "oldWALs/x", 1 << 62), ("d", "oldWALs/y", 1 << 62), ("e", "oldWALs/x", 5)]
+    files = spark.createDataFrame(rows, "part string, path string, length bigint")
+    assert totals_by_part(files) == {"d": ListingTotals(2, 2, 0, 0), "e": ListingTotals(1, 1, 5, 0)}
+
+
 def test_live_servers_are_those_that_live_directories_are_named_after() -> None:
     assert sorted(map(str, TOTALS["a"].live_servers)) == ["s,1,1", "t,1,1"]

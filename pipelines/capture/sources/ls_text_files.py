@@ -8,11 +8,11 @@ from typing import TypeAlias
 from zoneinfo import ZoneInfo
 
 from pipelines.capture.sources.minutes import end_of_minute
-from pipelines.capture.sources.wal_tree import ARCHIVE, LIVE_DIRECTORIES, live_key, server_of_directory
+from pipelines.capture.sources.wal_tree import ARCHIVE, LIVE_DIRECTORIES, live_key
 from pipelines.common.errors import MalformedError, UsageError
 from pipelines.common.progress import Progress
 from pipelines.files.file_batch import FileBatch
-from pipelines.hbase.server_names import ServerName, parse_java_long
+from pipelines.hbase.server_names import ServerName, parse_java_long, server_of_directory
 from pipelines.snapshot.capture_clocks import StepStamp
 from pipelines.snapshot.model import WalDirectory
 

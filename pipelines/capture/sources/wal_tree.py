@@ -8,18 +8,17 @@ import logging
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol, TypeAlias
 
-from pipelines.common.errors import MalformedError, UnavailableError, UsageError, WalsafeError
+from pipelines.common.errors import UnavailableError, UsageError, WalsafeError
 from pipelines.common.progress import Progress
 from pipelines.files.file_batch import FileBatch
 from pipelines.files.file_status import FileStatus
-from pipelines.hbase.server_names import ServerName
+from pipelines.hbase.server_names import ServerName, server_of_directory
 from pipelines.snapshot.model import WalDirectory
 
 logger = logging.getLogger(__name__)
 
 LIVE_DIRECTORIES = ("WALs", "remoteWALs")
 ARCHIVE = "oldWALs"
-SPLITTING = "-splitting"
 _WALKS = 5
 
 
@@ -170,17 +169,6 @@ def live_key(*path: str) -> str:
     A copy below `remoteWALs/` is never archived: a file of this name below `oldWALs/` is another file.
     """
     return path[-1] if path[0] == LIVE_DIRECTORIES[0] else "/".join(path)
-
-
-def server_of_directory(name: str) -> ServerName | None:
-    """Returns the server of a directory below `WALs/`; None = the directory belongs to no server.
-
-    A directory that belongs to no server has no WAL of a region server.
-    """
-    try:
-        return ServerName.parse(name.removesuffix(SPLITTING))
-    except MalformedError:
-        return None
 
 
 def _server(entry: Listed) -> ServerName | None:

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from pipelines.capture.ports import FileSource
-from pipelines.capture.sources.wal_tree import LIVE_DIRECTORIES, SPLITTING
+from pipelines.capture.sources.wal_tree import LIVE_DIRECTORIES
 from pipelines.common.errors import MalformedError
 from pipelines.files.file_batch import FileBatch
-from pipelines.hbase.server_names import ServerName
+from pipelines.hbase.server_names import SPLITTING, ServerName
 from pipelines.snapshot.capture_clocks import StepStamp
 from pipelines.snapshot.model import WalDirectory
 

@@ -40,6 +40,6 @@ def arrow_rows(rows: Iterable[Sequence[object]], schema: StructType) -> pa.Table
 
 
 def arrow_columns(columns: Mapping[str, Sequence[object]], schema: StructType) -> pa.Table:
-    """Returns an Arrow table of columns with the values of `local_frame`."""
+    """Returns columns, given by name, as an Arrow table; values as `local_frame` takes them."""
     arrow = arrow_schema(schema)
     return pa.Table.from_arrays([pa.array(columns[field.name], type=field.type) for field in arrow], schema=arrow)

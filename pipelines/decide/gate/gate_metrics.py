@@ -15,7 +15,7 @@ class ClusterMetrics:
         verdict_files: files with a verdict, summed over `verdict_totals`.
         verdict_bytes: their size.
         rows_promised: rows of the listing according to snapshot.json, `WALs/` included.
-        rows_read: rows of the listing that were decided, `WALs/` included.
+        rows_read: rows of the listing that were read and decided, `WALs/` included.
         duplicate_paths: rows that repeat a path.
         bad_paths: paths that are null, absolute or without a `/`, or contain `.`, `..`, an empty element, a control
             character or a line end.

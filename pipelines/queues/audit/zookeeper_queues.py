@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 
 from pipelines.common.errors import MalformedError
 from pipelines.decide.rule.cluster_view import ClusterView
-from pipelines.hbase.server_names import ServerName
+from pipelines.hbase.server_names import SPLITTING, ServerName, server_of_directory
 from pipelines.hbase.zookeeper.queued_wals import number_of, queue_key
 from pipelines.hbase.zookeeper.tree import ReplicationTree
 from pipelines.queues.audit.listed_rows import live_directories
@@ -16,8 +16,6 @@ from pipelines.queues.audit.queue_storage import AuditedListing, StoredQueues
 from pipelines.queues.audit.storages import IN_ZOOKEEPER
 from pipelines.reconcile.findings.queues import CREATION_MARGIN_MS
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
-
-_SPLITTING = "-splitting"
 
 
 class ZooKeeperQueues:
@@ -91,12 +89,11 @@ def _directories(files: DataFrame) -> tuple[dict[ServerName, int], frozenset[Ser
     found: dict[ServerName, int] = {}
     splitting = set()
     for row in live_directories(files).collect():
-        try:
-            server = ServerName.parse(row["directory"].removesuffix(_SPLITTING))
-        except MalformedError:
+        server = server_of_directory(row["directory"])
+        if server is None:
             continue
         found[server] = found.get(server, 0) + row["files"]
-        if row["directory"].endswith(_SPLITTING):
+        if row["directory"].endswith(SPLITTING):
             splitting.add(server)
     return found, frozenset(splitting)
 

@@ -1,7 +1,7 @@
 """Reads the queues of a snapshot for a dump: in `hbase:replication`, or in ZooKeeper."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -18,7 +18,7 @@ from pipelines.queues.dump.zookeeper_queues import zookeeper_dump
 from pipelines.queues.wals.listed_wals import queued_wals
 from pipelines.queues.wals.pending import smallest_needed_timestamps
 from pipelines.queues.wals.rows import InspectedFile
-from pipelines.queues.wals.selection import needed_wals, wal_directories
+from pipelines.queues.wals.selection import needed_wals
 from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, QUEUE_STORAGE_ZOOKEEPER
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 from pipelines.snapshot.reader import SnapshotDirectories
@@ -76,7 +76,7 @@ class ZooKeeperQueues:
         if snapshot.membership_2 is not None:
             online = snapshot.membership_2.online
         else:
-            online = _with_directory([row["directory"] for row in wal_directories(files).collect()])
+            online = _with_directory(opened.listing.live_directories)
         return zookeeper_dump(tree, listed, snapshot.peers, online)
 
     def text(self, snapshots: SnapshotDirectories, opened: OpenedSnapshot, dump: QueueDump) -> str:
@@ -101,7 +101,7 @@ def _needed(
     return [InspectedFile(path, name, length) for path, name, length in found if name is not None]
 
 
-def _with_directory(names: Sequence[str]) -> frozenset[ServerName]:
+def _with_directory(names: Iterable[str]) -> frozenset[ServerName]:
     """Returns the servers with a directory below `WALs` that is not renamed to `-splitting`."""
     return frozenset(server for server in map(_server, names) if server is not None)
 

@@ -11,11 +11,10 @@ from enum import StrEnum
 from pipelines.decide.rule.cluster_view import MergedQueueRow
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import GroupOffset, QueueId
-from pipelines.hbase.server_names import ServerName
+from pipelines.hbase.server_names import SPLITTING, ServerName
 from pipelines.queues.syncup.rows import SyncUpAction, SyncUpContent
 from pipelines.queues.syncup.wals import FilesOfServers, PlannedWal, missing_wals, needed_wals, planned_wals
 
-SPLITTING = "-splitting"
 STANDBY = "STANDBY"
 
 

@@ -66,9 +66,3 @@ def named_wals(files: DataFrame, paths: Sequence[str]) -> DataFrame:
     """Returns the files with these paths: `path`, `length`."""
     wanted = local_frame(files.sparkSession, [(path,) for path in paths], _PATHS)
     return files.join(F.broadcast(wanted), "path", "left_semi").select("path", "length")
-
-
-def wal_directories(files: DataFrame) -> DataFrame:
-    """Returns the names of the directories below `WALs` that contain a file: `directory`."""
-    below = files.filter(F.col("path").startswith("WALs/"))
-    return below.select(F.split("path", "/")[1].alias("directory")).distinct()

@@ -3,7 +3,7 @@
 import pytest
 
 from pipelines.common.errors import MalformedError
-from pipelines.hbase.server_names import ServerName, parse_java_long
+from pipelines.hbase.server_names import ServerName, parse_java_long, server_of_directory
 
 
 @pytest.mark.promise("parses-as-hbase-does")
@@ -66,3 +66,13 @@ def test_what_is_no_host(host: str) -> None:
 def test_a_host_is_in_lower_case_and_without_brackets(host: str, read: str) -> None:
     name = ServerName.parse(f"{host},1,2")
     assert (name.host, name.address, str(name)) == (read, f"{read}:1", f"{read},1,2")
+
+
+@pytest.mark.parametrize("name", ["h,1,2", "h,1,2-splitting"])
+def test_a_live_directory_is_named_after_its_server(name: str) -> None:
+    assert server_of_directory(name) == ServerName("h", 1, 2)
+
+
+@pytest.mark.parametrize("name", ["", "h,1", "h,1,2-other", "h,1,2-splitting-splitting"])
+def test_a_live_directory_of_no_server(name: str) -> None:
+    assert server_of_directory(name) is None
