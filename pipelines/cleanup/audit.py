@@ -9,7 +9,7 @@ from pipelines.cleanup.audit_ports import AttemptEnd, CleanupAttempt, DecidedRun
 from pipelines.cleanup.deletions import PLACING_OUTCOMES, CleanupAction, CleanupFile, FileOutcome, FileResult
 from pipelines.common.clock import Clock
 from pipelines.common.spark.few_rows import few, for_few_rows
-from pipelines.common.spark.local_frames import arrow_schema
+from pipelines.common.spark.local_frames import arrow_rows, arrow_schema
 from pipelines.common.version import VERSION
 from pipelines.decide.rule.verdict import Verdict
 from pipelines.lake.delta_tables import DeltaTables
@@ -219,7 +219,7 @@ class LakeAudit:
         if not few(rows):
             return self._many.frame(query)
         schema = StructType([query.table.schema[name] for name in columns])
-        found = self._lake.arrow(query).cast(arrow_schema(schema)) if rows else arrow_schema(schema).empty_table()
+        found = self._lake.arrow(query).cast(arrow_schema(schema)) if rows else arrow_rows([], schema)
         return for_few_rows(self._spark).createDataFrame(found, schema)
 
 
