@@ -241,7 +241,7 @@ def _changes(
 
 
 def _rows_of_totals(night: NightRun, counted: Mapping[str, ClusterTotals]) -> dict[str, RowsOfTotals]:
-    """Returns the rows that follow from totals, by cluster; in a fleet this takes almost as long as Spark's write."""
+    """Returns, by cluster, the rows that follow from totals; it needs no Spark, so it runs beside Spark's write."""
     found = {}
     for case in night.cases:
         totals = counted.get(case.key.cluster, ClusterTotals()).totals
@@ -269,22 +269,23 @@ def _small(
     wals, copies = offset_wals.result(), remote.result()
     before = states_before([case.snapshot for case in _with_view(night)], past, ports.lake)
     changed = changes.result()
-    return {
-        case.key.cluster: small_rows(
+    small = {}
+    for case in night.cases:
+        cluster = case.key.cluster
+        small[cluster] = small_rows(
             case,
-            known[case.key.cluster],
+            known[cluster],
             settings,
             FindingInputs(
-                wals.get(case.key.cluster, {}),
-                odd.get(case.key.cluster, ()),
-                past.get(case.key.cluster, ()),
-                copies.get(case.key.cluster, ()),
-                before.get(case.key.cluster, {}),
-                changed.get(case.key.cluster, ()),
+                wals.get(cluster, {}),
+                odd.get(cluster, ()),
+                past.get(cluster, ()),
+                copies.get(cluster, ()),
+                before.get(cluster, {}),
+                changed.get(cluster, ()),
             ),
         )
-        for case in night.cases
-    }
+    return small
 
 
 def _stage_lists(night: NightRun, counted: Mapping[str, ClusterTotals], verdicts: DataFrame) -> StagedLists:

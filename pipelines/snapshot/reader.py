@@ -29,7 +29,7 @@ Contents = Mapping[SnapshotFile, bytes]
 """The checked bytes of files of a snapshot, by their entries in snapshot.json; equal files have one."""
 SNAPSHOT_JSON = "snapshot.json"
 PASSES = ("queues-1.jsonl", "queues-2.jsonl")
-_READ = frozenset({*PASSES, *map(extra_file, KNOWN_EXTRAS)})
+_PARSED_FILES = frozenset({*PASSES, *map(extra_file, KNOWN_EXTRAS)})
 _READERS = 8
 
 
@@ -170,7 +170,7 @@ def _checked_contents(storage: FileReader, uri: str, entries: Iterable[Directory
         )
     contents: dict[SnapshotFile, bytes] = {}
     for name, content in sorted(snapshot.contents.items()):
-        if name in _READ and content not in contents:
+        if name in _PARSED_FILES and content not in contents:
             contents[content] = storage.read(f"{uri}/{name}")
             digest = hashlib.sha256(contents[content]).hexdigest()
         else:
