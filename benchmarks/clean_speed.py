@@ -5,9 +5,10 @@
     .venv/bin/python benchmarks/clean_speed.py --files 100000 --webhdfs
 
 The peer is a plain Java client that only renames: as many files, as many threads, the same name node, no look before or
-after, no audit. Empty WALs of two servers lie below oldWALs of a MiniDFSCluster; what HBase would answer is simulated:
-no peers, so every file is DELETABLE. One night lists them; then clean rehearses and executes, and purge --before-grace
-deletes them. "Seconds" are those of the whole job without the start of Spark: list, digests, second look, lease, audit,
+after, no audit. It runs first and last, and its quicker run counts: so neither a cold nor a warm name node favours a
+side. Empty WALs of two servers lie below oldWALs of a MiniDFSCluster; what HBase would answer is simulated: no peers,
+so every file is DELETABLE. One night lists them; then clean rehearses and executes, and purge --before-grace deletes
+them. "Seconds" are those of the whole job without the start of Spark: list, digests, second look, lease, audit,
 renames. "Moving" is from the first intent to the last outcome, audit included. Name node, data node, Spark and walsafe
 share the machine. It stops with exit code 1 when a file was not moved or not deleted. Each run adds lines to
 benchmarks/results/clean.jsonl. It needs what ./tests/run sets up.
@@ -174,12 +175,12 @@ class Point:
     moving_seconds: float | None = None
 
 
-def plain_client(bench: Bench, files: int) -> Point:
+def plain_client(bench: Bench, files: int, when: str) -> Point:
     """Renames as many files with Hadoop's client alone."""
-    origin, target = f"{bench.hdfs.uri}/plain/from", f"{bench.hdfs.uri}/plain/to"
+    origin, target = (f"{bench.hdfs.uri}/plain {when}/{end}" for end in ("from", "to"))
     names = [f"{group(H1)}.{FIRST_WAL + index}" for index in range(files)]
     make_files(bench.spark, origin, names)
-    bench.hdfs.file_system().mkdirs(bench.hdfs.path("/plain/to"))
+    bench.hdfs.file_system().mkdirs(bench.hdfs.path(f"/plain {when}/to"))
     hadoop = HadoopJvm.of(bench.spark)
     context = hadoop.view.org.apache.hadoop.fs.FileContext.getFileContext(hadoop.path(origin).toUri(), hadoop.conf)
     client = hadoop.compiled("walsafe.PlainClient", _PLAIN)
@@ -187,7 +188,7 @@ def plain_client(bench: Bench, files: int) -> Point:
     started = time.perf_counter()
     with ThreadPoolExecutor(THREADS) as pool:
         list(pool.map(lambda chunk: client.rename(context, origin, target, chunk), chunks))
-    return Point("plain client", files, time.perf_counter() - started)
+    return Point(f"plain client, {when}", files, time.perf_counter() - started)
 
 
 def timed(step: str, files: int, bench: Bench, job: Callable[[], JobResult]) -> tuple[JobResult, Point]:
@@ -200,7 +201,7 @@ def timed(step: str, files: int, bench: Bench, job: Callable[[], JobResult]) -> 
 
 
 def measure(bench: Bench, files: int) -> Iterator[Point]:
-    yield plain_client(bench, files)
+    yield plain_client(bench, files, "first")
     bench.lay_out(files)
     bench.night()
     yield timed("clean, rehearsal", files, bench, lambda: bench.clean(execute=False))[1]
@@ -213,6 +214,7 @@ def measure(bench: Bench, files: int) -> Iterator[Point]:
     if [one["done_files"] for one in runs] != [files]:
         raise SystemExit(f"not all files were deleted:\n{purged.text}")
     yield point
+    yield plain_client(bench, files, "last")
 
 
 def show(point: Point) -> None:

@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -11,7 +10,6 @@ from pyspark.sql import DataFrame
 from pipelines.common.errors import WalsafeError
 from pipelines.common.spark.few_rows import at_hand, few
 from pipelines.decide.gate import gate
-from pipelines.decide.gate.gate_metrics import ExpectationResult
 from pipelines.decide.rule.remote_wals import RemoteDirectory
 from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.totals import BucketTotal
@@ -20,55 +18,29 @@ from pipelines.decide.spark.decision_frames import decision_frames
 from pipelines.decide.spark.lookup import DecisionFrames
 from pipelines.decide.spark.verdicts import looked_up, with_answers
 from pipelines.lake.night_changes import VerdictChange
-from pipelines.lake.run_summary import DELETABLE, DONE, FAILED, REFUSED, STARTED, RunKey, RunSummary
-from pipelines.reconcile.cluster_cases import NIGHTLY, ClusterCase, untrusted_totals
+from pipelines.lake.run_summary import DELETABLE, STARTED, RunKey
+from pipelines.reconcile.cluster_cases import NIGHTLY, untrusted_totals
 from pipelines.reconcile.duplicate_paths import duplicate_paths
 from pipelines.reconcile.findings import ODD_REASONS, OddDirectory, OffsetWal
 from pipelines.reconcile.holdings import RowsOfTotals, rows_of_totals
+from pipelines.reconcile.night_state import NightRun, append_failed, append_runs
 from pipelines.reconcile.past import PastNight
 from pipelines.reconcile.ports import ListRequest, StagedLists
-from pipelines.reconcile.request import ReconcilePorts, ReconcileRequest
 from pipelines.reconcile.rows import (
     ClusterTotals,
     FindingInputs,
     SmallTableRows,
     gate_metrics,
     offset_wal_names,
-    run_row,
-    run_summary,
     small_rows,
     small_tables,
 )
 from pipelines.reconcile.sync_replication import remote_by_cluster, states_before, sync_tables
 from pipelines.reconcile.verdict_changes import verdict_changes
 from schemas.registry import SYNC_TABLES
-from schemas.runs import RUNS
 
 _LOG = logging.getLogger(__name__)
 UNKNOWN_ERROR = "an error that walsafe does not know; see the log"
-
-
-@dataclass
-class NightRun:
-    """The state of a run, from its STARTED rows to its terminal rows."""
-
-    request: ReconcileRequest
-    ports: ReconcilePorts
-    attempt: str
-    cases: list[ClusterCase]
-    fresh: bool
-    gate_results: Sequence[ExpectationResult] = ()
-    small: dict[str, SmallTableRows] = field(default_factory=dict)
-    lists: dict[str, str] = field(default_factory=dict)
-    documents: dict[str, object] = field(default_factory=dict)
-
-    def with_files(self) -> list[ClusterCase]:
-        """Returns the clusters whose snapshot.json and listing can be read, so that their files can be decided."""
-        return [case for case in self.cases if case.has_files]
-
-    def listed(self) -> int:
-        """Returns the number of files in the listings of these clusters."""
-        return sum(case.snapshot.listed for case in self.with_files())
 
 
 def run_night(night: NightRun) -> None:
@@ -76,22 +48,22 @@ def run_night(night: NightRun) -> None:
     # planning a Spark query keeps one core busy and leaves the others idle, so independent work runs side by side
     with ThreadPoolExecutor(2) as beside:
         past = beside.submit(_past, night)
-        _append_runs(night, STARTED, None)
+        append_runs(night, STARTED, None)
         try:
             _decide_and_write(night, beside, past)
         except WalsafeError as error:
-            _append_failed(night, str(error))
+            append_failed(night, str(error))
             raise
         except Exception:
-            _append_failed(night, UNKNOWN_ERROR)
+            append_failed(night, UNKNOWN_ERROR)
             raise
-    _append_runs(night, None, None)
+    append_runs(night, None, None)
 
 
 def _past(night: NightRun) -> Mapping[str, Sequence[PastNight]]:
     """Returns the earlier nights, by cluster."""
     settings = night.request.settings
-    started = {case.key.cluster: case.view.files_started for case in _with_view(night) if case.view}
+    started = {case.key.cluster: case.view.files_started for case in night.with_view() if case.view}
     return night.ports.lake.before(started, max(settings.stalled_nights, settings.growth_nights))
 
 
@@ -205,17 +177,13 @@ def _refuse_by_gate(night: NightRun) -> bool:
 
 def _offset_wals(night: NightRun, files: DataFrame) -> dict[str, dict[str, OffsetWal]]:
     """Returns, by cluster and name, the listed WALs that offsets point into; an archived WAL wins over a live one."""
-    names = offset_wal_names(_with_view(night))
+    names = offset_wal_names(night.with_view())
     wals: dict[str, dict[str, OffsetWal]] = {}
     for row in tables.offset_wals(night.ports.spark, files, names).collect() if names else ():
         known = wals.setdefault(row["cluster"], {})
         if row["name"] not in known or row["archived"]:
             known[row["name"]] = OffsetWal(row["archived"], row["length"])
     return wals
-
-
-def _with_view(night: NightRun) -> list[ClusterCase]:
-    return [case for case in night.cases if case.refused is None and case.view is not None]
 
 
 def _write_sync(night: NightRun, keys: Sequence[RunKey]) -> None:
@@ -236,7 +204,7 @@ def _write_sync(night: NightRun, keys: Sequence[RunKey]) -> None:
 def _changes(
     night: NightRun, past: Mapping[str, Sequence[PastNight]], verdicts: DataFrame
 ) -> Mapping[str, tuple[VerdictChange, ...]]:
-    before = {case.key.cluster: past[case.key.cluster][0] for case in _with_view(night) if past.get(case.key.cluster)}
+    before = {case.key.cluster: past[case.key.cluster][0] for case in night.with_view() if past.get(case.key.cluster)}
     return verdict_changes(verdicts, night.listed(), before, night.ports.lake)
 
 
@@ -267,7 +235,7 @@ def _small(
             place = OddDirectory(row["reason"], row["directory"], row["files"], row["bytes"], row["example"])
             odd.setdefault(row["cluster"], []).append(place)
     wals, copies = offset_wals.result(), remote.result()
-    before = states_before([case.snapshot for case in _with_view(night)], past, ports.lake)
+    before = states_before([case.snapshot for case in night.with_view()], past, ports.lake)
     changed = changes.result()
     small = {}
     for case in night.cases:
@@ -312,46 +280,3 @@ def _stage_lists(night: NightRun, counted: Mapping[str, ClusterTotals], verdicts
         return StagedLists((), {})
     _LOG.info("writing %d delete-safe list(s)", len(requests))
     return ports.lists.stage(verdicts.filter(verdicts["verdict"] == DELETABLE).select("cluster", "path"), requests)
-
-
-def summaries_of(night: NightRun) -> list[RunSummary]:
-    """Returns the summaries of the clusters for text, report and metrics, as far as the night has come."""
-    return [
-        run_summary(
-            case,
-            night.small.get(case.key.cluster, SmallTableRows()),
-            night.lists.get(case.key.cluster),
-            night.ports.lake_uri,
-        )
-        for case in night.cases
-    ]
-
-
-def _append_failed(night: NightRun, reason: str) -> None:
-    """Writes FAILED rows, unless the lake itself fails."""
-    try:
-        _append_runs(night, FAILED, reason)
-    except WalsafeError:
-        _LOG.warning("the FAILED rows could not be written either; the STARTED rows stand alone")
-
-
-def _append_runs(night: NightRun, status: str | None, reason: str | None) -> None:
-    """Appends one row of `runs` for each cluster; status None = DONE or REFUSED, as the case is."""
-    ports, request = night.ports, night.request
-    common = {
-        "job": "reconcile",
-        "attempt": night.attempt,
-        "config_sha256": request.config_sha256,
-        "walsafe_version": request.version,
-        "spark_app_id": ports.spark.sparkContext.applicationId,
-        "run_by": request.run_by,
-        "valid_for_reason": request.settings.valid_for_reason,
-        "accepted": [{"expectation": name, "reason": words} for name, words in request.acceptances.reasons.items()],
-    }
-    summaries = {one.cluster: one for one in summaries_of(night)}
-    rows = []
-    for case in night.cases:
-        own = status or (DONE if case.refused is None else REFUSED)
-        row = run_row(case, summaries[case.key.cluster], own, reason)
-        rows.append({**common, **row, "at": ports.clock.now_ms()})
-    ports.tables.append_rows(RUNS, rows)

@@ -18,7 +18,8 @@ from pipelines.common.names import NAME
 from pipelines.decide.gate import gate
 from pipelines.lake.run_summary import DONE, FAILED, REFUSED, RunSummary
 from pipelines.reconcile.cluster_cases import ClusterCase, cluster_cases
-from pipelines.reconcile.night_run import UNKNOWN_ERROR, NightRun, run_night, summaries_of
+from pipelines.reconcile.night_run import UNKNOWN_ERROR, run_night
+from pipelines.reconcile.night_state import NightRun
 from pipelines.reconcile.ports import RecordedRows, RunRow
 from pipelines.reconcile.request import ReconcilePorts, ReconcileRequest
 from pipelines.reconcile.rows import SmallTableRows, exit_code, run_summary
@@ -88,7 +89,7 @@ def _run(
     night = NightRun(request, ports, uuid.uuid4().hex, todo, fresh)
     if todo:
         run_night(night)
-    return [*summaries_of(night), *finished], night.documents
+    return [*night.summaries(), *finished], night.documents
 
 
 def _tell_failed(all_cases: Sequence[ClusterCase], ports: ReconcilePorts, reason: str, code: int) -> None:

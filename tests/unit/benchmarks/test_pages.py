@@ -251,11 +251,13 @@ def test_lines_are_json(tmp_path: Path) -> None:
 
 def test_the_clean_up_is_compared_with_a_client_that_only_renames() -> None:
     points = [
-        {"step": "plain client", "files": 1000, "seconds": 2.0, "moving_seconds": None},
+        {"step": "plain client, first", "files": 1000, "seconds": 4.0, "moving_seconds": None},
         {"step": "clean, rehearsal", "files": 1000, "seconds": 4.0, "moving_seconds": None},
         {"step": "clean --execute", "files": 1000, "seconds": 9.0, "moving_seconds": 4.0},
+        {"step": "plain client, last", "files": 1000, "seconds": 2.0, "moving_seconds": None},
     ]
     text = clean(Run("2026-11-25T00:00:00Z", "clean_speed.py", 2, 0.1, points))
-    assert "| plain client | 1,000 | 2.0 | 2.0 | 500 | 1 |" in text
+    assert "| plain client, first | 1,000 | 4.0 | 4.0 | 250 | 0.50 |" in text
+    assert "| plain client, last | 1,000 | 2.0 | 2.0 | 500 | 1.00 |" in text
     assert "| clean, rehearsal | 1,000 | 4.0 |  |  |  |" in text
     assert "| clean --execute | 1,000 | 9.0 | 4.0 | 250 | 0.50 |" in text

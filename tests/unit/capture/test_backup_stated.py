@@ -1,4 +1,4 @@
-"""HBase backup is off only where its own configuration says so, or where its table was never made."""
+"""What configuration and master say of a cluster: backup is off only where that is certain; HBase 1 is refused."""
 
 import json
 from collections.abc import Mapping
@@ -47,8 +47,8 @@ class Conf:
 class Admin:
     """HBase's `Admin`, with its tables; None = this user may not ask."""
 
-    def __init__(self, *tables: str | None) -> None:
-        self._tables = tables
+    def __init__(self, *tables: str | None, version: str = "3.0.0") -> None:
+        self._tables, self._version = tables, version
 
     def tableExists(self, name: str) -> bool:  # noqa: N802 - Java's
         if None in self._tables:
@@ -56,17 +56,17 @@ class Admin:
         return name in self._tables
 
     def getClusterMetrics(self, _options: object) -> Any:  # noqa: ANN401, N802 - Java's
-        return SimpleNamespace(getClusterId=lambda: "id", getHBaseVersion=lambda: "3.0.0")
+        return SimpleNamespace(getClusterId=lambda: "id", getHBaseVersion=lambda: self._version)
 
 
-def by_admin(conf: Mapping[str, str], *tables: str | None) -> HBaseAdmin:
+def by_admin(conf: Mapping[str, str], *tables: str | None, version: str = "3.0.0") -> HBaseAdmin:
     option = SimpleNamespace(CLUSTER_ID=1, HBASE_VERSION=2)
     hbase = SimpleNamespace(ClusterMetrics=SimpleNamespace(Option=option))
     org = SimpleNamespace(apache=SimpleNamespace(hadoop=SimpleNamespace(hbase=hbase)))
     java = SimpleNamespace(util=SimpleNamespace(EnumSet=SimpleNamespace(of=lambda *options: options)))
     client = SimpleNamespace(
         conf=Conf(conf),
-        admin=Admin(*tables),
+        admin=Admin(*tables, version=version),
         where="HBase",
         errors=java_errors,
         table_name=str,
@@ -80,6 +80,12 @@ def test_the_client_that_asks_the_master_is_silent_where_its_file_is(
     conf: dict[str, str], backup: Backup | None
 ) -> None:
     assert by_admin(conf).settings().backup == backup
+
+
+@pytest.mark.promise("state-hbase-refuses-hbase-1")
+def test_the_master_of_an_hbase_1_is_refused_with_the_way_out() -> None:
+    with pytest.raises(UsageError, match=r"HBase 1\.7\.2 does not answer .* capture\.state: {source: zookeeper}"):
+        by_admin({}, version="1.7.2").settings()
 
 
 @pytest.mark.promise("silence-about-backup-is-unknown")

@@ -1,0 +1,84 @@
+"""The state of one night of reconcile, and its rows in the table `runs`."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from pipelines.common.errors import WalsafeError
+from pipelines.decide.gate.gate_metrics import ExpectationResult
+from pipelines.lake.run_summary import DONE, FAILED, REFUSED, RunSummary
+from pipelines.reconcile.cluster_cases import ClusterCase
+from pipelines.reconcile.request import ReconcilePorts, ReconcileRequest
+from pipelines.reconcile.rows import SmallTableRows, run_row, run_summary
+from schemas.runs import RUNS
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass
+class NightRun:
+    """The state of a run, from its STARTED rows to its terminal rows."""
+
+    request: ReconcileRequest
+    ports: ReconcilePorts
+    attempt: str
+    cases: list[ClusterCase]
+    fresh: bool
+    gate_results: Sequence[ExpectationResult] = ()
+    small: dict[str, SmallTableRows] = field(default_factory=dict)
+    lists: dict[str, str] = field(default_factory=dict)
+    documents: dict[str, object] = field(default_factory=dict)
+
+    def with_files(self) -> list[ClusterCase]:
+        """Returns the clusters whose snapshot.json and listing can be read, so that their files can be decided."""
+        return [case for case in self.cases if case.has_files]
+
+    def with_view(self) -> list[ClusterCase]:
+        """Returns the clusters that are decided by their peers and queues: those that are not refused."""
+        return [case for case in self.cases if case.refused is None and case.view is not None]
+
+    def listed(self) -> int:
+        """Returns the number of files in the listings of these clusters."""
+        return sum(case.snapshot.listed for case in self.with_files())
+
+    def summaries(self) -> list[RunSummary]:
+        """Returns the summaries of the clusters for text, report and metrics, as far as the night has come."""
+        return [
+            run_summary(
+                case,
+                self.small.get(case.key.cluster, SmallTableRows()),
+                self.lists.get(case.key.cluster),
+                self.ports.lake_uri,
+            )
+            for case in self.cases
+        ]
+
+
+def append_failed(night: NightRun, reason: str) -> None:
+    """Writes FAILED rows, unless the lake itself fails."""
+    try:
+        append_runs(night, FAILED, reason)
+    except WalsafeError:
+        _LOG.warning("the FAILED rows could not be written either; the STARTED rows stand alone")
+
+
+def append_runs(night: NightRun, status: str | None, reason: str | None) -> None:
+    """Appends one row of `runs` for each cluster; status None = DONE or REFUSED, as the case is."""
+    ports, request = night.ports, night.request
+    common = {
+        "job": "reconcile",
+        "attempt": night.attempt,
+        "config_sha256": request.config_sha256,
+        "walsafe_version": request.version,
+        "spark_app_id": ports.spark.sparkContext.applicationId,
+        "run_by": request.run_by,
+        "valid_for_reason": request.settings.valid_for_reason,
+        "accepted": [{"expectation": name, "reason": words} for name, words in request.acceptances.reasons.items()],
+    }
+    summaries = {one.cluster: one for one in night.summaries()}
+    rows = []
+    for case in night.cases:
+        own = status or (DONE if case.refused is None else REFUSED)
+        row = run_row(case, summaries[case.key.cluster], own, reason)
+        rows.append({**common, **row, "at": ports.clock.now_ms()})
+    ports.tables.append_rows(RUNS, rows)
