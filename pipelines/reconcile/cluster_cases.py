@@ -85,6 +85,7 @@ def cluster_cases(
     run_id: str | None,
     settings: ReconcileSettings,
     now: int,
+    cluster: str | None = None,
 ) -> list[ClusterCase]:
     """Checks whether each snapshot can be trusted, and builds its view and decision table.
 
@@ -94,28 +95,40 @@ def cluster_cases(
         settings: from the configuration.
         now: the wall clock, ms since the epoch; it decides only whether `not_after` has passed and whether the capture
             starts in the future.
+        cluster: the cluster of a snapshot that cannot be read; None = such a snapshot is named after its directory.
 
     Raises:
         UsageError: two snapshots of one cluster.
     """
-    twice = sorted(name for name, times in Counter(one.cluster for one in opened).items() if times > 1)
+    names = [one.snapshot.cluster if one.snapshot else cluster or _directory_name(one.uri, 1) for one in opened]
+    if cluster is None:  # a broken snapshot whose directory has the name of another cluster must not stop that one
+        names = [
+            _directory_name(one.uri, 2) if one.snapshot is None and names.count(name) > 1 else name
+            for one, name in zip(opened, names, strict=True)
+        ]
+    twice = sorted(name for name, times in Counter(names).items() if times > 1)
     if twice:
         raise UsageError(f"two snapshots of cluster {twice[0]} in one run; give one snapshot a cluster")
     bucket = 0
     found: list[ClusterCase] = []
-    for one in opened:
-        case = _case(one, run_id, settings, now, bucket)
+    for one, name in zip(opened, names, strict=True):
+        case = _case(one, name, run_id, settings, now, bucket)
         bucket = case.table.next_bucket if case.table else bucket
         found.append(case)
     return found
 
 
+def _directory_name(uri: str, elements: int) -> str:
+    """Returns a name for the cluster of a snapshot that cannot be read, made of the last elements of its path."""
+    text = "_".join(uri.rstrip("/").split("/")[-elements:])
+    return re.sub(r"[^A-Za-z0-9._-]", "_", text)[:64].lstrip("._-") or "unknown"
+
+
 def _case(
-    opened: OpenedSnapshot, run_id: str | None, settings: ReconcileSettings, now: int, bucket: int
+    opened: OpenedSnapshot, name: str, run_id: str | None, settings: ReconcileSettings, now: int, bucket: int
 ) -> ClusterCase:
     if opened.snapshot is None or opened.snapshot.step("files") is None:
         reason = opened.fault or "snapshot.json has no step 'files'; capture again"
-        name = re.sub(r"[^A-Za-z0-9._-]", "_", opened.cluster)[:64].lstrip("._-") or "unknown"
         fallback = run_id or f"unreadable-{(opened.sha256 or '0' * 8)[:8]}"
         bare = replace(opened, snapshot=None, listing_readable=False)
         condition = opened.fault_condition if opened.fault else Condition.SNAPSHOT_INCOMPLETE

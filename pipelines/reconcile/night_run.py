@@ -23,7 +23,7 @@ from pipelines.reconcile.cluster_cases import NIGHTLY, untrusted_totals
 from pipelines.reconcile.duplicate_paths import duplicate_paths
 from pipelines.reconcile.findings import ODD_REASONS, OddDirectory, OffsetWal
 from pipelines.reconcile.holdings import RowsOfTotals, rows_of_totals
-from pipelines.reconcile.night_state import NightRun, append_failed, append_runs
+from pipelines.reconcile.night_state import NightRun, append_failed, append_runs, refuse_used_run_ids
 from pipelines.reconcile.past import PastNight
 from pipelines.reconcile.ports import ListRequest, StagedLists
 from pipelines.reconcile.rows import (
@@ -50,6 +50,7 @@ def run_night(night: NightRun) -> None:
         past = beside.submit(_past, night)
         append_runs(night, STARTED, None)
         try:
+            refuse_used_run_ids(night)
             _decide_and_write(night, beside, past)
         except WalsafeError as error:
             append_failed(night, str(error))

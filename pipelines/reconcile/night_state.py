@@ -1,10 +1,11 @@
 """The state of one night of reconcile, and its rows in the table `runs`."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from pipelines.common.errors import WalsafeError
+from pipelines.common.conditions import Condition
+from pipelines.common.errors import RefusedError, WalsafeError
 from pipelines.decide.gate.gate_metrics import ExpectationResult
 from pipelines.lake.run_summary import DONE, FAILED, REFUSED, RunSummary
 from pipelines.reconcile.cluster_cases import ClusterCase
@@ -82,3 +83,30 @@ def append_runs(night: NightRun, status: str | None, reason: str | None) -> None
         row = run_row(case, summaries[case.key.cluster], own, reason)
         rows.append({**common, **row, "at": ports.clock.now_ms()})
     ports.tables.append_rows(RUNS, rows)
+
+
+def used_for_another(case: ClusterCase, digests: Collection[str | None]) -> str | None:
+    """Returns why the run_id of a case is taken: one of these digests is that of another snapshot."""
+    others = sorted(digest for digest in digests if digest and digest != case.opened.sha256)
+    if not others:
+        return None
+    return (
+        f"run_id {case.key.run_id} of cluster {case.key.cluster} was already used for another snapshot "
+        f"({others[0][:8]}…); give another --run-id, or leave it out"
+    )
+
+
+def refuse_used_run_ids(night: NightRun) -> None:
+    """Refuses a run if another job has begun to use its run_id for another snapshot since this job looked.
+
+    Each of the two jobs writes its STARTED rows before it looks, so at least the later one sees the other. A default
+    run_id contains the digest of its snapshot.
+    """
+    if night.request.run_id is None:
+        return
+    begun = night.ports.lake.attempts([case.key for case in night.cases], given=True)
+    for case in night.cases:
+        own = begun.get((case.key.cluster, case.key.run_id), ())
+        reason = used_for_another(case, {one.snapshot_sha256 for one in own})
+        if reason is not None:
+            raise RefusedError(Condition.RUN_ID_TAKEN, reason)

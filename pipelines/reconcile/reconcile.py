@@ -17,9 +17,9 @@ from pipelines.common.logged_run import log_of_run
 from pipelines.common.names import NAME
 from pipelines.decide.gate import gate
 from pipelines.lake.run_summary import DONE, FAILED, REFUSED, RunSummary
-from pipelines.reconcile.cluster_cases import ClusterCase, cluster_cases
+from pipelines.reconcile.cluster_cases import NIGHTLY, ClusterCase, cluster_cases
 from pipelines.reconcile.night_run import UNKNOWN_ERROR, run_night
-from pipelines.reconcile.night_state import NightRun
+from pipelines.reconcile.night_state import NightRun, used_for_another
 from pipelines.reconcile.ports import RecordedRows, RunRow
 from pipelines.reconcile.request import ReconcilePorts, ReconcileRequest
 from pipelines.reconcile.rows import SmallTableRows, exit_code, run_summary
@@ -51,7 +51,7 @@ def reconcile(request: ReconcileRequest, ports: ReconcilePorts) -> JobResult:
         ensured = beside.submit(ports.tables.ensure, (*DECISION_TABLES, *CLEANUP_TABLES))
         opened = ports.reader.open(uris)
         _check_cluster(opened, request.cluster)
-        all_cases = cluster_cases(opened, request.run_id, request.settings, ports.clock.now_ms())
+        all_cases = cluster_cases(opened, request.run_id, request.settings, ports.clock.now_ms(), request.cluster)
         if len(run_ids := {case.key.run_id for case in all_cases}) == 1:
             log_of_run(*run_ids)
     try:
@@ -112,13 +112,9 @@ def _without_finished(
     for case in all_cases:
         earlier = attempts.get((case.key.cluster, case.key.run_id), ())
         manifest = ports.lists.existing(case.key.cluster, case.key.run_id) if case.view else None
-        used = {one.snapshot_sha256 for one in earlier if one.snapshot_sha256}
-        other = (used | ({manifest.snapshot_sha256} if manifest else set())) - {case.opened.sha256}
-        if other:
-            reason = (
-                f"run_id {case.key.run_id} of cluster {case.key.cluster} was already used for another snapshot "
-                f"({min(str(one) for one in other)[:8]}…); give another --run-id, or leave it out"
-            )
+        used = {one.snapshot_sha256 for one in earlier}
+        reason = used_for_another(case, used | ({manifest.snapshot_sha256} if manifest else set()))
+        if reason is not None:
             if len(all_cases) == 1:
                 raise RefusedError(Condition.RUN_ID_TAKEN, reason)
             # the rows of that run_id belong to the other snapshot, so this refusal is not written to the tables
@@ -144,4 +140,6 @@ def _without_finished(
 
 def _recorded_summary(case: ClusterCase, code: int | None, recorded: RecordedRows, ports: ReconcilePorts) -> RunSummary:
     small = SmallTableRows(recorded.totals, (), recorded.pinned, recorded.findings)
+    # only a run in time that was not refused publishes a list, whatever this configuration or a later hour would say
+    case = replace(case, refused=None, mode=NIGHTLY)
     return run_summary(case, small, ports.lists.uri(case.key.cluster, case.key.run_id), ports.lake_uri, code)

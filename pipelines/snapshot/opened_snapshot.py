@@ -84,5 +84,9 @@ class OpenedSnapshot:
 
     @property
     def cluster(self) -> str:
-        """Name of the cluster, or of the directory if snapshot.json cannot be read."""
-        return self.snapshot.cluster if self.snapshot else self.uri.rstrip("/").rpartition("/")[2]
+        """Name of the cluster.
+
+        Raises:
+            SnapshotError: snapshot.json could not be read.
+        """
+        return self.known.cluster

@@ -23,7 +23,10 @@ from pipelines.common.errors import RefusedError, UnavailableError, UsageError
 from pipelines.common.instants import DAY_MS
 from pipelines.common.job_result import JobResult
 from pipelines.lake.delta_tables import DeltaTables
+from pipelines.lake.run_summary import FAILED, REFUSED, STARTED
+from pipelines.reconcile import night_run
 from pipelines.reconcile.list_writer import DeleteListWriter
+from pipelines.reconcile.night_state import NightRun
 from pipelines.reconcile.ports import ListRequest
 from schemas.runs import RUNS
 from tests.labs.places import PROJECT
@@ -67,6 +70,16 @@ def test_a_rerun_rewrites_nothing(desk: Desk) -> None:
     assert counted(desk, "prod") == {"night": 10}
 
 
+def test_a_rerun_says_what_was_recorded_and_not_what_it_would_decide_now(desk: Desk) -> None:
+    """A clock that is wrong refuses a new run, and a late one publishes no list; this one did both in time."""
+    for now in (NOW - DAY_MS, NOW + 2 * DAY_MS):
+        again = desk.reconcile(desk.root / "snapshots" / "prod", run_id="night", now=now)
+        assert again.exit_code == 0
+        told = clusters_of(again)["prod"]
+        assert (told["status"], told["mode"], told["reason"]) == ("DONE", "NIGHTLY", None)
+        assert told["list_uri"] == f"file:{desk.lists}/prod/night"
+
+
 @pytest.mark.long
 @pytest.mark.promise("decision-is-replayable", "runs-keep-the-digests")
 def test_a_run_says_of_which_snapshot_and_configuration_it_is(desk: Desk) -> None:
@@ -105,6 +118,38 @@ def test_a_run_id_is_not_used_for_another_snapshot(desk: Desk) -> None:
     assert (told.value.exit_code, told.value.condition) == (3, Condition.RUN_ID_TAKEN)
     assert "give another --run-id" in str(told.value)
     assert (state(desk, "prod"), desk.run_rows("prod")) == (before, runs)
+
+
+def test_a_run_id_that_two_jobs_take_at_the_same_time_is_of_one_snapshot(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first job begins between the look of the second one and its own beginning."""
+    snapshot, begun = desk.snapshot(small("taken")), night_run.append_runs
+
+    def after_another(night: NightRun, status: str | None, reason: str | None) -> None:
+        if status == STARTED:
+            first = [replace(case, opened=replace(case.opened, sha256="f" * 64)) for case in night.cases]
+            begun(replace(night, cases=first), status, reason)
+        begun(night, status, reason)
+
+    monkeypatch.setattr(night_run, "append_runs", after_another)
+    with pytest.raises(RefusedError, match=r"already used for another snapshot \(ffffffff…\)") as told:
+        desk.reconcile(snapshot, run_id="night")
+    assert told.value.condition is Condition.RUN_ID_TAKEN
+    assert [one["status"] for one in desk.run_rows("taken")] == [STARTED, STARTED, FAILED]
+    assert counted(desk, "taken") == {}
+    assert desk.reconcile(snapshot).exit_code == 0, "a run_id of its own contains the digest"
+
+
+def test_a_snapshot_that_cannot_be_read_is_a_refused_night_of_its_cluster(desk: Desk) -> None:
+    """So the newest run of the cluster is the refused one: it pauses the clean-up, and no older list is the latest."""
+    snapshot = desk.snapshot(small("broken"), "20260921T141320Z")
+    (snapshot / "snapshot.json").write_text("{")
+    context = JobContext("reconcile", At(NOW + DECIDED_AFTER_MS), desk.spark)
+    places = ("--lake", f"file:{desk.lake}", "--lists", f"file:{desk.lists}")
+    words = ["reconcile", *places, "--cluster", "broken", "--snapshot", f"file:{snapshot}"]
+    assert entry.main(words, context=context) == 3
+    assert [one["status"] for one in desk.run_rows("broken")] == [STARTED, REFUSED]
 
 
 def test_two_snapshots_of_a_cluster_are_a_wrong_call(desk: Desk) -> None:

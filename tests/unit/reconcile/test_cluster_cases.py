@@ -71,7 +71,7 @@ def test_a_capture_from_the_future_is_refused() -> None:
 
 
 def test_two_snapshots_of_one_cluster_are_a_wrong_call() -> None:
-    pair = [opened(), opened("other"), opened()]
+    pair = [replace(opened(), uri="file:///a"), opened("other"), replace(opened(), uri="file:///b")]
     with pytest.raises(UsageError, match="two snapshots of cluster prod in one run"):
         cluster_cases(pair, None, ReconcileSettings(), NOW)
 
@@ -171,6 +171,23 @@ def test_a_snapshot_that_cannot_be_read_is_refused_and_has_no_view(fault: str | 
 def test_the_name_of_a_directory_becomes_a_name_of_a_cluster(directory: str, name: str) -> None:
     case = case_of(OpenedSnapshot(f"file:///{directory}", fault="no snapshot.json"))
     assert (case.key.cluster, case.key.run_id) == (name, "unreadable-00000000")
+
+
+def test_a_snapshot_that_cannot_be_read_belongs_to_the_cluster_that_the_run_is_for() -> None:
+    unread = OpenedSnapshot("file:///snapshots/prod/20260921T141320Z", fault="no snapshot.json")
+    (case,) = cluster_cases([unread], None, ReconcileSettings(), NOW, "prod")
+    assert case.key.cluster == "prod"
+
+
+def test_a_directory_with_the_name_of_a_cluster_is_told_apart_by_more_of_its_path() -> None:
+    """One broken snapshot must not stop the other clusters of a run."""
+    unread = [OpenedSnapshot(f"file:///{place}/x", fault="no snapshot.json") for place in ("a", "deep/b")]
+    cases = cluster_cases([unread[0], opened("x"), unread[1]], None, ReconcileSettings(), NOW)
+    assert [case.key.cluster for case in cases] == ["a_x", "x", "b_x"]
+    cases = cluster_cases(unread, None, ReconcileSettings(), NOW)
+    assert [case.key.cluster for case in cases] == ["a_x", "b_x"]
+    with pytest.raises(UsageError, match="two snapshots of cluster prod in one run"):
+        cluster_cases(unread, None, ReconcileSettings(), NOW, "prod")
 
 
 def test_the_gate_refuses_a_case_and_all_its_files() -> None:
