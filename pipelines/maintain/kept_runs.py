@@ -61,8 +61,8 @@ class KeptRuns:
     def quarantined(self) -> dict[tuple[str, str], NeededRun]:
         """Returns each run with a file in quarantine, or possibly in quarantine, by (cluster, run_id).
 
-        Such a file was last MOVED, or has an INTENT without an OUTCOME. The result is empty for a lake that no clean-up
-        has written to.
+        Such a file was last MOVED, or came there in place of another one, or has an INTENT without an OUTCOME. The
+        result is empty for a lake that no clean-up has written to.
         """
         if not has_log(self._spark, f"{self._lake}/{DELETIONS.name}"):
             return {}
@@ -106,6 +106,8 @@ def _in_quarantine(deletions: DataFrame) -> DataFrame:
     """
     order = F.struct(F.coalesce("lease", F.lit(-1)), F.coalesce(F.unix_millis("at"), F.lit(0)).alias("at"))
     outcome = F.col("phase") == "OUTCOME"
+    # another file took the name of a file that clean was to move, and came to the quarantine in its place
+    swapped = (F.col("action") == "CLEAN") & (F.col("outcome") == "FAILED") & F.col("place").isNotNull()
     # ALREADY_GONE of CLEAN says only that the file is not in oldWALs; RESTORE and PURGE look in the quarantine
     missing = (F.col("outcome") == "ALREADY_GONE") & F.col("action").isin("RESTORE", "PURGE")
 
@@ -113,7 +115,7 @@ def _in_quarantine(deletions: DataFrame) -> DataFrame:
         return F.max(F.when(condition, order))
 
     files = deletions.groupBy("cluster", "run_id", "run_date", "path").agg(
-        last(outcome & (F.col("outcome") == "MOVED")).alias("moved"),
+        last(outcome & ((F.col("outcome") == "MOVED") | swapped)).alias("moved"),
         last(outcome & (F.col("outcome").isin(*_LEFT_THE_QUARANTINE) | missing)).alias("left"),
         last(outcome).alias("told"),
         last(~outcome).alias("meant"),
