@@ -128,6 +128,23 @@ def test_a_file_that_came_to_the_quarantine_in_place_of_another_keeps_its_run(pl
     assert set(KeptRuns(place.spark, f"file:{place.lake}").quarantined()) == {("a", "run-150")}
 
 
+@pytest.mark.promise("maintain-keeps-open-runs")
+def test_an_outcome_belongs_to_the_intent_of_its_batch_whatever_their_times_are(place: Place) -> None:
+    """A clock was set back between them, or between two batches."""
+    settled, died = key("a", 150), key("a", 100)
+    place.tables.ensure((DELETIONS,))
+    place.tables.append_rows(
+        DELETIONS,
+        [
+            told(settled, "w0", None, 1, batch=1, at=NOW),
+            told(settled, "w0", "ALREADY_GONE", 1, batch=1, at=NOW - 1),
+            told(died, "w0", "REFUSED", 1, batch=0, at=NOW),
+            told(died, "w0", None, 1, batch=1, at=NOW - 1),
+        ],
+    )
+    assert set(KeptRuns(place.spark, f"file:{place.lake}").quarantined()) == {("a", "run-100")}
+
+
 def test_the_newest_done_nights_of_each_cluster_are_kept(place: Place) -> None:
     late, second = NOW + DAY_MS, {"snapshot_sha256": "second"}
     rows = [
