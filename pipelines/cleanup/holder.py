@@ -37,6 +37,7 @@ class LeaseHolder:
         self._looks = CurrentReads(store, quarantine.leases, holder.rpartition(" ")[2])
         self._lease: Lease | None = None
         self._at_work: list[str] = []
+        self._kept: set[str] = set()
 
     def __enter__(self) -> "LeaseHolder":
         folder = self._quarantine.leases
@@ -74,7 +75,8 @@ class LeaseHolder:
         try:
             self.check()
             for run_id in self._at_work:
-                self._rest(run_id, remove=error is None or isinstance(error, RefusedError))
+                settled = error is None or isinstance(error, RefusedError)
+                self._rest(run_id, remove=settled and run_id not in self._kept)
             self._release()
         except WalsafeError as problem:
             _LOG.warning("lease %d was not released: %s", self.number, problem)
@@ -138,6 +140,13 @@ class LeaseHolder:
         self._prove(run_id, made=name is None)
         self._at_work.append(run_id)
         return target
+
+    def keep(self, run_id: str) -> None:
+        """Keeps a run's directory at the end even if it is empty.
+
+        For a job that goes on with other runs after an error of this one: its files may still lack an outcome.
+        """
+        self._kept.add(run_id)
 
     def _prove(self, run_id: str, *, made: bool) -> None:
         """Checks that a run's directory has the name that this holder gave it and, if new, is the only one.

@@ -8,6 +8,8 @@ INTERRUPTED = "the job ended before it was done"
 GONE = "it is neither below oldWALs nor in the quarantine"
 SWAPPED = "it is not below oldWALs, and another file of its name rests in the quarantine"
 
+REPLACED = "another file of its name rests in the quarantine: whether it left before that is not known"
+
 
 @dataclass(frozen=True, slots=True)
 class FoundPlaces:
@@ -49,6 +51,8 @@ def outcome_of_intent(
         return FileResult(subject, FileOutcome.ALREADY_GONE, why=GONE)
     if found.in_quarantine:
         return _left(subject, place)
+    if found.taken and not (action is CleanupAction.RESTORE and found.at_home):
+        return FileResult(subject, FileOutcome.CHANGED, place, why=REPLACED)
     # the file is no longer in the quarantine: it was moved back (and perhaps deleted by HBase since), or deleted
     if action is CleanupAction.RESTORE:
         return FileResult(subject, FileOutcome.RESTORED)

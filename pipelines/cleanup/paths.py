@@ -12,9 +12,9 @@ from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UsageError
 
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?://([^/]*)|(?!//))(/.*)", re.DOTALL)
-# the control characters C0, DEL and C1, the two line separators of Unicode, and surrogate halves, which UTF-8 cannot
-# encode
-_UNSPEAKABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+# the characters that the gate and the list refuse, and no other: a file that both let pass would be refused only after
+# its intent was written, and with it every later job of its run. Also surrogate halves, which UTF-8 cannot encode
+_UNSPEAKABLE = re.compile("[\x00-\x1f\x7f\x85\u2028\u2029\ud800-\udfff]")
 
 
 class StorePath(NamedTuple):

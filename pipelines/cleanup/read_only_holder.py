@@ -39,6 +39,9 @@ class ReadOnlyHolder:
         name = self._names().get(run_id)
         return None if name is None else f"{self._home}/{name}"
 
+    def keep(self, run_id: str) -> None:
+        """Does nothing, because a rehearsal removes no directory."""
+
     def still(self, run_id: str, directory: str) -> None:
         """Checks that a run's directory is still where it was when the rehearsal read it.
 

@@ -61,8 +61,8 @@ class KeptRuns:
     def quarantined(self) -> dict[tuple[str, str], NeededRun]:
         """Returns each run with a file in quarantine, or possibly in quarantine, by (cluster, run_id).
 
-        Such a file was last MOVED, or has an INTENT without an OUTCOME. The result is empty for a lake that no clean-up
-        has written to.
+        Such a file was last MOVED, or came there in place of another one, or has an INTENT without an OUTCOME. The
+        result is empty for a lake that no clean-up has written to.
         """
         if not has_log(self._spark, f"{self._lake}/{DELETIONS.name}"):
             return {}
@@ -103,30 +103,39 @@ def _in_quarantine(deletions: DataFrame) -> DataFrame:
     """Returns the runs with a file in quarantine, or possibly in quarantine, by the last rows of each file.
 
     Rows are ordered by lease first: lease numbers rise with every job, but the clocks of different hosts may disagree.
+    An OUTCOME belongs to the INTENT of its batch, whatever their times are: a clock may be set back between them.
     """
     order = F.struct(F.coalesce("lease", F.lit(-1)), F.coalesce(F.unix_millis("at"), F.lit(0)).alias("at"))
     outcome = F.col("phase") == "OUTCOME"
+    # another file took the name of a file that clean was to move, and came to the quarantine in its place
+    swapped = (F.col("action") == "CLEAN") & (F.col("outcome") == "FAILED") & F.col("place").isNotNull()
     # ALREADY_GONE of CLEAN says only that the file is not in oldWALs; RESTORE and PURGE look in the quarantine
     missing = (F.col("outcome") == "ALREADY_GONE") & F.col("action").isin("RESTORE", "PURGE")
+    path = ("cluster", "run_id", "run_date", "path")
 
     def last(condition: Column) -> Column:
         return F.max(F.when(condition, order))
 
-    files = deletions.groupBy("cluster", "run_id", "run_date", "path").agg(
-        last(outcome & (F.col("outcome") == "MOVED")).alias("moved"),
+    intents = deletions.groupBy(*path, "action", "lease", "batch").agg(
+        last(outcome & ((F.col("outcome") == "MOVED") | swapped)).alias("moved"),
         last(outcome & (F.col("outcome").isin(*_LEFT_THE_QUARANTINE) | missing)).alias("left"),
         last(outcome).alias("told"),
         last(~outcome).alias("meant"),
         F.max("length").alias("length"),
     )
+    files = intents.groupBy(*path).agg(
+        F.max("moved").alias("moved"),
+        F.max("left").alias("left"),
+        F.max(F.when(F.col("told").isNull(), F.col("meant"))).alias("open"),
+        F.max("length").alias("length"),
+    )
     rests = F.col("moved").isNotNull() & (F.col("left").isNull() | (F.col("left") <= F.col("moved")))
-    unsettled = F.col("meant").isNotNull() & (F.col("told").isNull() | (F.col("told") < F.col("meant")))
     return (
-        files.where(rests | unsettled)
+        files.where(rests | F.col("open").isNotNull())
         .groupBy("cluster", "run_id", "run_date")
         .agg(
             F.count("path").alias("files"),
             F.coalesce(F.sum("length"), F.lit(0)).alias("bytes"),
-            F.min(F.coalesce("moved", "meant")["at"]).alias("moved_at"),
+            F.min(F.coalesce("moved", "open")["at"]).alias("moved_at"),
         )
     )

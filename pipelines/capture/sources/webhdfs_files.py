@@ -67,22 +67,22 @@ class WebHdfsLister:
     def pages(self, directory: str) -> Iterator[Sequence[WalTreeEntry]]:
         """See `DirectoryLister.pages`."""
         path = f"{self._path}/{directory}"
-        last = ""
+        first, last = None, ""
         while self._batched:
             page, remaining = self._batch(path, last)
             if page is None:
                 logger.info("%s lacks LISTSTATUS_BATCH: each directory comes in one answer", self._where)
                 self._batched = False
                 break
-            if page and last and page[0].name.encode() <= last.encode():
+            if page and page[0].name == first:
                 # Hadoop reads `startafter`, its documentation says `startAfter`; a server that ignores
-                # both sends the first page again
+                # both sends the first page again. A name that sorts lower is no sign of it: in HDFS, bytes are signed
                 raise UnavailableError(
                     f"{self._where} sends the same page of {path} again and again; use files.source: hadoop"
                 )
             if page:
                 yield page
-                last = page[-1].name
+                first, last = page[0].name, page[-1].name
             if remaining == 0:
                 return
             if not page:

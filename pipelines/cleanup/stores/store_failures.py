@@ -6,16 +6,6 @@ from dataclasses import dataclass
 
 from pipelines.common.errors import UnavailableError, UsageError
 
-UNAVAILABLE = (
-    "SafeMode|Standby|Observer|Retriable|Connect|SocketException|Timeout|TimedOut|EOFException|NoRouteToHost"
-    "|UnknownHost|SaslException|KerberosAuth|InvalidToken|Filesystem closed"
-)
-"""Matches failures that are not specific to one file; also used as a Java regular expression."""
-_BROKEN = (
-    f"{UNAVAILABLE}|Failed on local exception|Broken pipe|Interrupted|ClosedChannel|ChunkedEncoding|ContentDecoding"
-    "|HdfsError"
-)
-"""Matches failures of a connection, and answers of a proxy in between: the file system may have done the work."""
 OTHER_KIND = "NotAFile"
 OTHER = f"{OTHER_KIND}: it is a directory or a symbolic link, which walsafe neither moves nor deletes"
 NOT_TRIED = "NotTried: the file system stopped answering"
@@ -23,6 +13,19 @@ _GONE = {"FileNotFoundException", "NoSuchFileException", "ParentNotDirectoryExce
 _DENIED = {"AccessControlException", "AccessDeniedException", "TraverseAccessControlException", "SecurityException"}
 # the errors that a second creator gets while the first one still writes, or after it died while writing
 _EXISTS = {"FileAlreadyExistsException", "AlreadyBeingCreatedException", "RecoveryInProgressException"}
+# these are answers about one path, and name it: a directory may be called Standby
+_NOT_OF_ONE_PATH = rf"^(?!-?(?:[\w.$]+\()?[\w.$]*\b(?:{'|'.join(sorted(_GONE | _EXISTS))})\b)[\s\S]*?"
+_NO_ANSWER = (
+    "SafeMode|Standby|Observer|Retriable|Connect|SocketException|Timeout|TimedOut|EOFException|NoRouteToHost"
+    "|UnknownHost|SaslException|KerberosAuth|InvalidToken|Filesystem closed"
+)
+UNAVAILABLE = f"{_NOT_OF_ONE_PATH}(?:{_NO_ANSWER})"
+"""Matches failures that are not specific to one file; also as a Java regular expression, for `-` and the exception."""
+_BROKEN = (
+    f"{_NOT_OF_ONE_PATH}(?:{_NO_ANSWER}|Failed on local exception|Broken pipe|Interrupted|ClosedChannel"
+    "|ChunkedEncoding|ContentDecoding|HdfsError)"
+)
+"""Matches failures of a connection, and answers of a proxy in between: the file system may have done the work."""
 _JAVA = re.compile(r"(?:[\w$.]+[.$])?(\w+)(?:\((?:[\w$.]+[.$])?(\w+)\))?(?::\s*(.*))?", re.DOTALL)
 _LENGTH = 400
 

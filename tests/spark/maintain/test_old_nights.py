@@ -15,6 +15,15 @@ from tests.labs.maintained_lake import MANY_FILES, Place, identity, key, run_row
 from tests.labs.small_cluster import NOW
 
 
+def told(
+    one: RunKey, path: str, outcome: str | None, lease: int, action: str = "CLEAN", **others: object
+) -> Mapping[str, object]:
+    """A row of `deletions`; without an outcome, that of an intent."""
+    phase = "INTENT" if outcome is None else "OUTCOME"
+    row = {"path": path, "action": action, "phase": phase, "outcome": outcome, "lease": lease}
+    return identity(one) | row | {"at": NOW - 90 * DAY_MS} | others
+
+
 @pytest.mark.slow("old nights of every table, looked through as maintain does")
 @pytest.mark.promise("maintain-rehearses")
 def test_a_rehearsal_says_all_and_writes_nothing(place: Place) -> None:
@@ -69,11 +78,6 @@ def test_runs_with_files_in_quarantine_keep_their_rows(place: Place) -> None:
     in_quarantine, settled = key("a", 150), key("a", 100)
     place.tables.ensure((DELETIONS,))
 
-    def told(one: RunKey, path: str, outcome: str | None, lease: int, action: str = "CLEAN") -> Mapping[str, object]:
-        phase = "INTENT" if outcome is None else "OUTCOME"
-        row = {"path": path, "action": action, "phase": phase, "outcome": outcome, "lease": lease}
-        return identity(one) | row | {"at": NOW - 90 * DAY_MS}
-
     place.tables.append_rows(
         DELETIONS,
         [
@@ -102,6 +106,43 @@ def test_runs_with_files_in_quarantine_keep_their_rows(place: Place) -> None:
     place.tables.append_rows(RUNS, [run_row(key("a", -ago), -ago) for ago in (290, 291, 292, 293)])
     assert place.maintain(now=later).exit_code == 0
     assert {run for _, run in place.nights()} == {"run-200", "run-95"}
+
+
+@pytest.mark.promise("maintain-keeps-open-runs")
+def test_a_file_that_came_to_the_quarantine_in_place_of_another_keeps_its_run(place: Place) -> None:
+    resting, left = key("a", 150), key("a", 100)
+    swapped = {"place": "hdfs://ns1/walsafe/quarantine/a/run/w0"}
+    place.tables.ensure((DELETIONS,))
+    place.tables.append_rows(
+        DELETIONS,
+        [
+            *(told(one, "w0", None, 1) for one in (resting, left)),
+            *(told(one, "w0", "FAILED", 1, **swapped) for one in (resting, left)),
+            told(left, "w0", "RESTORED", 2, "RESTORE"),
+            told(left, "w1", None, 1),
+            told(left, "w1", "FAILED", 1),
+            told(left, "w2", "MOVED", 1),
+            told(left, "w2", "PURGED", 2, "PURGE"),
+        ],
+    )
+    assert set(KeptRuns(place.spark, f"file:{place.lake}").quarantined()) == {("a", "run-150")}
+
+
+@pytest.mark.promise("maintain-keeps-open-runs")
+def test_an_outcome_belongs_to_the_intent_of_its_batch_whatever_their_times_are(place: Place) -> None:
+    """A clock was set back between them, or between two batches."""
+    settled, died = key("a", 150), key("a", 100)
+    place.tables.ensure((DELETIONS,))
+    place.tables.append_rows(
+        DELETIONS,
+        [
+            told(settled, "w0", None, 1, batch=1, at=NOW),
+            told(settled, "w0", "ALREADY_GONE", 1, batch=1, at=NOW - 1),
+            told(died, "w0", "REFUSED", 1, batch=0, at=NOW),
+            told(died, "w0", None, 1, batch=1, at=NOW - 1),
+        ],
+    )
+    assert set(KeptRuns(place.spark, f"file:{place.lake}").quarantined()) == {("a", "run-100")}
 
 
 def test_the_newest_done_nights_of_each_cluster_are_kept(place: Place) -> None:

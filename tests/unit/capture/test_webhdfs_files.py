@@ -87,6 +87,14 @@ def test_pages_follow_each_other() -> None:
         assert [entry.name for entry in listing(lister)] == ["a", "b%2C"]
 
 
+def test_pages_are_in_the_order_of_hdfs_in_which_bytes_have_a_sign() -> None:
+    def answer(query: dict[str, list[str]]) -> tuple[int, object]:
+        return 200, page(0, "a") if query.get("startafter") == ["ä"] else page(1, "ä")
+
+    with serving(answer) as lister:
+        assert [entry.name for entry in listing(lister)] == ["ä", "a"]
+
+
 @pytest.mark.parametrize(
     ("answer", "words"),
     [

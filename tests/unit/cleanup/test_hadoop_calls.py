@@ -124,6 +124,12 @@ def test_what_is_no_file_stays_and_each_answer_is_of_its_move() -> None:
     assert java.changed == ["b", "c"]
 
 
+def test_a_missing_file_does_not_end_the_calls_whatever_its_path_is() -> None:
+    calls, java = answering(b="-java.io.FileNotFoundException: File does not exist: /hbase/oldWALs/Standby/b")
+    assert kinds(calls.rename_files(moves("a", "b", "c"))) == [None, "FileNotFoundException", None]
+    assert java.changed == ["a", "c"]
+
+
 def test_after_a_rename_that_nobody_answers_no_other_is_tried() -> None:
     calls, _ = answering(**{"rename b": "-java.net.ConnectException: refused"})
     assert kinds(calls.rename_files(moves("a", "b", "c"))) == [None, "ConnectException", "NotTried"]

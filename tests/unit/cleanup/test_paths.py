@@ -1,6 +1,7 @@
 """The guard on paths, and what a file system's refusals mean for a call about many files."""
 
 import posixpath
+import re
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ from pipelines.cleanup.paths import check_within, folders_above, parse_uri, refu
 from pipelines.cleanup.stores.store_failures import NOT_TRIED, Failure, outcomes, parse_failure
 from pipelines.cleanup.stores.wal_guard import WalGuard
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError
+from pipelines.decide.spark.summary import EMPTY_OR_DOTS_OR_CONTROL
 
 OLD, QUARANTINE = "hdfs://ns1/hbase/oldWALs", "hdfs://ns1/walsafe/quarantine"
 WITHIN = (OLD, QUARANTINE)
@@ -73,6 +75,24 @@ def test_nothing_else_passes(uri: str) -> None:
 def test_ways_out_are_refused(uri: str, words: str) -> None:
     with pytest.raises(RefusedError, match=words):
         refuse_outside(uri, WITHIN)
+
+
+def test_the_gate_and_the_guard_refuse_the_same_characters() -> None:
+    """Else a list could have a file that stops every job of its run after its intent was written."""
+    java = re.sub(r"\\x\{(\w+)\}", lambda match: chr(int(match[1], 16)), EMPTY_OR_DOTS_OR_CONTROL)
+    gate = re.compile(java.replace(r"\z", r"\Z"))
+    differing = []
+    for character in (chr(code) for code in range(0x10000) if not 0xD800 <= code <= 0xDFFF):
+        path = f"oldWALs/a{character}b"
+        try:
+            parse_uri(f"hdfs://ns1/hbase/{path}")
+        except RefusedError:
+            passes = False
+        else:
+            passes = True
+        if passes != (gate.search(path) is None):
+            differing.append(character)
+    assert differing == []
 
 
 def test_without_directories_nothing_passes() -> None:

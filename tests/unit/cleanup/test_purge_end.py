@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
-from pipelines.cleanup.deletions import CleanupAction
+from pipelines.cleanup.audit_ports import CleanupAttempt
+from pipelines.cleanup.deletions import CleanupAction, FileResult
 from pipelines.cleanup.purge import PurgeRequest, purge
 from pipelines.cleanup.quarantine import runs_in
 from pipelines.cleanup.request import CleanupPorts
 from pipelines.common.errors import UnavailableError
 from tests.labs.cleanup.memory import MemoryStore, Process
+from tests.labs.cleanup.memory_audit import MemoryAudit
 from tests.labs.cleanup.purges import FULL, N1, N2, N3, N4, cleaned, done, runs_of, statuses
 from tests.labs.cleanup.world import PLACE
 
@@ -47,6 +49,31 @@ def test_no_run_is_begun_without_a_lease() -> None:
         N3,
         N4,
     }
+
+
+class Full(MemoryAudit):
+    """A lake that cannot take the outcomes of a run's last batch."""
+
+    def record(
+        self, attempt: CleanupAttempt, batch: int, results: Sequence[FileResult], *, lease: int | None = None
+    ) -> None:
+        if attempt.run.run_id == N1 and batch == 2:
+            raise UnavailableError("the lake does not answer")
+        super().record(attempt, batch, results, lease=lease)
+
+
+def test_an_empty_run_that_failed_stays_until_its_files_have_an_outcome() -> None:
+    """The other runs are purged; only a run that is there is looked up by the next job."""
+    world = cleaned(N1, N2)
+    audit = Full(world.lake, world.disk, Process(), world.places)
+    assert statuses(done(world, audit=audit)) == {N1: "FAILED", N2: "DONE"}
+    assert world.resting() == {}
+    assert runs_in(world.disk.names(PLACE.home)) == {N1: N1}
+    assert world.lake.unsettled(world.lake.decided[N1].run)
+    assert statuses(done(world)) == {N1: "DONE"}
+    assert runs_in(world.disk.names(PLACE.home)) == {}
+    world.check()
+    assert not world.lake.unsettled(world.lake.decided[N1].run)
 
 
 def test_a_wish_to_stop_holds_for_all_runs_after_it() -> None:

@@ -11,7 +11,7 @@ from pipelines.cleanup.ports import FileState
 from pipelines.cleanup.purge import PurgeRequest, purge
 from pipelines.common.errors import UnavailableError
 from tests.labs.cleanup.memory import Kill, MemoryStore, Process
-from tests.labs.cleanup.world import LEASE_MS, Job, World, cleaning, killed, purging, restoring, settling
+from tests.labs.cleanup.world import LEASE_MS, PLACE, Job, World, cleaning, killed, purging, restoring, settling
 
 RUN = "n1"
 FILES = [f"oldWALs/h1/wal.{number}" for number in (1, 2, 3)]
@@ -110,6 +110,24 @@ def test_the_batch_of_a_dead_job_gets_its_outcomes_under_its_own_lease(
     ]
     assert all(row.batch == 1 for row in settled)
     world.check()
+
+
+@pytest.mark.promise("settled-by-the-file-system")
+@pytest.mark.parametrize("action", [CleanupAction.RESTORE, CleanupAction.PURGE])
+def test_a_file_that_rests_in_place_of_another_is_not_said_to_have_left(action: CleanupAction) -> None:
+    """Else its run would count as empty, though a file rests there that nobody has looked at."""
+    world = died(action, "delete wal.1" if action is CleanupAction.PURGE else "move wal.1")
+    (uri,) = (uri for uri in world.disk.below(PLACE.home) if uri.endswith(FILES[0]))
+    world.disk.files[uri] = replace(world.disk.files[uri], length=99)
+    answer = restoring(RUN)(world, Process())
+    assert answer is not None
+    settled = [row.result for row in world.lake.deletions if row.result and row.lease == 2]
+    assert [(one.outcome.value, one.place) for one in settled] == [
+        ("CHANGED", f"{PLACE.at_rest(RUN)}/{FILES[0]}"),
+        ("FAILED", f"{PLACE.at_rest(RUN)}/{FILES[1]}"),
+    ]
+    assert answer.result["left_files"] == 1
+    assert {path for _, path in world.resting()} == {FILES[0]}
 
 
 class Cold:

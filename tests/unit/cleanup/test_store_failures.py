@@ -1,9 +1,12 @@
 """What a file system's refusal means: for its own file, and for a call about many."""
 
+import re
+
 import pytest
 
 from pipelines.cleanup.stores.store_failures import (
     NOT_TRIED,
+    UNAVAILABLE,
     Failure,
     denied,
     failed,
@@ -54,6 +57,11 @@ def test_a_failure_is_one_line_of_a_length_that_fits_a_table() -> None:
         (GONE, {"gone"}),
         (Failure("NoSuchFileException", ""), {"gone"}),
         (Failure("ParentNotDirectoryException", ""), {"gone"}),
+        # its message names its path, which may have any word
+        (Failure("FileNotFoundException", "File does not exist: hdfs://ns1/hbase/oldWALs/Standby/a"), {"gone"}),
+        (Failure("ParentNotDirectoryException", "/hbase/Broken pipe/SafeMode (is not a directory)"), {"gone"}),
+        (Failure("FileAlreadyExistsException", "/hbase/oldWALs/Connect/a already exists"), {"exists"}),
+        (Failure("IOException", "FileNotFoundException: EOFException"), {"unavailable", "perhaps_done"}),
         (Failure("FileAlreadyExistsException", ""), {"exists"}),
         (Failure("AlreadyBeingCreatedException", ""), {"exists"}),
         (Failure("RecoveryInProgressException", ""), {"exists"}),
@@ -77,6 +85,22 @@ def test_what_a_failure_says_of_its_file(failure: Failure, holds: set[str]) -> N
     asked = ("gone", "exists", "denied", "unavailable", "perhaps_done")
     assert {name for name in asked if getattr(failure, name)} == holds
     assert all(isinstance(getattr(failure, name), bool) for name in asked)
+
+
+@pytest.mark.parametrize(
+    ("answer", "ends"),
+    [
+        ("-java.net.ConnectException: refused", True),
+        ("-org.apache.hadoop.ipc.RemoteException(org.apache.hadoop.ipc.StandbyException): a", True),
+        ("-org.apache.hadoop.ipc.RetriableException: java.io.FileNotFoundException: a", True),
+        ("-java.io.FileNotFoundException: File does not exist: /hbase/Standby/a", False),
+        ("-org.apache.hadoop.ipc.RemoteException(org.apache.hadoop.fs.ParentNotDirectoryException): /Standby", False),
+        ("-org.apache.hadoop.fs.FileAlreadyExistsException: rename destination /Standby/a already exists.", False),
+    ],
+)
+def test_what_ends_the_calls_of_the_jvm_is_what_counts_as_unavailable(answer: str, *, ends: bool) -> None:
+    assert (re.search(UNAVAILABLE, answer) is not None) == ends
+    assert parse_failure(answer.removeprefix("-")).unavailable == ends
 
 
 def test_a_call_fails_as_a_whole_where_nothing_was_done() -> None:

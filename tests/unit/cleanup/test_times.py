@@ -3,7 +3,7 @@
 import pytest
 
 from pipelines.cleanup.deletions import CleanupAction, CleanupFile, FileOutcome
-from pipelines.cleanup.intent_outcome import FoundPlaces, outcome_of_intent
+from pipelines.cleanup.intent_outcome import REPLACED, FoundPlaces, outcome_of_intent
 from pipelines.cleanup.lease import Lease, may_take, parse_lease
 from pipelines.common.errors import UnavailableError
 from pipelines.common.instants import DAY_MS
@@ -144,3 +144,8 @@ def test_unless_it_is_said_nothing_has_taken_the_name_in_the_quarantine() -> Non
     assert outcome_of_intent(CleanupAction.CLEAN, SUBJECT, nowhere, "x").outcome is FileOutcome.ALREADY_GONE
     taken = FoundPlaces(at_home=False, in_quarantine=False, taken=True)
     assert outcome_of_intent(CleanupAction.CLEAN, SUBJECT, taken, "x").outcome is FileOutcome.FAILED
+    for action in (CleanupAction.RESTORE, CleanupAction.PURGE):
+        changed = outcome_of_intent(action, SUBJECT, taken, "x", "file:/archive/x")
+        assert (changed.outcome, changed.place, changed.why) == (FileOutcome.CHANGED, "x", REPLACED)
+    back = FoundPlaces(at_home=True, in_quarantine=False, taken=True)
+    assert outcome_of_intent(CleanupAction.RESTORE, SUBJECT, back, "x").outcome is FileOutcome.RESTORED
