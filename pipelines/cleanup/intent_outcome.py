@@ -7,7 +7,6 @@ from pipelines.cleanup.deletions import CleanupAction, CleanupFile, FileOutcome,
 INTERRUPTED = "the job ended before it was done"
 GONE = "it is neither below oldWALs nor in the quarantine"
 SWAPPED = "it is not below oldWALs, and another file of its name rests in the quarantine"
-
 REPLACED = "another file of its name rests in the quarantine: whether it left before that is not known"
 
 
