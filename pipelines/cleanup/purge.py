@@ -89,8 +89,7 @@ def purge(request: PurgeRequest, place: CleanupPlace, ports: CleanupPorts) -> Jo
             except WalsafeError as error:
                 if request.run_id is not None:
                     raise
-                if not isinstance(error, RefusedError):
-                    holder.keep(run_id)
+                holder.keep(run_id)
                 report.ended(error)
             done.append(report)
             ports.tell("\n".join(report.lines()))  # logged now in case a bug ends the job at a later run

@@ -149,3 +149,4 @@ def test_unless_it_is_said_nothing_has_taken_the_name_in_the_quarantine() -> Non
         assert (changed.outcome, changed.place, changed.why) == (FileOutcome.CHANGED, "x", REPLACED)
     back = FoundPlaces(at_home=True, in_quarantine=False, taken=True)
     assert outcome_of_intent(CleanupAction.RESTORE, SUBJECT, back, "x").outcome is FileOutcome.RESTORED
+    assert outcome_of_intent(CleanupAction.PURGE, SUBJECT, back, "x").outcome is FileOutcome.CHANGED
