@@ -193,6 +193,15 @@ def test_a_key_that_agrees_is_no_difference() -> None:
     assert [one.reason for one in key_problems(KeyFacts(live, KeyCopy(), old))] == [DifferenceReason.LOST]
 
 
+@pytest.mark.parametrize("timetag", [0, 9], ids=["without a timetag", "with a timetag"])
+def test_the_only_copy_is_a_difference_whether_or_not_its_value_has_a_time(timetag: int) -> None:
+    copy = KeyCopy(1, 1, 77, expired=False, timetag=timetag)
+    assert [one.reason for one in key_problems(KeyFacts(KeyCopy(), KeyCopy(), copy))] == [DifferenceReason.STALE_NEWER]
+    owner = copy._replace(lies_in=5, digest=78)
+    assert list(key_problems(KeyFacts(owner, owner, copy))) == [], "nothing shows that the copy is newer"
+    assert list(key_problems(KeyFacts(KeyCopy(), KeyCopy(), copy._replace(expired=True)))) == []
+
+
 def test_the_pages_name_every_fate_and_reason() -> None:
     docs = PROJECT / "docs"
     stale = set(re.findall(r"`([A-Z]+_[A-Z_]+)`", (docs / "split-stale.md").read_text(encoding="utf-8")))
