@@ -182,6 +182,17 @@ def test_a_text_names_only_tables_that_need_a_lake_with_the_option() -> None:
     assert all("with --lake" in words for words in (*said.splitlines(), *remedies) if "table split_" in words)
 
 
+def test_more_rows_than_were_acknowledged_are_another_finding() -> None:
+    compared = compare_sums("t", 8, {}, {})
+
+    def keys(rows: int) -> set[str]:
+        counts = {(0, "lost", AFTER): rows, (1, "lost", AFTER): 1, (2, "malformed", BEFORE): rows}
+        return {one.key for one in verify_findings("t", compared, counts)}
+
+    assert keys(2) == {"SPLIT_D1:t/lost/after/3", "SPLIT_D6:t/malformed/before"}
+    assert keys(2_000) == {"SPLIT_D1:t/lost/after/2001", "SPLIT_D6:t/malformed/before"}
+
+
 def test_a_key_that_agrees_is_no_difference() -> None:
     live = KeyCopy(1, 5, 77, expired=False, timetag=9)
     old = live._replace(digest=1, timetag=3, lies_in=1)
