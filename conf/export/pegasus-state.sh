@@ -23,29 +23,37 @@ mkdir "$making"
 trap 'rm -rf "$making"' EXIT
 export LC_ALL=C.UTF-8
 
-# shell COMMAND...: runs the commands in one shell. It always ends with 0, so `saved` looks for what it should have saved
-shell() { printf '%s\n' "$@" | "$pegasus" shell --cluster "$meta" 2>> "$making/.errors"; }
+# failed WHAT: ends the script with this and with what the shell of Pegasus said
+failed() {
+  echo "$0: $1; it said:" >&2
+  cat "$making/.said" "$making/.errors" >&2
+  exit 1
+}
+
+# shell COMMAND...: runs the commands in one shell. Pegasus's shell also ends with 0 where a command failed, so `saved`
+# looks for what it should have saved
+shell() {
+  local code=0
+  printf '%s\n' "$@" | "$pegasus" shell --cluster "$meta" > "$making/.said" 2>> "$making/.errors" || code=$?
+  [ "$code" = 0 ] || failed "the shell of Pegasus, $pegasus, ended with $code"
+}
 
 saved() {
   local name
   for name in "$@"; do
-    if [ ! -s "$making/$name" ]; then
-      echo "$0: the shell of Pegasus did not answer with $name; it said:" >&2
-      cat "$making/.said" "$making/.errors" >&2
-      exit 1
-    fi
+    [ -s "$making/$name" ] || failed "the shell of Pegasus did not answer with $name"
   done
 }
 
 shell "cluster_info -j -o $making/cluster_info.json" "ls -d -j -o $making/ls.json" \
-  "nodes -d -j -o $making/nodes.json" > "$making/.said"
+  "nodes -d -j -o $making/nodes.json"
 saved cluster_info.json ls.json nodes.json
 
 # id and name of each table: the shell prints one pair of key and value a line
 awk -F'"' '/"healthy_info"|"summary"/ { exit } $2 == "app_id" { id = $4 } $2 == "app_name" { print id, $4 }' \
   "$making/ls.json" > "$making/.tables"
 while read -r id name; do
-  shell "app $name -d -j -o $making/app.$id.json" "use $name" "get_app_envs -j" > "$making/.said"
+  shell "app $name -d -j -o $making/app.$id.json" "use $name" "get_app_envs -j"
   # get_app_envs has no -o: its JSON comes after the greeting of the shell
   awk '/^\{/ { found = 1 } found' "$making/.said" > "$making/app_envs.$id.json"
   saved "app.$id.json" "app_envs.$id.json"
@@ -56,7 +64,7 @@ while read -r id name; do
       mv "$making/app.$id.json" "$making/.before"
       # it ends with an error if the table is not being split; the reader judges what it said
       "$ADMIN_CLI" -m "$meta" partition-split query -a "$name" < /dev/null > "$making/split.$id.txt" 2>&1 || true
-      shell "app $name -d -j -o $making/app.$id.json" > "$making/.said"
+      shell "app $name -d -j -o $making/app.$id.json"
       saved "app.$id.json"
       ! cmp -s "$making/.before" "$making/app.$id.json"
     do

@@ -1,5 +1,6 @@
 """The environment of a job: the session, the clock, its files."""
 
+import os
 import time
 from functools import cached_property
 from importlib.util import find_spec
@@ -14,6 +15,10 @@ if TYPE_CHECKING:  # --help must work before any package is installed
     from pipelines.common.clock import Clock
     from pipelines.common.spark.stages import StageProgress
     from pipelines.lake.reader import LakeReader
+
+
+SHIPPED_ENV = "WALSAFE_SHIPPED"
+"""Set for a driver on the cluster if the launcher ships files into its working directory."""
 
 
 class SystemClock:
@@ -77,7 +82,7 @@ class JobContext:
         """Finds a file named on the command line.
 
         In cluster deploy mode the driver runs elsewhere, and `spark-submit.sh` ships the file (`--files`) into the
-        driver's working directory under its base name.
+        driver's working directory under its base name. Anywhere else a file of that name there is another file.
 
         Args:
             given: the path as the user wrote it.
@@ -85,7 +90,8 @@ class JobContext:
         Raises:
             UsageError: the file does not exist.
         """
-        for candidate in (Path(given).expanduser(), Path(Path(given).name)):
+        shipped = [Path(Path(given).name)] if os.environ.get(SHIPPED_ENV) else []
+        for candidate in (Path(given).expanduser(), *shipped):
             if candidate.is_file():
                 return candidate
         raise UsageError(f"no such file: {given} (looked in {Path.cwd()}); give the path of an existing file")

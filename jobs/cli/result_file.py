@@ -15,11 +15,16 @@ def local_path(uri: str) -> Path | None:
     return Path(parts.path) if parts.scheme == "file" else None
 
 
+def path_here(uri: str) -> Path | None:
+    """Returns the local path of a `file:` URI or a bare path; None for a file of another file system."""
+    return local_path(uri) if "://" in uri or uri.startswith("file:") else Path(uri)
+
+
 def write_result(uri: str, text: str, context: JobContext, option: str = "--result") -> None:
     """Writes `text` and renames the file into place.
 
-    A bare path is a local path in client mode, which needs no Hadoop; the result path that spark-submit.sh chooses in
-    cluster mode always has a scheme.
+    A bare path is a local path, which needs no Hadoop. In cluster mode, the launcher lets the driver write elsewhere,
+    and writes this file itself.
 
     Args:
         uri: a path on this machine, or a URI of any file system that Hadoop supports.
@@ -30,7 +35,7 @@ def write_result(uri: str, text: str, context: JobContext, option: str = "--resu
     Raises:
         UnavailableError: the file cannot be written.
     """
-    path = local_path(uri) if "://" in uri or uri.startswith("file:") else Path(uri)
+    path = path_here(uri)
     if path is None:
         from pipelines.files.text_files import write_text
 

@@ -77,6 +77,7 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     from jobs.split.target import target_id
     from jobs.split.wiring import split_lake
     from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions, PartitionCounts
+    from pipelines.pegasus.domain.rows import Placement
     from pipelines.pegasus.use_cases.frame import split_run
     from pipelines.pegasus.use_cases.run_split import tell_split
 
@@ -85,6 +86,8 @@ def run(args: Namespace, context: JobContext) -> JobResult:
         setattr(args, name, local_directory(f"--{name}", getattr(args, name)))
     now = context.clock.now_ms()
     counts = PartitionCounts(args.old, args.new)
+    if args.created_with is not None:
+        Placement(counts.old, args.created_with)  # refused here, not by the first task
     committed = committed_decrees(args.committed_decree, args.old)
     rules = OfflineSplitOptions(
         now_s=now // 1000,

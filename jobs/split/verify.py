@@ -5,6 +5,7 @@ from argparse import ArgumentParser, Namespace
 from jobs.cli.context import JobContext
 from jobs.split.options import acknowledged_findings, add_run_options
 from jobs.split.row_options import add_identity, add_instant, instant_ms
+from pipelines.common.errors import UsageError
 from pipelines.common.job_result import JobResult
 
 HELP = "prove that two copies of a Pegasus table hold the same rows: before and after a split, or two clusters"
@@ -67,10 +68,13 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     from pipelines.pegasus.use_cases.frame import split_run
     from pipelines.pegasus.use_cases.split_verify import ComparedSide, VerifyRequest
 
+    if args.most < 0:
+        raise UsageError(f"--most {args.most}: give the number of differences told of each reason, 0 or more")
     old, new = args.before_partitions, args.after_partitions
-    split_from = args.after_created_with or (old if 0 < old <= new and new % old == 0 else new)
-    before = Placement(old, args.before_created_with or old, args.data_version)
-    after = Placement(new, split_from, args.data_version)
+    given_before, given_after = args.before_created_with, args.after_created_with
+    split_from = old if 0 < old <= new and new % old == 0 else new
+    before = Placement(old, old if given_before is None else given_before, args.data_version)
+    after = Placement(new, split_from if given_after is None else given_after, args.data_version)
     request = VerifyRequest(
         table=args.table,
         before=ComparedSide(args.before, before),

@@ -47,10 +47,13 @@ def test_driver_on_the_cluster(
         "SPARK_CONF_DIR": str(tmp_path),
         "SPARK_SUBMIT_ARGS": f"--master yarn {SMALL}",
     }
-    done = submit("probe", "exit", "--code", "5", "--config", str(config), "--output", "json", env=environment)
+    result = tmp_path / "result.json"
+    options = ("--config", str(config), "--output", "json", "--result", str(result))
+    done = submit("probe", "exit", "--code", "5", *options, env=environment)
     assert done.returncode == 5, done.stderr + yarn.logs()
     document = json.loads(done.stdout)
     assert (document["job"], document["exit_code"], document["config"]) == ("probe", 5, "release:\n")
+    assert json.loads(result.read_text(encoding="utf-8")) == document
     assert "/container_" in document["module"]
     files = hdfs_cluster.file_system().listStatus(hdfs_cluster.path("/tmp"))  # noqa: S108 - of HDFS
     assert [str(status.getPath()) for status in files if "walsafe" in str(status.getPath())] == []  # read and removed

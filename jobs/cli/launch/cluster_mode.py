@@ -1,16 +1,21 @@
 """Runs a driver on the cluster, and reads the result that it left for this machine."""
 
 import json
+import logging
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from jobs.cli import log
 from jobs.cli.command_line import Invocation
+from jobs.cli.context import JobContext
 from jobs.cli.launch.child import run_child
-from jobs.cli.result_file import local_path
-from pipelines.common.errors import UnavailableError
+from jobs.cli.result_file import write_result
+from pipelines.common.errors import EXIT_DONE, UnavailableError
+
+_ASK_YARN = "the driver's log tells what it did, for YARN: yarn logs -applicationId <the id above>"
 
 
 @dataclass(frozen=True)
@@ -34,48 +39,69 @@ def in_cluster(
     Args:
         command: of spark-submit.
         environment: of spark-submit.
-        shell: reads the result, unless that is a file of this machine.
-        result: where the driver writes it.
-        invocation: without `--result`, the file is removed.
+        shell: reads and removes the result.
+        result: where the driver writes it, on a file system that both reach. If this is the file of `--result`, an
+            older one is removed first, so that it is never taken for the answer of this run; any other is removed
+            afterwards.
+        invocation: a `--result` on this machine is written here.
 
     Returns:
         The exit code of the job.
 
     Raises:
-        UnavailableError: there is no result, or it cannot be read; the job may have done its work.
+        UnavailableError: there is no result, it cannot be read, or spark-submit failed although it says success; the
+            job may have done its work. Or an older result cannot be removed; then nothing was started.
     """
+    wanted = invocation.args.result
+    if result == wanted:
+        removed = shell("-rm", "-f", "-skipTrash", result)
+        if removed.returncode != 0:
+            raise UnavailableError(
+                f"an older result at {result} cannot be removed: {_cause(removed)}; the job was not started"
+            )
     submitted = run_child(command, environment)
     try:
-        document = json.loads(_read(result, shell))
+        text = _read(result, shell)
+        document = json.loads(text)
         code = int(document["exit_code"])
     except (UnavailableError, ValueError, KeyError, TypeError) as error:
         raise UnavailableError(
-            f"the driver's result cannot be read at {result} (spark-submit ended with {submitted}): {error}; the "
-            "driver's log tells what it did, for YARN: yarn logs -applicationId <the id above>"
+            f"the driver's result cannot be read at {result} (spark-submit ended with {submitted}): {error}; "
+            f"{_ASK_YARN}"
         ) from None
-    if invocation.args.result is None:
-        shell("-rm", "-f", "-skipTrash", result)
+    if code == EXIT_DONE and submitted != 0:  # Spark calls every other code a failure, but never this one
+        raise UnavailableError(
+            f"the driver's result at {result} says that the job is done, but spark-submit ended with {submitted}: the "
+            f"driver may have been started again or ended afterwards; {_ASK_YARN}"
+        )
     indent = None if invocation.args.output == "json" else 2
     sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=indent) + "\n")
+    if result == wanted:
+        return code
+    if wanted is not None:
+        try:
+            write_result(wanted, text, JobContext(invocation.name))
+        except UnavailableError as error:
+            log.say(f"walsafe {invocation.name}: {error}", logging.ERROR)
+            code = code or error.exit_code
+    shell("-rm", "-f", "-skipTrash", result)
     return code
 
 
 def _read(uri: str, shell: HadoopShell) -> str:
-    """Returns the text of a file on any file system.
+    """Returns the text of a file.
 
     Raises:
         UnavailableError: it could not be read.
     """
-    path = local_path(uri) if "://" in uri or uri.startswith("file:") else Path(uri)
-    if path is not None:
-        try:
-            return path.read_text(encoding="utf-8")
-        except OSError as error:
-            raise UnavailableError(str(error)) from None
     done = shell("-cat", uri)
     if done.returncode != 0:
-        from pipelines.files.hadoop_jvm import lacks_ticket, no_ticket
-
-        cause = done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "no such file"
-        raise UnavailableError(no_ticket(cause) if lacks_ticket(cause) else cause)
+        raise UnavailableError(_cause(done))
     return done.stdout
+
+
+def _cause(done: subprocess.CompletedProcess[str]) -> str:
+    from pipelines.files.hadoop_jvm import lacks_ticket, no_ticket
+
+    cause = done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "no such file"
+    return no_ticket(cause) if lacks_ticket(cause) else cause

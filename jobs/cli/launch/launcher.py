@@ -38,7 +38,7 @@ from jobs.cli.launch.submit import (
     submit_command,
 )
 from jobs.cli.registry import JOBS, JobEntry
-from jobs.cli.result_file import local_path
+from jobs.cli.result_file import local_path, path_here
 from jobs.cli.stop_file import STOP_FILE_ENV
 from pipelines.common.errors import (
     EXIT_DONE,
@@ -131,7 +131,7 @@ def _submit(invocation: Invocation, environ: Mapping[str, str]) -> int:
     config = getattr(invocation.args, "config", None)
     ship = [Path(config).resolve()] if settings.cluster_mode and config and Path(config).is_file() else []
     job, result = [invocation.name, *invocation.options], invocation.args.result
-    if settings.cluster_mode and result is None:
+    if settings.cluster_mode and (result is None or path_here(result) is not None):  # the driver's disk is not this one
         result = result_location(settings, environ, f"walsafe-{invocation.name}-{uuid.uuid4().hex}.json")
         job += ["--result", result]
     entry = JOBS[invocation.name]

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+from jobs.cli.context import SHIPPED_ENV
 from pipelines.common.errors import UsageError
 
 SUBMIT_ARGS_ENV = "SPARK_SUBMIT_ARGS"
@@ -236,6 +237,9 @@ def submit_command(
         command += ["--conf", f"spark.driver.defaultJavaOptions={options}"]
     if settings.delta_in_class_path:
         command += ["--conf", f"{CLASS_PATH}={os.pathsep.join(map(str, jars))}"]
+    if ship:  # the environment of spark-submit does not reach a driver elsewhere
+        for variables in ("spark.yarn.appMasterEnv", "spark.kubernetes.driverEnv"):
+            command += ["--conf", f"{variables}.{SHIPPED_ENV}=1"]
     command += user.rest
     for option, files in own.items():
         listed = [entry for entry in user.shipped.get(option, "").split(",") if entry] + files

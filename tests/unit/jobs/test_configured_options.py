@@ -67,6 +67,19 @@ def test_a_job_gets_them(config: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert args.cluster is None, "a file given by hand may be for any cluster"
 
 
+def test_a_job_on_splits_takes_metrics_and_the_form_of_the_log_from_its_own_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text(f"{TEXT}metrics: /metrics\nlog_format: json\n")
+    job = ["split-preflight", "--state", "s.json"]
+    args = command_line.parse([*job, "--config", str(file)]).args
+    assert (args.metrics, args.log_format, args.lake) == ("/metrics", "json", None)
+    monkeypatch.setenv("WALSAFE_CONFIG", str(file))
+    args = command_line.parse(job).args
+    assert (args.metrics, args.log_format, args.config) == (None, "text", None)
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

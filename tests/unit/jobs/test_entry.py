@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 
 from jobs.cli import command_line, entry
-from jobs.cli.context import JobContext, project_file
+from jobs.cli.context import SHIPPED_ENV, JobContext, project_file
 from jobs.cli.registry import JOBS, JobEntry
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, SnapshotError, UnavailableError, UsageError
@@ -177,11 +177,23 @@ def test_an_option_that_does_not_exist_is_named_before_what_is_missing(
 
 def test_a_local_file_is_found_where_spark_ships_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(SHIPPED_ENV, "1")
     (tmp_path / "prod.yaml").touch()
     context = JobContext("probe")
     assert context.local_file("/edge/only/prod.yaml") == Path("prod.yaml")
     with pytest.raises(UsageError, match=r"no such file: /edge/only/other\.yaml"):
         context.local_file("/edge/only/other.yaml")
+
+
+def test_a_file_of_the_same_name_is_another_file(
+    install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install(lambda args, context: JobResult(0, {"read": str(context.local_file(args.config))}, ""))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prod.yaml").touch()
+    assert entry.main(["probe", "--config", "/edge/only/prod.yaml"]) == 2
+    assert "no such file: /edge/only/prod.yaml" in capsys.readouterr().err
+    assert entry.main(["probe", "--config", "prod.yaml"]) == 0
 
 
 def test_a_project_file_is_read_wherever_the_package_lies() -> None:

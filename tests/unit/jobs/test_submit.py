@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from jobs.cli.context import SHIPPED_ENV
 from jobs.cli.launch.child import child_environment, copy_without_noise
 from jobs.cli.launch.launcher import FEW_FILES, lists_few
 from jobs.cli.launch.submit import (
@@ -218,6 +219,21 @@ def test_without_a_keytab_hadoops_client_takes_the_ticket(text: str) -> None:
 def test_properties() -> None:
     text = "# c\n\nspark.a   1\nspark.b=x \\\n    y\n  spark.c: z\nspark.d\n"
     assert read_properties(text) == {"spark.a": "1", "spark.b": "x y", "spark.c": "z", "spark.d": ""}
+
+
+def test_a_driver_elsewhere_is_told_that_a_file_was_shipped(tmp_path: Path) -> None:
+    user = read_user_arguments("--master yarn --deploy-mode cluster")
+    settings = read_settings(user, DEFAULTS, {})
+
+    def shipping(*files: Path) -> list[str]:
+        places = (Path("/s/spark-submit"), tmp_path, Path("a.zip"))
+        return submit_command(*places, user, settings, ["night"], jars=DELTA, scratch=tmp_path, ship=files)
+
+    command = shipping(Path("/etc/walsafe/prod.yaml"))
+    assert command[command.index("--files") + 1] == "/etc/walsafe/prod.yaml"
+    for variables in ("spark.yarn.appMasterEnv", "spark.kubernetes.driverEnv"):
+        assert f"{variables}.{SHIPPED_ENV}=1" in command
+    assert not any(SHIPPED_ENV in word for word in shipping())
 
 
 def settings_of(**values: str) -> SubmitSettings:

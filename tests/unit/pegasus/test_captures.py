@@ -243,6 +243,27 @@ def test_the_script_saves_nothing_if_the_shell_fails(tmp_path: Path, lost: str) 
     assert list((tmp_path / "out").iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("program", "code", "said"),
+    [
+        (None, 127, "No such file"),
+        ("#!/bin/sh\ncat > /dev/null; echo out of reach; echo no libjvm.so >&2; exit 3\n", 3, "no libjvm.so"),
+    ],
+    ids=["missing", "failing"],
+)
+def test_the_script_says_why_the_shell_does_not_run(tmp_path: Path, program: str | None, code: int, said: str) -> None:
+    shell = tmp_path / "other.sh"
+    if program is not None:
+        shell.write_text(program)
+        shell.chmod(0o755)
+    done = run_script(tmp_path, FILES, PEGASUS=str(shell))
+    assert done.returncode == 1
+    assert f"the shell of Pegasus, {shell}, ended with {code}; it said:" in done.stderr
+    assert said in done.stderr
+    assert ("out of reach" in done.stderr) is (program is not None), "what it said on standard output"
+    assert list((tmp_path / "out").iterdir()) == []
+
+
 @pytest.mark.parametrize(("changes", "code"), [(3, 0), (99, 1)])
 def test_a_table_that_changes_is_read_again(tmp_path: Path, changes: int, code: int) -> None:
     done = run_script(tmp_path, FILES, ADMIN_CLI=str(tmp_path / "admin-cli"), CHANGES=str(changes))

@@ -8,6 +8,8 @@ from unittest.mock import Mock
 
 import pytest
 
+from jobs.cli.command_line import parse
+from jobs.cli.context import JobContext
 from jobs.split import audit_config, audit_log, demo, export, plan, preflight, route, run, stale, verify
 from jobs.split.row_options import local_directory
 from jobs.split.run_wiring import fingerprint
@@ -300,6 +302,30 @@ def test_a_wrong_number_of_partitions_names_the_options(tmp_path: Path) -> None:
             write_infos(tmp_path / "2.0.pegasus", 2, 2)
         with pytest.raises(UsageError, match=r"correct --app-id or the number of partitions now \(--from of "):
             find_old_partitions(LocalFileReader(), str(tmp_path), 2, count)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("split-verify --most -1", r"--most -1: give the number of differences .* 0 or more"),
+        ("split-verify --before-created-with 0", "a table of 2 partitions was not created with 0"),
+        ("split-verify --after-created-with 0", "a table of 4 partitions was not created with 0"),
+        ("split-run --created-with 0", "a table of 2 partitions was not created with 0"),
+        ("split-run --created-with -2", "a table of 2 partitions was not created with -2"),
+    ],
+)
+def test_an_impossible_number_is_refused_before_any_work(tmp_path: Path, words: str, said: str) -> None:
+    others = {
+        "split-verify": "--table t --before b --before-partitions 2 --after a --after-partitions 4",
+        "split-run": f"--cluster c --app-id 2 --app t --rows r --from 2 --to 4 --format parquet --out {tmp_path}/out",
+    }
+    name, *options = words.split()
+    invocation = parse([name, *others[name].split(), *options])
+    spark = Mock()
+    with pytest.raises(UsageError, match=said):
+        invocation.job.run(invocation.args, JobContext(name, spark=spark))
+    assert spark.mock_calls == []
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_every_split_job_says_when_an_operator_would_reach_for_it() -> None:

@@ -182,6 +182,17 @@ def test_a_text_names_only_tables_that_need_a_lake_with_the_option() -> None:
     assert all("with --lake" in words for words in (*said.splitlines(), *remedies) if "table split_" in words)
 
 
+def test_more_rows_than_were_acknowledged_are_another_finding() -> None:
+    compared = compare_sums("t", 8, {}, {})
+
+    def keys(rows: int) -> set[str]:
+        counts = {(0, "lost", AFTER): rows, (1, "lost", AFTER): 1, (2, "malformed", BEFORE): rows}
+        return {one.key for one in verify_findings("t", compared, counts)}
+
+    assert keys(2) == {"SPLIT_D1:t/lost/after/3", "SPLIT_D6:t/malformed/before"}
+    assert keys(2_000) == {"SPLIT_D1:t/lost/after/2001", "SPLIT_D6:t/malformed/before"}
+
+
 def test_a_key_that_agrees_is_no_difference() -> None:
     live = KeyCopy(1, 5, 77, expired=False, timetag=9)
     old = live._replace(digest=1, timetag=3, lies_in=1)
@@ -191,6 +202,15 @@ def test_a_key_that_agrees_is_no_difference() -> None:
     assert list(key_problems(KeyFacts(gone, KeyCopy(), KeyCopy()))) == []
     assert list(key_problems(KeyFacts(KeyCopy(), gone, KeyCopy()))) == []
     assert [one.reason for one in key_problems(KeyFacts(live, KeyCopy(), old))] == [DifferenceReason.LOST]
+
+
+@pytest.mark.parametrize("timetag", [0, 9], ids=["without a timetag", "with a timetag"])
+def test_the_only_copy_is_a_difference_whether_or_not_its_value_has_a_time(timetag: int) -> None:
+    copy = KeyCopy(1, 1, 77, expired=False, timetag=timetag)
+    assert [one.reason for one in key_problems(KeyFacts(KeyCopy(), KeyCopy(), copy))] == [DifferenceReason.STALE_NEWER]
+    owner = copy._replace(lies_in=5, digest=78)
+    assert list(key_problems(KeyFacts(owner, owner, copy))) == [], "nothing shows that the copy is newer"
+    assert list(key_problems(KeyFacts(KeyCopy(), KeyCopy(), copy._replace(expired=True)))) == []
 
 
 def test_the_pages_name_every_fate_and_reason() -> None:

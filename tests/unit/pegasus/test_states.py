@@ -263,6 +263,8 @@ def test_a_table_that_must_not_be_split_is_not_sent_to_split_twice() -> None:
             all_of(spoil("app_info/is_bulk_loading", value=True), spoil("app_info/duplicating", value=True)),
             {"C12": ["BLOCKER", "WARNING"]},
         ),
+        (lambda states: table(states)["app_info"].pop("is_bulk_loading"), {"C12": ["UNKNOWN"]}),
+        (lambda states: table(states)["app_info"].pop("duplicating"), {"C12": ["UNKNOWN"]}),
         (lambda states: states[0].update(disks=[{**DISK, "used": 631}]), {"F37": ["BLOCKER"]}),
         (lambda states: states[0].update(disks=[{**DISK, "used": 630}]), {}),
         (lambda states: states[0].pop("disks"), {"F37": ["UNKNOWN"]}),

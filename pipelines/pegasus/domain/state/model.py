@@ -67,8 +67,8 @@ class PegasusTable:
         status: the AS_… status, without `app_status::`.
         init_partition_count: the partition count at creation; None = unknown.
         envs: the app envs; None = unknown, as in the shell's output.
-        duplicating: whether the table is duplicated; None = unknown, as in the shell's output.
-        bulk_loading: whether a bulk load is under way; None = unknown, as in the shell's output.
+        duplicating: whether the table is duplicated; None = unknown, as in the shell's output or if omitted.
+        bulk_loading: whether a bulk load is under way; None = unknown, as in the shell's output or if omitted.
         split_states: meta's in-memory state by parent partition: SPLITTING, PAUSING, PAUSED, CANCELING; None = unknown.
         learning: the partitions with a learner.
         partitions: one for each of [0, partition_count), and any others that exist beyond these.

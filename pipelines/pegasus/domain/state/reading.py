@@ -127,8 +127,8 @@ def _of_zookeeper(form: _ZooKeeperTable) -> PegasusTable:
         init_partition_count=info.init_partition_count,
         max_replica_count=info.max_replica_count,
         envs=info.envs or {},
-        duplicating=bool(info.duplicating),
-        bulk_loading=bool(info.is_bulk_loading),
+        duplicating=info.duplicating,
+        bulk_loading=info.is_bulk_loading,
         partitions=tuple(
             found.get(index) or PartitionState(index) for index in sorted({*range(info.partition_count), *found})
         ),

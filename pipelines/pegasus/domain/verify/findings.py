@@ -98,9 +98,10 @@ def verify_findings(table: str, compared: Comparison, counts: Counts) -> Iterato
         rows = sum(groups.values())
         message = f"Table {table}: {words}: {human_count(rows, 'row')}."
         partitions = [group for group, _ in groups.most_common(_SHOWN) if group is not None]
-        yield rule_violation(
-            rule, severity, f"{table}/{reason.value}/{side}", message, remedy, rows=rows, partitions=sorted(partitions)
-        )
+        subject = f"{table}/{reason.value}/{side}"
+        if severity == ERROR:
+            subject += f"/{rows}"  # who acknowledges two rows does not mean two thousand
+        yield rule_violation(rule, severity, subject, message, remedy, rows=rows, partitions=sorted(partitions))
     stale = compared.rows(AFTER, RowKind.STALE)
     if stale and (DifferenceReason.STALE, AFTER) not in by_reason:
         yield rule_violation(

@@ -118,7 +118,7 @@ def _older(before: KeyCopy, after: KeyCopy) -> tuple[str, str]:
 
 def _newer_copy(facts: KeyFacts) -> Iterator[KeyProblem]:
     stale, owner = facts.stale, facts.after
-    if not stale.live or not stale.timetag:
+    if not stale.live:
         return
     if owner.rows and stale.timetag > owner.timetag > 0:
         yield KeyProblem(
