@@ -203,7 +203,7 @@ class LakeReader:
         by = "verdict, reason"
         where, select = (
             f"{rows_of([run])} AND lower(server) = {literal(server.lower())}",
-            f"{by}, min(hbase_verdict) AS hbase_verdict, count(*) AS files, sum(length) AS bytes",
+            f"{by}, min(hbase_verdict) AS hbase_verdict, count(*) AS files, coalesce(sum(length), 0) AS bytes",
         )
         rows = self._ask.rows(Query(WAL_VERDICTS, select, where, f"GROUP BY {by}"))
         return tuple(sorted((VerdictTotal(**row) for row in rows), key=lambda total: (-total.bytes, total.reason)))

@@ -402,3 +402,17 @@ def test_a_since_that_is_no_time_is_an_error(text: str) -> None:
 def test_a_since_after_the_newest_run_compares_nothing(lake: Path) -> None:
     with pytest.raises(UsageError, match="newest run, night-3"):
         ask(lake, since=since_of("2024-10-08"))
+
+
+def test_a_server_whose_files_have_no_length_has_no_bytes(tmp_path: Path) -> None:
+    """The only run was refused, for the listing lacked a length."""
+    refused = {"job": "reconcile", "mode": "NIGHTLY", "status": "REFUSED", "reason": "a length is missing"}
+    append(tmp_path, RUNS, [identity(0) | refused | {"files_started_at": at(0), "at": at(0) + 9}])
+    file = verdict(0, "a.1", "SNAPSHOT_UNTRUSTED") | {"verdict": "HELD", "length": None}
+    append(tmp_path, WAL_VERDICTS, [file])
+    append(tmp_path, PINNED_BYTES, [])
+    append(tmp_path, QUEUE_OFFSETS, [])
+    result, text = ask(tmp_path, server=H1)
+    (row,) = result["server"]["files"]
+    assert (row["reason"], row["files"], row["bytes"]) == ("SNAPSHOT_UNTRUSTED", 1, 0)
+    assert "0 B" in text
