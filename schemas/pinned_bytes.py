@@ -11,7 +11,12 @@ PINNED_BYTES = Table(
     StructType(
         [
             *identity(),
-            column("level", StringType(), "What the row sums up: peer, queue or group."),
+            column(
+                "level",
+                StringType(),
+                "What the row sums up: peer, queue or group; files of fully dead servers without any queue are summed "
+                "up at level peer only.",
+            ),
             column("peer_id", StringType(), "Peer that holds the files."),
             column("peer_state", StringType(), "ENABLED or DISABLED."),
             column(

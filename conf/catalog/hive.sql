@@ -135,7 +135,7 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.pinned_bytes (
   `cluster` string COMMENT 'Name of the HBase cluster, from snapshot.json.',
   `run_id` string COMMENT 'The run that wrote the row\; a repeated run replaces all rows of its cluster and run_id.',
   `run_date` date COMMENT 'UTC date of the start of the capture\'s step `files`.',
-  `level` string COMMENT 'What the row sums up: peer, queue or group.',
+  `level` string COMMENT 'What the row sums up: peer, queue or group\; files of fully dead servers without any queue are summed up at level peer only.',
   `peer_id` string COMMENT 'Peer that holds the files.',
   `peer_state` string COMMENT 'ENABLED or DISABLED.',
   `owner` string COMMENT 'Server whose queue holds the files\; NULL at level peer or for a missing queue.',

@@ -146,6 +146,9 @@ def pinned_rows(
 ) -> tuple[PinnedRow, ...]:
     """Returns the bytes held by each peer, queue and group (alone, jointly, and freed in a what-if), most bytes first.
 
+    The decision table has one answer for all servers that are fully dead and have no queue, so what peers hold of them
+    counts at level peer only.
+
     The what-if of a peer applies the rule itself to the cluster without that peer. The what-if of a queue or group
     counts the files that only its queue holds and that become REPLICATED once the queue has shipped them.
     """
@@ -158,7 +161,7 @@ def pinned_rows(
         answer = answers.get(total.bucket) if total.bucket is not None else None
         if answer is None or not total.archived or total.reason != answer.decision.reason.value:
             continue
-        for level in ("peer", "queue", "group"):
+        for level in ("peer",) if answer is table.unknown else ("peer", "queue", "group"):
             keys = {_key(level, holder, answer): holder for holder in answer.decision.blocking}
             for key, holder in keys.items():
                 if key not in pins:

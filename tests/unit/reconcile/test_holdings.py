@@ -1,0 +1,52 @@
+"""Who holds how much, from the totals of one cluster; with queues in ZooKeeper: test_zookeeper_rule.py."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from pipelines.decide.rule.cluster_view import ClusterView, merge_passes
+from pipelines.decide.rule.decision_table import DecisionTable, TableAnswer, decision_table
+from pipelines.decide.rule.settings import ReconcileSettings
+from pipelines.decide.rule.totals import BucketTotal
+from pipelines.hbase.replication_queues import QueueCell, parse_offset, parse_queue_id
+from pipelines.hbase.server_names import ServerName
+from pipelines.lake.run_summary import PinnedRow
+from pipelines.reconcile.holdings import pinned_rows
+from pipelines.snapshot.model import Membership
+from tests.strategies import ClusterCase, view_of
+from tests.strategies.clusters import MASTER, snapshot_of
+
+H1 = ServerName.parse("h1,16020,5")
+G1 = "h1%2C16020%2C5"
+
+
+def cluster(**rows: dict[str, str]) -> ClusterView:
+    """H1 lives; the peers 1 and 2 have these rows of its WALs, by peer."""
+    nobody = Membership(MASTER, frozenset(), frozenset())
+    case = ClusterCase(snapshot_of(("1", "2"), nobody, nobody), (), (), (), (), ReconcileSettings())
+    cells = [
+        QueueCell(parse_queue_id(f"{peer.removeprefix('peer_')}-{H1}"), group, parse_offset(offset))
+        for peer, offsets in rows.items()
+        for group, offset in offsets.items()
+    ]
+    return replace(view_of(case), untrusted=None, rows=merge_passes([cells]), online=frozenset({H1}))
+
+
+def pinned(view: ClusterView, table: DecisionTable, *answers: TableAnswer) -> tuple[PinnedRow, ...]:
+    """The rows if each answer is that of one file of eight bytes."""
+    return pinned_rows(view, table, list(totals(answers)), {"1": "ENABLED", "2": "ENABLED"})
+
+
+def totals(answers: tuple[TableAnswer, ...]) -> Iterator[BucketTotal]:
+    for one in answers:
+        verdict, reason = one.decision.verdict.value, one.decision.reason.value
+        yield BucketTotal("c", True, verdict, reason, one.hbase_verdict.value, one.bucket, 1, 8, 7, 7, 0, 0)
+
+
+def test_files_of_dead_servers_without_a_queue_are_held_by_peers_and_by_no_invented_queue() -> None:
+    view = replace(cluster(peer_1={G1: f"{G1}.7:0"}), restless="a server died")
+    table = decision_table(view)
+    rows = pinned(view, table, table.unknown)
+    assert [(row.level, row.peer_id, row.joint_files, row.joint_bytes) for row in rows] == [
+        ("peer", "1", 1, 8),
+        ("peer", "2", 1, 8),
+    ]
