@@ -23,7 +23,11 @@ PINNED_BYTES = Table(
                 "owner", StringType(), "Server whose queue holds the files; NULL at level peer or for a missing queue."
             ),
             column("source", StringType(), "Server that wrote the WALs; NULL at level peer."),
-            column("wal_group", StringType(), "WAL group; NULL above level group."),
+            column(
+                "wal_group",
+                StringType(),
+                "WAL group; NULL above level group, and for the sum of the groups in which no queue has an offset yet.",
+            ),
             column("exclusive_files", LongType(), "Files that no other holder holds."),
             column("exclusive_bytes", LongType(), "Bytes of these files."),
             column("joint_files", LongType(), "Files that other holders hold too."),

@@ -140,7 +140,7 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.pinned_bytes (
   `peer_state` string COMMENT 'ENABLED or DISABLED.',
   `owner` string COMMENT 'Server whose queue holds the files\; NULL at level peer or for a missing queue.',
   `source` string COMMENT 'Server that wrote the WALs\; NULL at level peer.',
-  `wal_group` string COMMENT 'WAL group\; NULL above level group.',
+  `wal_group` string COMMENT 'WAL group\; NULL above level group, and for the sum of the groups in which no queue has an offset yet.',
   `exclusive_files` bigint COMMENT 'Files that no other holder holds.',
   `exclusive_bytes` bigint COMMENT 'Bytes of these files.',
   `joint_files` bigint COMMENT 'Files that other holders hold too.',

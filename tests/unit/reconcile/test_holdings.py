@@ -50,3 +50,18 @@ def test_files_of_dead_servers_without_a_queue_are_held_by_peers_and_by_no_inven
         ("peer", "1", 1, 8),
         ("peer", "2", 1, 8),
     ]
+
+
+def test_groups_in_which_no_queue_has_an_offset_are_one_row_without_a_group() -> None:
+    view = cluster(peer_1={G1: f"{G1}.7:0"})
+    table = decision_table(view)
+    (server,) = (one for one in table.servers if one.server == H1)
+    (group,) = table.groups
+    rows = pinned(view, table, server.plain, group.stretches[-1].answer)
+    assert [(row.peer_id, row.owner, row.wal_group, row.files) for row in rows if row.level == "group"] == [
+        ("1", str(H1), None, 1),
+        ("1", str(H1), G1, 1),
+        ("2", None, None, 1),
+        ("2", None, G1, 1),
+    ]
+    assert [row.files for row in rows if row.level == "queue"] == [2, 2]
