@@ -6,6 +6,7 @@ Everything here is computed from `BucketTotal`s and the decision table, never fr
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from pipelines.decide.reason_texts import REASON_TEXTS
 from pipelines.decide.rule.cluster_view import ClusterView
 from pipelines.decide.rule.decision_table import DecisionTable, TableAnswer
 from pipelines.decide.rule.queue_storage import QueueNeed
@@ -226,5 +227,5 @@ def _remedy(level: str, holder: Holder, state: str | None, of_peer: int, *, wait
     if state == "DISABLED":
         return disabled_peer(peer, of_peer)
     if holder.owner is None and level != "peer":
-        return f"peer {peer} has no queue for {holder.source}; see the findings"
+        return f"peer {peer} has no queue for {holder.source} yet: {REASON_TEXTS['QUEUE_MISSING'].way_out}"
     return f"check that peer {peer}'s cluster is reachable and catching up (status 'replication')"

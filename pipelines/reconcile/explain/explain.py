@@ -207,8 +207,13 @@ def _holder(holder: Blocker, file: FileVerdict, run: AnsweringRun, holding: _Hol
     }
 
 
-def _since(holder: Blocker, file: FileVerdict, run: AnsweringRun, nights: QueueNights) -> tuple[str, int]:
-    """Returns the first of the consecutive runs in which the queue group needed the archived file, and their dates."""
+def _since(holder: Blocker, file: FileVerdict, run: AnsweringRun, nights: QueueNights) -> tuple[str | None, int | None]:
+    """Returns the first of the consecutive runs in which the queue group needed the archived file, and their dates.
+
+    Both are None for a holder without an offset: earlier runs recorded nothing of it to compare.
+    """
+    if holder.wal is None:
+        return None, None
     first, days = run.record.night, {utc_day(run.record.night)}
     archived = file.modification_time or 0
     if file.wal_timestamp is not None and file.wal_group is not None and holder.source is not None:

@@ -416,3 +416,18 @@ def test_a_server_whose_files_have_no_length_has_no_bytes(tmp_path: Path) -> Non
     (row,) = result["server"]["files"]
     assert (row["reason"], row["files"], row["bytes"]) == ("SNAPSHOT_UNTRUSTED", 1, 0)
     assert "0 B" in text
+
+
+def test_a_holder_without_an_offset_has_no_date_but_a_remedy(tmp_path: Path) -> None:
+    """Earlier nights have nothing of it to compare, so nobody knows since when it holds the file."""
+    nobody = {"peer_id": "2", "owner": None, "source": H1, "wal": None, "offset": None}
+    for night in range(2):
+        file = verdict(night, "a.1", "PENDING") | {"reason": "QUEUE_MISSING", "wal_group": "g", "wal_timestamp": 9}
+        write_night(tmp_path, night, [file | {"blocking": [nobody]}])
+    pin = PinnedRow("queue", "2", "ENABLED", None, H1, None, 1, GIB, 0, 0, 1, GIB, remedy="wait")
+    append(tmp_path, PINNED_BYTES, [table_row(key(1), pin)])
+    result, text = ask(tmp_path, "a.1", now=at(1) + HOUR_MS)
+    (holder,) = result["files"][0]["holders"]
+    assert (holder["since"], holder["nights"], holder["remedy"]) == (None, None, "wait")
+    assert "Held by peer 2, which has no queue for its server yet\n" in text
+    assert "What frees it: wait\n" in text

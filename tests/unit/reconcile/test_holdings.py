@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+from pipelines.decide.reason_texts import REASON_TEXTS
 from pipelines.decide.rule.cluster_view import ClusterView, merge_passes
 from pipelines.decide.rule.decision_table import DecisionTable, TableAnswer, decision_table
 from pipelines.decide.rule.settings import ReconcileSettings
@@ -65,3 +66,12 @@ def test_groups_in_which_no_queue_has_an_offset_are_one_row_without_a_group() ->
         ("2", None, G1, 1),
     ]
     assert [row.files for row in rows if row.level == "queue"] == [2, 2]
+
+
+def test_what_frees_the_files_of_a_peer_without_a_queue_is_said() -> None:
+    view = cluster(peer_1={G1: f"{G1}.7:0"})
+    table = decision_table(view)
+    (server,) = (one for one in table.servers if one.server == H1)
+    rows = pinned(view, table, server.plain)
+    missing = {row.remedy for row in rows if row.peer_id == "2" and row.level != "peer"}
+    assert missing == {f"peer 2 has no queue for {H1} yet: {REASON_TEXTS['QUEUE_MISSING'].way_out}"}
