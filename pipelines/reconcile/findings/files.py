@@ -132,7 +132,7 @@ def whole_cluster(evidence: Evidence) -> Iterator[FindingRow]:
             "FOREIGN_CLEANER",
             WARNING,
             "",
-            f"Everything past its TTL is held, for {view.foreign_cleaner}.",
+            f"Everything past its TTL is held: {view.foreign_cleaner}.",
             "State it in the configuration: cleaners.plugins, cleaners.harmless, backup.enabled.",
         )
     if view.add_peer_running:
