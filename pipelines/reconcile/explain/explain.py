@@ -87,7 +87,7 @@ def _changes(request: ExplainRequest, since: Since, run: AnsweringRun, lake: Lak
         server = explain_server(request.server, {run.record.cluster: run}, lake)["server"]
         return [changes_of_server(str(server), nights, lake)]
     if request.paths:
-        found = lake.files(nights.keys, request.paths, limit=2 * len(request.paths) * (SHOWN + 1))
+        found = lake.files(nights.keys, request.paths, limit=2 * (SHOWN + 1))
         once = list({file.path: file for file in found}.values())
         meant = [_meant(path, once, {run.record.cluster: run}).path for path in request.paths]
         return changes_of_files(meant, nights, lake)
@@ -96,7 +96,7 @@ def _changes(request: ExplainRequest, since: Since, run: AnsweringRun, lake: Lak
 
 def _files(paths: Sequence[str], runs: dict[str, AnsweringRun], lake: LakeReader) -> list[Json]:
     keys = [run.record.key for run in runs.values()]
-    found = lake.files(keys, paths, limit=len(paths) * (SHOWN + 1))
+    found = lake.files(keys, paths, limit=SHOWN + 1)
     chosen = [_meant(path, found, runs) for path in paths]
     clusters = {file.cluster for file in chosen}
     pinned = lake.pinned([runs[cluster].record.key for cluster in clusters])
