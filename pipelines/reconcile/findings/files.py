@@ -91,7 +91,8 @@ def cleaner_not_running(evidence: Evidence) -> Iterator[FindingRow]:
     """Yields CLEANER_NOT_RUNNING: files that HBase's own cleaner chain should have deleted long ago.
 
     Only names that never wait for a queue are evidence: WALs of hbase:meta, procedure WALs and non-WALs. Any other
-    backlog may be WALs that a peer has just shipped, which is new work for the cleaner however old the files are.
+    backlog may be WALs that a peer has just shipped, which is new work for the cleaner however old the files are. While
+    AddPeer or a migration stops the cleaner, walsafe holds every file for that reason, and none is evidence.
     """
     certain = {Reason.META_WAL.value, Reason.INVALID_NAME.value, Reason.PROCEDURE_WAL.value}
     totals = [total for total in evidence.totals if total.archived and total.reason in certain and total.overdue_files]
@@ -102,12 +103,7 @@ def cleaner_not_running(evidence: Evidence) -> Iterator[FindingRow]:
         "the cleaner switch is off or its chore has died",
         "hbase shell: cleaner_chore_enabled, then look at the master's log.",
     )
-    if evidence.view.hbase_keeps_all:
-        cause, remedy = (
-            "AddPeer or a migration bars the cleaner",
-            "Wait for the procedure, or look why it does not end.",
-        )
-    elif poison:
+    if poison:
         cause, remedy = f"a poison file blocks {poison[0]}", "Move the file away that POISON_FILE names."
     files, size = sum(total.overdue_files for total in totals), sum(total.overdue_bytes for total in totals)
     yield finding(
