@@ -55,8 +55,8 @@ def leaked_rep_wals(evidence: Evidence) -> Iterator[FindingRow]:
             "LEAKED_REP_WAL",
             INFO,
             "",
-            f"{files} WALs of hbase:replication itself: no peer wants them, and HBase 3 never deletes them while "
-            "their server lives.",
+            f"{human_count(files, 'WAL')} of hbase:replication itself: no peer wants such WALs, and HBase 3 never "
+            "deletes them while their server lives.",
             "Set release.replication_table_wals: true to have them listed.",
             files=files,
             size=size,
