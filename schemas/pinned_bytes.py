@@ -11,14 +11,23 @@ PINNED_BYTES = Table(
     StructType(
         [
             *identity(),
-            column("level", StringType(), "What the row sums up: peer, queue or group."),
+            column(
+                "level",
+                StringType(),
+                "What the row sums up: peer, queue or group; files of fully dead servers without any queue are summed "
+                "up at level peer only.",
+            ),
             column("peer_id", StringType(), "Peer that holds the files."),
             column("peer_state", StringType(), "ENABLED or DISABLED."),
             column(
                 "owner", StringType(), "Server whose queue holds the files; NULL at level peer or for a missing queue."
             ),
             column("source", StringType(), "Server that wrote the WALs; NULL at level peer."),
-            column("wal_group", StringType(), "WAL group; NULL above level group."),
+            column(
+                "wal_group",
+                StringType(),
+                "WAL group; NULL above level group, and for the sum of the groups in which no queue has an offset yet.",
+            ),
             column("exclusive_files", LongType(), "Files that no other holder holds."),
             column("exclusive_bytes", LongType(), "Bytes of these files."),
             column("joint_files", LongType(), "Files that other holders hold too."),

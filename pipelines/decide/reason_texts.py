@@ -48,8 +48,9 @@ REASON_TEXTS: Mapping[str, ReasonText] = {
     ),
     "FOREIGN_CLEANER": ReasonText(
         "something unknown could need it",
-        "a log-cleaner plugin that walsafe does not know could need it",
-        "name the plugin in cleaners.harmless if it needs no WAL",
+        "a log-cleaner plugin or HBase backup, of which walsafe does not know enough, could need it",
+        "state it in the configuration: cleaners.plugins, cleaners.harmless or backup.enabled; the finding "
+        "FOREIGN_CLEANER says which",
     ),
     "PROCEDURE_WAL": ReasonText("a procedure WAL past its time to live", "a procedure WAL past its TTL"),
     "MASTER_LOCAL_WAL": ReasonText(

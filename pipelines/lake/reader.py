@@ -158,8 +158,21 @@ class LakeReader:
     def files(self, runs: Collection[RunKey], paths: Sequence[str], limit: int) -> tuple[FileVerdict, ...]:
         """Returns the files of these runs that match a path: both are equal, or one ends with `/` and the other.
 
-        It reads the path column of these nights once, for any number of paths.
+        It reads the path column of these nights once, for any number of paths, unless there are too many matches.
+
+        Args:
+            runs: whose files.
+            paths: full URIs, paths, or ends of paths.
+            limit: the number of matches of a path from which further ones may be left out.
         """
+        most = limit * len(paths)
+        found = self._files(runs, paths, most + 1)
+        if len(found) <= most or len(paths) == 1:
+            return found[:most]
+        # the matches of one path may have cut off those of another
+        return tuple(dict.fromkeys(file for path in paths for file in self._files(runs, [path], limit)))
+
+    def _files(self, runs: Collection[RunKey], paths: Sequence[str], most: int) -> tuple[FileVerdict, ...]:
         meant = ["false"]
         for path in paths:
             plain = urlsplit(path).path if "://" in path else path
@@ -169,7 +182,7 @@ class LakeReader:
                 f"right({literal(plain)}, length(path) + 1) = concat('/', path)",
                 f"right(path, {len(end)}) = {literal(end)}",
             ]
-        where, then = f"{rows_of(runs)} AND ({' OR '.join(meant)})", f"ORDER BY cluster, path LIMIT {limit}"
+        where, then = f"{rows_of(runs)} AND ({' OR '.join(meant)})", f"ORDER BY cluster, path LIMIT {most}"
         rows = self._ask.rows(Query(WAL_VERDICTS, _columns(FileVerdict.__slots__), where, then))
         return tuple(
             FileVerdict(**{**row, "blocking": tuple(Blocker(**one) for one in row["blocking"] or ())}) for row in rows
@@ -203,7 +216,7 @@ class LakeReader:
         by = "verdict, reason"
         where, select = (
             f"{rows_of([run])} AND lower(server) = {literal(server.lower())}",
-            f"{by}, min(hbase_verdict) AS hbase_verdict, count(*) AS files, sum(length) AS bytes",
+            f"{by}, min(hbase_verdict) AS hbase_verdict, count(*) AS files, coalesce(sum(length), 0) AS bytes",
         )
         rows = self._ask.rows(Query(WAL_VERDICTS, select, where, f"GROUP BY {by}"))
         return tuple(sorted((VerdictTotal(**row) for row in rows), key=lambda total: (-total.bytes, total.reason)))

@@ -1,6 +1,6 @@
 """Removes expired pages of runs, and what killed writers of pages left, below the folder of the reports.
 
-A page is removed only if it says itself of which runs it is (pipelines/reconcile/templates/report.html: `walsafe:run`).
+A page is removed only if it says itself of which runs it is (pipelines/reconcile/page_head.py).
 The index, the pages `latest.html` and every file of somebody else stay.
 """
 
@@ -13,13 +13,10 @@ from pipelines.common.errors import RefusedError
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
 from pipelines.lake.retention import LEFTOVER, PAGE, FileTotals, StoredDirectory
 from pipelines.maintain.found_directories import FoundDirectories, UntouchedEntry
+from pipelines.reconcile.page_head import page_head
 
 _TEMPORARY = re.compile(r"\..+\.html\.[0-9a-f]{32}")
 """How pipelines/files/text_files.py names a page that it is writing."""
-_WALSAFE = b'<meta name="generator" content="walsafe '
-_RUN = re.compile(r'<meta name="walsafe:run" content="(\S+) (\S+) (\d+)">')
-_HEAD_ENDS = b"<title>"
-_MOST_HEAD = 1 << 20
 
 
 class HadoopPages:
@@ -83,19 +80,13 @@ class HadoopPages:
                 yield from self._page(uri, name)
 
     def _page(self, uri: str, name: str) -> Iterator[StoredDirectory | UntouchedEntry]:
-        stream = self._files.open(self._hadoop.path(uri))
-        try:
-            head, ends, _ = bytes(stream.readNBytes(_MOST_HEAD)).partition(_HEAD_ENDS)
-        finally:
-            stream.close()
-        if _WALSAFE not in head or name == "latest.html":
+        head = page_head(self._files, self._hadoop.path(uri))
+        if not head.of_walsafe or name == "latest.html":
             return
-        runs = [match.groups() for match in _RUN.finditer(head.decode("utf-8", "replace"))]
-        if not ends or not runs:
+        if not head.runs:
             yield UntouchedEntry(uri, "it does not say of which run it is")
             return
-        since = max(int(started) for _, _, started in runs)
-        yield StoredDirectory(PAGE, uri, since, shows=frozenset((cluster, run_id) for cluster, run_id, _ in runs))
+        yield StoredDirectory(PAGE, uri, head.newest, shows=head.runs)
 
 
 def _is_link(path: JavaObject) -> bool:

@@ -6,6 +6,7 @@ Everything here is computed from `BucketTotal`s and the decision table, never fr
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from pipelines.decide.reason_texts import REASON_TEXTS
 from pipelines.decide.rule.cluster_view import ClusterView
 from pipelines.decide.rule.decision_table import DecisionTable, TableAnswer
 from pipelines.decide.rule.queue_storage import QueueNeed
@@ -146,10 +147,15 @@ def pinned_rows(
 ) -> tuple[PinnedRow, ...]:
     """Returns the bytes held by each peer, queue and group (alone, jointly, and freed in a what-if), most bytes first.
 
+    The decision table has one answer for all servers that are fully dead and have no queue, so what peers hold of them
+    counts at level peer only. It also has one answer for all groups of a server in which no queue has an offset; these
+    count in one row with `wal_group` NULL at level group, as in `queue_offsets`.
+
     The what-if of a peer applies the rule itself to the cluster without that peer. The what-if of a queue or group
     counts the files that only its queue holds and that become REPLICATED once the queue has shipped them.
     """
     answers = {answer.bucket: answer for answer in table.answers()}
+    unrecorded = {answer.bucket for one in table.servers for answer in (one.plain, one.replication_table)}
     # where only the names in queues count, removing a peer frees what only its queues hold
     without = {peer: view.without_peer(peer) for peer in view.peer_ids if view.storage.asks_peers}
     settled = view.storage.frees_while_moving or view.restless is None
@@ -158,11 +164,12 @@ def pinned_rows(
         answer = answers.get(total.bucket) if total.bucket is not None else None
         if answer is None or not total.archived or total.reason != answer.decision.reason.value:
             continue
-        for level in ("peer", "queue", "group"):
-            keys = {_key(level, holder, answer): holder for holder in answer.decision.blocking}
+        group = None if answer.bucket in unrecorded else answer.group
+        for level in ("peer",) if answer is table.unknown else ("peer", "queue", "group"):
+            keys = {_key(level, holder, group): holder for holder in answer.decision.blocking}
             for key, holder in keys.items():
                 if key not in pins:
-                    pins[key] = (level, holder, answer.group, _Pin())
+                    pins[key] = (level, holder, group, _Pin())
                 pin = pins[key][3]
                 (pin.exclusive if len(keys) == 1 else pin.joint).add(total)
                 pin.waits_for_queue |= answer.decision.reason in FREED_WHEN_FINISHED
@@ -194,11 +201,11 @@ def pinned_rows(
     )
 
 
-def _key(level: str, holder: Holder, answer: TableAnswer) -> tuple[Hashable, ...]:
+def _key(level: str, holder: Holder, group: str | None) -> tuple[Hashable, ...]:
     if level == "peer":
         return (level, holder.peer_id)
     queue = (level, holder.peer_id, holder.owner, holder.source)
-    return queue if level == "queue" else (*queue, answer.group)
+    return queue if level == "queue" else (*queue, group)
 
 
 def _freed(level: str, holder: Holder, holders: int, answer: TableAnswer, without: Mapping[str, ClusterView]) -> bool:
@@ -220,5 +227,5 @@ def _remedy(level: str, holder: Holder, state: str | None, of_peer: int, *, wait
     if state == "DISABLED":
         return disabled_peer(peer, of_peer)
     if holder.owner is None and level != "peer":
-        return f"peer {peer} has no queue for {holder.source}; see the findings"
+        return f"peer {peer} has no queue for {holder.source} yet: {REASON_TEXTS['QUEUE_MISSING'].way_out}"
     return f"check that peer {peer}'s cluster is reachable and catching up (status 'replication')"

@@ -1,6 +1,6 @@
 """Writes the HTML pages: of each run, the latest of each cluster, and the index of all."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from pyspark.sql import SparkSession
@@ -12,6 +12,7 @@ from pipelines.lake.forecast import Forecast
 from pipelines.lake.lake_records import RunRecord
 from pipelines.lake.run_summary import FindingRow, RunSummary
 from pipelines.reconcile.data_docs import data_docs
+from pipelines.reconcile.page_head import page_head
 from pipelines.reconcile.report import report_html
 from pipelines.reconcile.report_index import index_html, newest_by_cluster
 from pipelines.reconcile.report_templates import page, resource
@@ -20,14 +21,16 @@ FLEET = "fleet"
 LATEST = "latest"
 QUALITY = ".quality.html"
 """How the name of Data Docs ends."""
+_UNREADABLE = "unreadable-"
+"""How pipelines/reconcile/cluster_cases.py begins the run id of a cluster whose snapshot could not be read."""
 _WRITERS = 8
 
 
 class HtmlReports:
     """The folder of the pages.
 
-    `<uri>/<cluster>/<run_id>.html` is the page of a run, or `<uri>/fleet/<run_id>.html` of a run of several clusters;
-    `<uri>/<cluster>/latest.html` leads to the newest one.
+    `<uri>/<cluster>/<run_id>.html` is the page of a run, or `<uri>/fleet/<run_id>.html` of a run of several clusters,
+    with the run id of its newest cluster; `<uri>/<cluster>/latest.html` leads to the newest one.
 
     Args:
         spark: the session.
@@ -102,7 +105,7 @@ class HtmlReports:
             if one.cluster in newest and newest[one.cluster].run_id == one.run_id
         }
         pages = self._pages([*newest, FLEET]) | set(texts)
-        texts["index"] = index_html(runs, findings, pages, now)
+        texts["index"] = index_html(runs, findings, pages, self._of_fleets(pages, runs), now)
         texts["findings"] = findings_html()
         with ThreadPoolExecutor(_WRITERS) as writers:
             list(writers.map(lambda one: write_text(self._spark, f"{self._uri}/{one[0]}.html", one[1]), texts.items()))
@@ -117,6 +120,25 @@ class HtmlReports:
                 found |= {f"{folder}/{name.removesuffix('.html')}" for name in names if name.endswith(".html")}
         return found
 
+    def _of_fleets(self, pages: Collection[str], runs: Sequence[RunRecord]) -> Mapping[tuple[str, str], str]:
+        """Returns the page of each (cluster, run_id) that a fleet's page says it shows; of several, the newest.
+
+        By default, each cluster of a fleet has a run id of its own, and the page has that of only one of them.
+
+        Args:
+            pages: the pages below the folder.
+            runs: newest first.
+        """
+        hadoop, shown = HadoopJvm.of(self._spark), dict[tuple[str, str], str]()
+        named = dict.fromkeys(f"{FLEET}/{run.run_id}" for run in runs)
+        with java_errors(self._uri):
+            files = hadoop.path(self._uri).getFileSystem(hadoop.conf)
+            for name in named:
+                if name in pages:
+                    for run in page_head(files, hadoop.path(f"{self._uri}/{name}.html")).runs:
+                        shown.setdefault(run, name)
+        return shown
+
 
 def latest_html(cluster: str, href: str) -> str:
     """Renders the page that leads to the newest page of a cluster."""
@@ -129,8 +151,12 @@ def findings_html() -> str:
 
 
 def _page_name(summaries: Sequence[RunSummary]) -> str:
-    """Returns the place of the page of a run, without `.html`."""
-    newest = max(summaries, key=lambda one: (one.files_started_ms, one.cluster))
+    """Returns the place of the page of a run, without `.html`.
+
+    A cluster whose snapshot could not be read gives the page its name only if there is no other: its run id may be the
+    same on every night, and its time is that of the run.
+    """
+    newest = max(summaries, key=lambda one: (not one.run_id.startswith(_UNREADABLE), one.files_started_ms, one.cluster))
     return f"{FLEET if len(summaries) > 1 else newest.cluster}/{newest.run_id}"
 
 

@@ -70,7 +70,11 @@ def newest_done(runs: Sequence[RunRecord]) -> Mapping[str, RunRecord]:
 
 
 def index_html(
-    runs: Sequence[RunRecord], findings: Mapping[str, Sequence[FindingRow]], pages: Collection[str], now: int
+    runs: Sequence[RunRecord],
+    findings: Mapping[str, Sequence[FindingRow]],
+    pages: Collection[str],
+    of_fleets: Mapping[tuple[str, str], str],
+    now: int,
 ) -> str:
     """Renders the index.
 
@@ -78,11 +82,12 @@ def index_html(
         runs: the runs of all clusters, newest first.
         findings: the findings of each cluster's newest DONE run.
         pages: the pages below the folder of the index, as `<folder>/<name>` without `.html`.
+        of_fleets: those of them that show several clusters, by each (cluster, run_id) that they show.
         now: ms since the epoch.
     """
     clusters = sorted(
         (
-            _cluster([run for run in runs if run.cluster == cluster], findings.get(cluster, ()), pages, now)
+            _cluster([run for run in runs if run.cluster == cluster], findings.get(cluster, ()), pages, of_fleets, now)
             for cluster in newest_by_cluster(runs)
         ),
         key=lambda one: (not one.look, one.newest.status == DONE, -one.errors, -(one.held or 0), one.cluster),
@@ -99,7 +104,11 @@ def index_html(
 
 
 def _cluster(
-    runs: Sequence[RunRecord], findings: Sequence[FindingRow], pages: Collection[str], now: int
+    runs: Sequence[RunRecord],
+    findings: Sequence[FindingRow],
+    pages: Collection[str],
+    of_fleets: Mapping[tuple[str, str], str],
+    now: int,
 ) -> IndexCluster:
     newest, name = runs[0], runs[0].cluster
     done = next((run for run in runs if run.status == DONE), None)
@@ -120,7 +129,7 @@ def _cluster(
         held=None if done is None or done.bytes is None else done.bytes - (done.deletable_bytes or 0),
         deletable=None if done is None else done.deletable_bytes,
         trend=trend(sizes, _trend_words(sizes)),
-        nights=[_night(run, pages) for run in reversed(runs[:NIGHTS])],
+        nights=[_night(run, pages, of_fleets) for run in reversed(runs[:NIGHTS])],
     )
 
 
@@ -152,15 +161,14 @@ def _trend_words(sizes: Sequence[tuple[int, int]]) -> str:
     return f"held: {human_bytes(before)} {human_count(days, 'day')} before, {human_bytes(now)} in the last run"
 
 
-def _night(run: RunRecord, pages: Collection[str]) -> IndexNight:
+def _night(run: RunRecord, pages: Collection[str], of_fleets: Mapping[tuple[str, str], str]) -> IndexNight:
     told = outcome(run)
     size = "" if run.bytes is None else f", {human_bytes(run.bytes - (run.deletable_bytes or 0))} held"
-    href = next(
-        (f"{name}.html" for name in (f"{run.cluster}/{run.run_id}", f"fleet/{run.run_id}") if name in pages), None
-    )
+    own = f"{run.cluster}/{run.run_id}"
+    name = own if own in pages else of_fleets.get((run.cluster, run.run_id))
     return IndexNight(
         letter={"ok": "✓", "warn": "!"}.get(told.style, "✕"),
         style=told.style,
         told=f"{human_instant(run.night)}: {told.words}{size}",
-        href=href,
+        href=None if name is None else f"{name}.html",
     )

@@ -86,7 +86,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "prod-a/quiet.html": report_html([QUIET], {}),
         "fleet/both.html": report_html([BAD, other], {}),
         "prod-a/latest.html": latest_html("prod-a", "bad.html"),
-        "index.html": index_html(runs, {"prod-a": BAD.findings}, {"prod-a/latest", "prod-a/bad"}, NOW),
+        "index.html": index_html(runs, {"prod-a": BAD.findings}, {"prod-a/latest", "prod-a/bad"}, {}, NOW),
         "findings.html": findings_html(),
     }
     for name, text in texts.items():

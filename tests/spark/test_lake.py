@@ -19,11 +19,13 @@ from pipelines.common.errors import UsageError
 from pipelines.lake.delta_rs import DeltaRs
 from pipelines.lake.delta_tables import DeltaTables
 from pipelines.lake.lake_queries import LakeQueries, SparkTables
+from pipelines.lake.lake_records import RunRecord
 from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_summary import PinnedRow, QueueOffsetRow, RunKey, RunSummary, VerdictTotal, table_row
 from pipelines.reconcile.explain.changes import since_of
 from pipelines.reconcile.explain.explain import ExplainRequest, explain
 from pipelines.reconcile.peer_states import PeerRow
+from pipelines.reconcile.report_files import HtmlReports
 from schemas.peers import PEERS
 from schemas.pinned_bytes import PINNED_BYTES
 from schemas.queue_offsets import QUEUE_OFFSETS
@@ -313,6 +315,30 @@ def test_the_page_of_a_run_is_published(lake_uri: str, spark: SparkSession, tmp_
         "fleet/night-9.html",
     }, "of .crc files only that of an older walsafe"  # fmt: skip
     assert spark.read.text(f"file:{shown}/index.html").count() > 0
+
+
+def test_every_cluster_of_a_fleet_leads_to_the_page_of_its_night(spark: SparkSession, tmp_path: Path) -> None:
+    """By default, each cluster has a run id of its own; a snapshot that cannot be read has the same one every night."""
+    reports, runs = HtmlReports(spark, f"file:{tmp_path}"), dict[tuple[str, str], RunRecord]()
+    for night in (1, 2):
+        at = LAST + night * DAY
+        one = RunSummary("prod-a", f"a-{night}", "DONE", "NIGHTLY", 0, None, at)
+        fleet = [
+            one,
+            replace(one, cluster="prod-b", run_id=f"b-{night}", files_started_ms=at + 1),
+            replace(one, cluster="prod-c", run_id="unreadable-00000000", status="REFUSED", files_started_ms=at + 9),
+        ]
+        for each in fleet:
+            name, run_id, started = each.cluster, each.run_id, each.files_started_ms
+            runs[name, run_id] = RunRecord(
+                name, run_id, each.key.run_date, each.status, "NIGHTLY", started, None, started, None, 0, None
+            )
+        reports.publish(fleet)
+        newest_first = sorted(runs.values(), key=lambda run: run.order, reverse=True)
+        reports.publish_index(fleet, newest_first, {}, at + 10)
+    assert sorted(path.name for path in (tmp_path / "fleet").iterdir()) == ["b-1.html", "b-2.html"]
+    index = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert [index.count(f'href="fleet/b-{night}.html"') for night in (1, 2)] == [2, 3]
 
 
 def test_job_answers_in_json_and_exits_with_2_when_unsure(

@@ -87,7 +87,7 @@ def _changes(request: ExplainRequest, since: Since, run: AnsweringRun, lake: Lak
         server = explain_server(request.server, {run.record.cluster: run}, lake)["server"]
         return [changes_of_server(str(server), nights, lake)]
     if request.paths:
-        found = lake.files(nights.keys, request.paths, limit=2 * len(request.paths) * (SHOWN + 1))
+        found = lake.files(nights.keys, request.paths, limit=2 * (SHOWN + 1))
         once = list({file.path: file for file in found}.values())
         meant = [_meant(path, once, {run.record.cluster: run}).path for path in request.paths]
         return changes_of_files(meant, nights, lake)
@@ -96,7 +96,7 @@ def _changes(request: ExplainRequest, since: Since, run: AnsweringRun, lake: Lak
 
 def _files(paths: Sequence[str], runs: dict[str, AnsweringRun], lake: LakeReader) -> list[Json]:
     keys = [run.record.key for run in runs.values()]
-    found = lake.files(keys, paths, limit=len(paths) * (SHOWN + 1))
+    found = lake.files(keys, paths, limit=SHOWN + 1)
     chosen = [_meant(path, found, runs) for path in paths]
     clusters = {file.cluster for file in chosen}
     pinned = lake.pinned([runs[cluster].record.key for cluster in clusters])
@@ -207,8 +207,13 @@ def _holder(holder: Blocker, file: FileVerdict, run: AnsweringRun, holding: _Hol
     }
 
 
-def _since(holder: Blocker, file: FileVerdict, run: AnsweringRun, nights: QueueNights) -> tuple[str, int]:
-    """Returns the first of the consecutive runs in which the queue group needed the archived file, and their dates."""
+def _since(holder: Blocker, file: FileVerdict, run: AnsweringRun, nights: QueueNights) -> tuple[str | None, int | None]:
+    """Returns the first of the consecutive runs in which the queue group needed the archived file, and their dates.
+
+    Both are None for a holder without an offset: earlier runs recorded nothing of it to compare.
+    """
+    if holder.wal is None:
+        return None, None
     first, days = run.record.night, {utc_day(run.record.night)}
     archived = file.modification_time or 0
     if file.wal_timestamp is not None and file.wal_group is not None and holder.source is not None:

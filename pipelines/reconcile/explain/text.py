@@ -64,8 +64,9 @@ def _holder(holder: Json) -> Iterator[str]:
     queue = "which has no queue for its server yet" if holder["owner"] is None else f"queue of {holder['owner']}"
     if holder["owner"] is not None and holder["owner"] != holder["source"]:
         queue += f", claimed from {holder['source']}"
-    since = f"since {minute(holder['since'])} ({human_count(holder['nights'], 'night')})"
-    yield f"  Held by {peer_name(holder)}, {queue}, {since}"
+    known = holder["since"] is not None
+    since = f", since {minute(holder['since'])} ({human_count(holder['nights'], 'night')})" if known else ""
+    yield f"  Held by {peer_name(holder)}, {queue}{since}"
     if holder["wal"]:
         place = "finished" if holder["offset"] < 0 else f"at byte {holder['offset']:,}"
         behind = "" if holder["behind_ms"] is None else f", {human_duration(holder['behind_ms'])} behind the listing"

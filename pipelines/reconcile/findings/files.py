@@ -55,8 +55,8 @@ def leaked_rep_wals(evidence: Evidence) -> Iterator[FindingRow]:
             "LEAKED_REP_WAL",
             INFO,
             "",
-            f"{files} WALs of hbase:replication itself: no peer wants them, and HBase 3 never deletes them while "
-            "their server lives.",
+            f"{human_count(files, 'WAL')} of hbase:replication itself: no peer wants such WALs, and HBase 3 never "
+            "deletes them while their server lives.",
             "Set release.replication_table_wals: true to have them listed.",
             files=files,
             size=size,
@@ -91,7 +91,8 @@ def cleaner_not_running(evidence: Evidence) -> Iterator[FindingRow]:
     """Yields CLEANER_NOT_RUNNING: files that HBase's own cleaner chain should have deleted long ago.
 
     Only names that never wait for a queue are evidence: WALs of hbase:meta, procedure WALs and non-WALs. Any other
-    backlog may be WALs that a peer has just shipped, which is new work for the cleaner however old the files are.
+    backlog may be WALs that a peer has just shipped, which is new work for the cleaner however old the files are. While
+    AddPeer or a migration stops the cleaner, walsafe holds every file for that reason, and none is evidence.
     """
     certain = {Reason.META_WAL.value, Reason.INVALID_NAME.value, Reason.PROCEDURE_WAL.value}
     totals = [total for total in evidence.totals if total.archived and total.reason in certain and total.overdue_files]
@@ -102,12 +103,7 @@ def cleaner_not_running(evidence: Evidence) -> Iterator[FindingRow]:
         "the cleaner switch is off or its chore has died",
         "hbase shell: cleaner_chore_enabled, then look at the master's log.",
     )
-    if evidence.view.hbase_keeps_all:
-        cause, remedy = (
-            "AddPeer or a migration bars the cleaner",
-            "Wait for the procedure, or look why it does not end.",
-        )
-    elif poison:
+    if poison:
         cause, remedy = f"a poison file blocks {poison[0]}", "Move the file away that POISON_FILE names."
     files, size = sum(total.overdue_files for total in totals), sum(total.overdue_bytes for total in totals)
     yield finding(
@@ -132,7 +128,7 @@ def whole_cluster(evidence: Evidence) -> Iterator[FindingRow]:
             "FOREIGN_CLEANER",
             WARNING,
             "",
-            f"Everything past its TTL is held, for {view.foreign_cleaner}.",
+            f"Everything past its TTL is held: {view.foreign_cleaner}.",
             "State it in the configuration: cleaners.plugins, cleaners.harmless, backup.enabled.",
         )
     if view.add_peer_running:

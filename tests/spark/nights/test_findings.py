@@ -30,7 +30,7 @@ def test_a_healthy_cluster_has_no_finding_on_any_night(nights: list[JobResult]) 
         ("duplicate", "DUPLICATE_QUEUE", "warning", 0, f"Peer 1 has 2 queues for the WALs of {D1}"),
         ("poison", "POISON_FILE", "error", 0, "1 file in oldWALs, such as oldWALs/wal.1234567890123"),
         ("acknowledged", "POISON_FILE", "error", 0, "1 file in oldWALs/known, such as"),
-        ("leaked", "LEAKED_REP_WAL", "info", 0, "1 WALs of hbase:replication itself"),
+        ("leaked", "LEAKED_REP_WAL", "info", 0, "1 WAL of hbase:replication itself: no peer"),
         ("leftover", "LEFTOVER_WAL_DIRECTORY", "warning", 0, f"WALs/{D1} stands"),
         ("rewound", "QUEUE_TABLE_REWOUND", "error", 1, f"Peer 1 stood at {wal(H1, 4)}:0, and is back at {wal(H1, 1)}"),
         ("cleaner", "CLEANER_NOT_RUNNING", "error", 0, "should have deleted 1 file"),

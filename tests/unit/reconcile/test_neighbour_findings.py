@@ -1,11 +1,13 @@
-"""Findings about synchronous replication, backups, serial peers and HFile references: when, and when not."""
+"""Findings about cleaners, synchronous replication, backups, serial peers and HFile references: when, and when not."""
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from pipelines.common.instants import DAY_MS, HOUR_MS
+from pipelines.decide.reason_texts import REASON_TEXTS
 from pipelines.decide.rule.decision_table import decision_table
 from pipelines.decide.rule.remote_wals import RemoteDirectory, RemoteKind
 from pipelines.decide.rule.settings import ReconcileSettings
@@ -44,6 +46,29 @@ def evidence(
 
 def of(found: tuple[FindingRow, ...]) -> dict[str, str]:
     return {row.key: row.severity for row in found}
+
+
+# what walsafe does not know
+
+
+@pytest.mark.parametrize(
+    ("unknown", "words"),
+    [
+        ({"backup": None}, "whether HBase backup is enabled is unknown"),
+        ({"log_cleaner_plugins": None}, "the list of log-cleaner plugins is unknown"),
+        ({"log_cleaner_plugins": ("org.example.Own",)}, "log-cleaner plugin org.example.Own is unknown"),
+    ],
+)
+def test_the_finding_says_what_is_unknown_and_the_reason_blames_no_plugin_alone(
+    unknown: dict[str, Any], words: str
+) -> None:
+    all_ = evidence()
+    view = table_view(replace(all_.snapshot, **unknown), (), ReconcileSettings(), None, False)
+    (found,) = (row for row in findings(replace(all_, view=view)) if row.code == "FOREIGN_CLEANER")
+    assert found.message == f"Everything past its TTL is held: {words}."
+    reason = REASON_TEXTS["FOREIGN_CLEANER"]
+    assert "HBase backup" in reason.why
+    assert all(one in reason.way_out for one in ("cleaners.plugins", "cleaners.harmless", "backup.enabled"))
 
 
 # below remoteWALs

@@ -29,10 +29,11 @@ RUNS = sorted(
     key=lambda one: one.order,
     reverse=True,
 )
+FLEETS = {("calm", "calm-1"): "fleet/loud-1", ("loud", "loud-1"): "fleet/loud-1"}
 
 
 def test_clusters_that_need_a_person_come_first_with_the_reason() -> None:
-    text = index_html(RUNS, {"loud": BAD.findings}, {"loud/latest", "loud/loud-0", "fleet/calm-1"}, NOW + DAY // 24)
+    text = index_html(RUNS, {"loud": BAD.findings}, {"loud/latest", "loud/loud-0"}, FLEETS, NOW + DAY // 24)
     assert "Where to look first: 3 clusters" in text
     table = text[text.index("<tbody>") :]
     places = [table.index(f">{name}<") for name in ("shut", "loud", "lost", "calm")]
@@ -46,13 +47,14 @@ def test_clusters_that_need_a_person_come_first_with_the_reason() -> None:
 
 
 def test_it_links_only_to_pages_that_are_there() -> None:
-    text = index_html(RUNS, {}, {"loud/latest", "loud/loud-0", "fleet/calm-1"}, NOW)
+    text = index_html(RUNS, {}, {"loud/latest", "loud/loud-0"}, FLEETS, NOW)
     links = {part.partition('"')[0] for part in text.split('href="')[1:]}
-    assert links == {"#content", "findings.html", "loud/latest.html", "loud/loud-0.html", "fleet/calm-1.html"}
+    assert links == {"#content", "findings.html", "loud/latest.html", "loud/loud-0.html", "fleet/loud-1.html"}
+    assert text.count('href="fleet/loud-1.html"') == 2, "each cluster of the run leads to its page"
 
 
 def test_a_lake_in_order_says_so() -> None:
-    text = index_html([run("calm", 0)], {}, set(), NOW)
+    text = index_html([run("calm", 0)], {}, set(), {}, NOW)
     assert "Every cluster is done, and no error finding is open." in text
     assert "Where to look first" not in text
 
