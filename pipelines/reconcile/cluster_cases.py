@@ -26,6 +26,8 @@ from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 CLOCK_TOLERANCE_MS = 300_000
 """A capture whose start is later than this machine's clock by more than this (ms) is refused."""
 NIGHTLY, REPLAY = "NIGHTLY", "REPLAY"
+UNREADABLE = "unreadable-"
+"""How the default run id of a cluster begins whose snapshot cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,7 @@ def _case(
 ) -> ClusterCase:
     if opened.snapshot is None or opened.snapshot.step("files") is None:
         reason = opened.fault or "snapshot.json has no step 'files'; capture again"
-        fallback = run_id or f"unreadable-{(opened.sha256 or '0' * 8)[:8]}"
+        fallback = run_id or f"{UNREADABLE}{(opened.sha256 or '0' * 8)[:8]}"
         bare = replace(opened, snapshot=None, listing_readable=False)
         condition = opened.fault_condition if opened.fault else Condition.SNAPSHOT_INCOMPLETE
         return ClusterCase(RunKey.of(name, fallback, now), bare, reason, None, None, NIGHTLY, now, condition)

@@ -11,18 +11,17 @@ from pipelines.files.text_files import write_text
 from pipelines.lake.forecast import Forecast
 from pipelines.lake.lake_records import RunRecord
 from pipelines.lake.run_summary import FindingRow, RunSummary
+from pipelines.reconcile.cluster_cases import UNREADABLE
 from pipelines.reconcile.data_docs import data_docs
 from pipelines.reconcile.page_head import page_head
 from pipelines.reconcile.report import report_html
-from pipelines.reconcile.report_index import index_html, newest_by_cluster
+from pipelines.reconcile.report_index import NIGHTS, index_html, newest_by_cluster, runs_by_cluster
 from pipelines.reconcile.report_templates import page, resource
 
 FLEET = "fleet"
 LATEST = "latest"
 QUALITY = ".quality.html"
 """How the name of Data Docs ends."""
-_UNREADABLE = "unreadable-"
-"""How pipelines/reconcile/cluster_cases.py begins the run id of a cluster whose snapshot could not be read."""
 _WRITERS = 8
 
 
@@ -121,7 +120,7 @@ class HtmlReports:
         return found
 
     def _of_fleets(self, pages: Collection[str], runs: Sequence[RunRecord]) -> Mapping[tuple[str, str], str]:
-        """Returns the page of each (cluster, run_id) that a fleet's page says it shows; of several, the newest.
+        """Returns the newest fleet's page that shows a run, by (cluster, run_id), for the nights that the index shows.
 
         By default, each cluster of a fleet has a run id of its own, and the page has that of only one of them.
 
@@ -130,7 +129,7 @@ class HtmlReports:
             runs: newest first.
         """
         hadoop, shown = HadoopJvm.of(self._spark), dict[tuple[str, str], str]()
-        named = dict.fromkeys(f"{FLEET}/{run.run_id}" for run in runs)
+        named = dict.fromkeys(f"{FLEET}/{run.run_id}" for own in runs_by_cluster(runs).values() for run in own[:NIGHTS])
         with java_errors(self._uri):
             files = hadoop.path(self._uri).getFileSystem(hadoop.conf)
             for name in named:
@@ -156,7 +155,7 @@ def _page_name(summaries: Sequence[RunSummary]) -> str:
     A cluster whose snapshot could not be read gives the page its name only if there is no other: its run id may be the
     same on every night, and its time is that of the run.
     """
-    newest = max(summaries, key=lambda one: (not one.run_id.startswith(_UNREADABLE), one.files_started_ms, one.cluster))
+    newest = max(summaries, key=lambda one: (not one.run_id.startswith(UNREADABLE), one.files_started_ms, one.cluster))
     return f"{FLEET if len(summaries) > 1 else newest.cluster}/{newest.run_id}"
 
 

@@ -1,6 +1,6 @@
 """Renders `index.html`: every cluster of a lake, its last nights, and where to look first."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -55,6 +55,14 @@ class IndexCluster:
     nights: Sequence[IndexNight]
 
 
+def runs_by_cluster(runs: Iterable[RunRecord]) -> Mapping[str, Sequence[RunRecord]]:
+    """Returns the runs of each cluster, in the order in which they are given."""
+    found: dict[str, list[RunRecord]] = {}
+    for run in runs:
+        found.setdefault(run.cluster, []).append(run)
+    return found
+
+
 def newest_by_cluster(runs: Sequence[RunRecord]) -> Mapping[str, RunRecord]:
     """Returns the first run of each cluster.
 
@@ -87,8 +95,8 @@ def index_html(
     """
     clusters = sorted(
         (
-            _cluster([run for run in runs if run.cluster == cluster], findings.get(cluster, ()), pages, of_fleets, now)
-            for cluster in newest_by_cluster(runs)
+            _cluster(own, findings.get(cluster, ()), pages, of_fleets, now)
+            for cluster, own in runs_by_cluster(runs).items()
         ),
         key=lambda one: (not one.look, one.newest.status == DONE, -one.errors, -(one.held or 0), one.cluster),
     )

@@ -68,7 +68,7 @@ def _holder(holder: Json) -> Iterator[str]:
     since = f", since {minute(holder['since'])} ({human_count(holder['nights'], 'night')})" if known else ""
     yield f"  Held by {peer_name(holder)}, {queue}{since}"
     if holder["wal"]:
-        place = "finished" if holder["offset"] < 0 else f"at byte {holder['offset']:,}"
+        place = _place(holder["offset"])
         behind = "" if holder["behind_ms"] is None else f", {human_duration(holder['behind_ms'])} behind the listing"
         yield f"    stands at {holder['wal']}, {place}{behind}"
     elif holder["owner"] is not None:
@@ -81,6 +81,12 @@ def _holder(holder: Json) -> Iterator[str]:
     if holder["peer_frees_files"]:
         freed = f"{human_count(holder['peer_frees_files'], 'file')}, {human_bytes(holder['peer_frees_bytes'])}"
         yield f"    When peer {holder['peer_id']} has shipped everything: {freed} come free"
+
+
+def _place(offset: int | None) -> str:
+    if offset is None:  # in ZooKeeper, a queue names WALs whose position may be unreadable
+        return "at a position that cannot be read"
+    return "finished" if offset < 0 else f"at byte {offset:,}"
 
 
 def _peer(peer: Json) -> Iterator[str]:

@@ -433,6 +433,14 @@ def test_a_holder_without_an_offset_has_no_date_but_a_remedy(tmp_path: Path) -> 
     assert "What frees it: wait\n" in text
 
 
+def test_a_position_that_cannot_be_read_is_told_as_such(tmp_path: Path) -> None:
+    """A queue in ZooKeeper names its WALs, also where the position in one of them is no number."""
+    unread = {"peer_id": "2", "owner": H1, "source": H1, "wal": "w.1", "offset": None}
+    file = verdict(0, "a.1", "PENDING") | {"wal_group": "g", "wal_timestamp": 9, "blocking": [unread]}
+    write_night(tmp_path, 0, [file])
+    assert "stands at w.1, at a position that cannot be read" in ask(tmp_path, "a.1", now=at(0) + HOUR_MS)[1]
+
+
 def test_a_name_that_many_clusters_have_hides_no_other_file(tmp_path: Path) -> None:
     """The question is ambiguous, and says so of that name; the file of the last cluster is there."""
     for number in range(20):
