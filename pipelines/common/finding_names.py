@@ -17,7 +17,8 @@ FINDINGS: Mapping[str, ConditionText] = {
     ),
     "DUPLICATE_QUEUE": ConditionText(
         "One peer has several rows for the WALs of one server.",
-        "Let both queues finish; if one never moves, compare the offsets, then remove it.",
+        "Let all finish; if one never moves, remove one only if another has come no further in any WAL group; in "
+        "ZooKeeper, only if another names every WAL that it names.",
     ),
     "QUEUE_STALLED": ConditionText(
         "An offset has not moved for `findings.stalled_nights` nights, with files waiting all the while.",

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pipelines.hbase.server_names import ServerName
 from pipelines.queues.audit.classes import OwnerState, QueueClass
 from pipelines.queues.audit.observed_cluster import ObservedCluster, ObservedQueue
+from pipelines.reconcile.findings.storage_words import STORAGE_WORDS
 
 HBCK2 = "hbase hbck -j hbase-hbck2.jar"
 """The HBCK2 command; the jar is from hbase-operator-tools."""
@@ -89,8 +90,8 @@ def _of_queue(cluster: ObservedCluster, queue: ObservedQueue, classes: Sequence[
             )
         case QueueClass.DUPLICATE:
             return (
-                "Let both finish: edits that arrive twice do no harm. If one never moves, compare their offsets, and "
-                "remove the one that has come further."
+                "Let all finish: edits that arrive twice do no harm. If one never moves, remove one only if "
+                f"{STORAGE_WORDS[cluster.storage.name].removable}."
                 + (f" {claim_words(cluster, owner)}" if QueueClass.ORPHAN in classes else "")
             )
         case QueueClass.ORPHAN:

@@ -60,7 +60,7 @@ def duplicate_queues(evidence: Evidence) -> Iterator[FindingRow]:
                     WARNING,
                     f"{peer}/{source}",
                     f"Peer {peer} has {len(owners)} queues for the WALs of {source}; the smallest offset counts.",
-                    "Let both finish; if one never moves, remove it with the hbase shell after comparing offsets.",
+                    f"Let all finish; if one never moves, remove one only if {storage_words(evidence.view).removable}.",
                     peer_id=peer,
                     server=str(source),
                     queues=owners,

@@ -13,6 +13,7 @@ from pipelines.queues.audit.classify import audit_rows
 from pipelines.queues.audit.findings import OVERDUE_MS, audit_findings
 from pipelines.queues.audit.observed_cluster import FAILOVER_GRACE_MS, ObservedServers
 from pipelines.queues.audit.rows import AuditRow, ClaimPlanRow, ClaimRow
+from pipelines.queues.audit.storages import IN_TABLE, IN_ZOOKEEPER, AuditedStorage
 from pipelines.queues.audit.table_queues import expected_wals
 from pipelines.queues.audit.timeline import timeline
 from schemas.claim_plans import CLAIM_PLANS
@@ -63,6 +64,19 @@ def test_two_queues_of_one_peer_for_one_server_are_duplicates_of_any_other_peer_
         f"1-{D}/{C}": ("DUPLICATE", "ORPHAN"),
         f"2-{B}/{C}": ("RECOVERED",),
     }
+
+
+@pytest.mark.parametrize(
+    ("storage", "words"),
+    [
+        (IN_TABLE, "remove one only if it has come at least as far as another in every WAL group."),
+        (IN_ZOOKEEPER, "remove one only if another names every WAL that it names."),
+    ],
+)
+def test_a_duplicate_is_removed_only_if_another_queue_has_all_that_it_has(storage: AuditedStorage, words: str) -> None:
+    found = audit_rows(cluster(queue("1-a/c"), queue("1-b/c"), storage=storage))
+    remedies = [*(row.remedy for row in found), *(one.remedy for one in audit_findings(found, []))]
+    assert [words in (remedy or "") for remedy in remedies] == [True] * 3
 
 
 def test_a_wal_that_is_nowhere_is_lost_unless_later_ones_are_there() -> None:
