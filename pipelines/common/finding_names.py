@@ -160,7 +160,8 @@ FINDINGS: Mapping[str, ConditionText] = {
     ),
     "MIGRATION_DROPS": ConditionText(
         "The migration deletes, without writing them to the table, the data of a peer that does not exist.",
-        "Add the peer again, unless it was removed for good.",
+        "Nothing, if it was removed for good; otherwise add a peer under another id, and copy what it misses before "
+        "the upgrade.",
     ),
     "MIGRATION_MISSING_WAL": ConditionText(
         "The WAL that an offset would name is in no directory where HBase looks.",
