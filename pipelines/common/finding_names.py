@@ -51,7 +51,8 @@ FINDINGS: Mapping[str, ConditionText] = {
     ),
     "MISSING_WAL": ConditionText(
         "An offset names a WAL to be read next that is neither below `WALs/` nor below `oldWALs/`.",
-        "Look in `corrupt/` and in quarantines; if it is gone, compare the tables with VerifyReplication.",
+        "Look in `corrupt/` and in quarantines; if it is gone, delete its znode if the queue is in ZooKeeper, restart "
+        "the owner of the queue, and compare the tables with VerifyReplication.",
     ),
     "BEYOND_EOF": ConditionText(
         "An offset lies beyond the end of its WAL, so the WAL was truncated or replaced.",
@@ -64,7 +65,8 @@ FINDINGS: Mapping[str, ConditionText] = {
     ),
     "CORRUPT_WAL": ConditionText(
         "The WAL at the head of a queue contains bytes that are not an entry, so replication stands still there.",
-        "`hdfs fsck -files -blocks`; if all replicas are broken, move it away and compare the tables.",
+        "`hdfs fsck -files -blocks`; if all replicas are broken, move it away, and proceed as with a MISSING_WAL "
+        "that is gone.",
     ),
     "OFFSET_MID_ENTRY": ConditionText(
         "A stored offset lies inside an entry, so no reader can continue there.",
@@ -123,7 +125,7 @@ FINDINGS: Mapping[str, ConditionText] = {
     # audits of queues
     "LOST_WALS": ConditionText(
         "A WAL that a queue still has to read is missing, and so are all WALs after it.",
-        "Look in `corrupt/` and in quarantines; if it is gone, compare the tables with VerifyReplication.",
+        "Look in `corrupt/` and in quarantines; if it is gone, proceed as with MISSING_WAL.",
     ),
     "SUSPECT_QUEUE": ConditionText(
         "A queue was claimed from a server that is online.",

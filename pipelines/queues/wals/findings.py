@@ -92,8 +92,9 @@ def _corrupt(queues: Sequence[QueueEditsRow], files: Mapping[str, InspectedFile]
             row,
             f"Queue {row.queue} has {row.head} at its head, which cannot be read behind byte {good_end}: "
             f"{file.problem_text}. Replication tries to read on there forever.",
-            "Compare its replicas with 'hdfs fsck -files -blocks'; if all are broken, move it away and compare the "
-            "tables with VerifyReplication.",
+            "Compare its replicas with 'hdfs fsck -files -blocks'. If all are broken, move it away, delete its znode "
+            "if the queue is in ZooKeeper, restart the region server that owns the queue, and compare the tables with "
+            "VerifyReplication.",
             files=row.pending_files,
             size=row.pending_bytes,
             wal=row.head,

@@ -87,6 +87,21 @@ def test_a_wal_that_is_nowhere_is_lost_unless_later_ones_are_there() -> None:
     assert "w.1 and 1 more, which neither WALs/ nor oldWALs/ has; later ones are there" in gap.evidence
 
 
+@pytest.mark.parametrize("later", [False, True])
+@pytest.mark.parametrize(
+    ("row", "storage", "words"),
+    [
+        ("1-a", IN_TABLE, ": restart the region server that owns the queue, and compare"),
+        ("1-c", IN_TABLE, ": have the queue claimed, and compare"),
+        ("1-a", IN_ZOOKEEPER, ": delete its znode in the queue, restart the region server that owns the queue, and"),
+        ("1-c", IN_ZOOKEEPER, ": delete its znode in the queue, have the queue claimed, and compare"),
+    ],
+)
+def test_a_queue_goes_on_without_a_wal_that_is_gone(row: str, storage: AuditedStorage, words: str, later: bool) -> None:
+    found = only(cluster(queue(row, 5, missing=("w.1",), later=later), storage=storage))
+    assert (words if not later else words.replace(":", ",", 1)) in (found.remedy or "")
+
+
 def test_a_claimed_queue_with_nothing_left_is_finished() -> None:
     assert only(cluster(queue("1-a/c", finished=True))).queue_class == "FINISHED"
     assert only(cluster(queue("1-a/c", 5, finished=True))).queue_class == "RECOVERED", "more was archived since"
