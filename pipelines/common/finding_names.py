@@ -61,7 +61,8 @@ FINDINGS: Mapping[str, ConditionText] = {
     # inside the WALs
     "HEADERLESS_WAL": ConditionText(
         "The WAL at the head of a queue is empty or ends inside its header, so replication stands still there.",
-        "Set `replication.source.eof.autorecovery=true` on the region servers.",
+        "Set `replication.source.eof.autorecovery=true` on the region servers; before HBase 2.6, delete the znode of a "
+        "WAL that is not empty, and restart the owner of the queue.",
     ),
     "CORRUPT_WAL": ConditionText(
         "The WAL at the head of a queue contains bytes that are not an entry, so replication stands still there.",

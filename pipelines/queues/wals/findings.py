@@ -64,6 +64,10 @@ def _headerless(queues: Sequence[QueueEditsRow], files: Mapping[str, InspectedFi
         if row.head.startswith("WALs/") and row.head == newest[row.wal_group]:
             continue
         file = files[row.head]
+        early = (
+            " Before HBase 2.6, it passes over empty WALs only: delete the znode of this WAL in the queue, and restart "
+            "the region server that owns the queue."
+        )
         yield _of_queue(
             "HEADERLESS_WAL",
             ERROR,
@@ -71,7 +75,7 @@ def _headerless(queues: Sequence[QueueEditsRow], files: Mapping[str, InspectedFi
             f"Queue {row.queue} has {row.head} at its head: {file.read_length} bytes, without a whole header. "
             "Replication tries to open it forever, and ships nothing behind it.",
             "Set replication.source.eof.autorecovery=true on the region servers: HBase passes over such a WAL then; "
-            "it holds no edit.",
+            f"it holds no edit.{early if file.read_length else ''}",
             files=row.pending_files,
             size=row.pending_bytes,
             wal=row.head,

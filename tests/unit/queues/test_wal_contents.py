@@ -302,6 +302,8 @@ def test_a_headerless_head_is_a_finding_unless_its_server_is_just_making_it(data
     live = f"WALs/{SERVER}"
     assert codes([row], [inspected(20, data), inspected(30, DATA)]) == ["HEADERLESS_WAL"]
     assert codes([row], [inspected(20, data)]) == ["HEADERLESS_WAL"]
+    (told,) = findings_of([row], [inspected(20, data)])
+    assert ("Before HBase 2.6, it passes over empty WALs only: delete the znode" in told.remedy) == bool(data)
     assert codes([row], [inspected(20, data, folder=live)]) == []
     assert codes([row], [inspected(20, data, folder=live), inspected(30, DATA, folder=live)]) == ["HEADERLESS_WAL"]
     assert codes([row], [inspected(20, DATA), inspected(30, data)]) == [], "not at the head yet"
