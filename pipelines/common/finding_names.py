@@ -71,7 +71,8 @@ FINDINGS: Mapping[str, ConditionText] = {
     ),
     "OFFSET_MID_ENTRY": ConditionText(
         "A stored offset lies inside an entry, so no reader can continue there.",
-        "Set the offset to the beginning of an entry, or compare the tables with VerifyReplication.",
+        "Set the offset to 0 and restart the owner of the queue; if the WAL was replaced, compare the tables with "
+        "VerifyReplication.",
     ),
     "UNWANTED_EDITS": ConditionText(
         "A queue has 1 GiB or more still to read, but its peer wants none of these edits.",

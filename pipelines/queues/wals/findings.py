@@ -125,8 +125,9 @@ def _offsets(queues: Sequence[QueueEditsRow]) -> Iterator[FindingRow]:
                 ERROR,
                 row,
                 f"Queue {row.queue} stands at {row.offset} in {row.wal}, inside of an entry: no reader can go on.",
-                "The WAL was replaced or the offset edited. Set it to the entry before (inspect-wals shows the WAL), "
-                "or compare the tables with VerifyReplication.",
+                "The WAL was replaced or the offset edited. Set the offset to 0, and restart the region server that "
+                "owns the queue: the WAL is shipped again from its start. If it was replaced, compare the tables with "
+                "VerifyReplication.",
                 wal=row.wal,
                 offset=row.offset,
             )
