@@ -17,7 +17,8 @@ FINDINGS: Mapping[str, ConditionText] = {
     ),
     "DUPLICATE_QUEUE": ConditionText(
         "One peer has several rows for the WALs of one server.",
-        "Let both queues finish; if one never moves, compare the offsets, then remove it.",
+        "Let all finish; if one never moves, remove one only if another has come no further in any WAL group; in "
+        "ZooKeeper, only if another names every WAL that it names.",
     ),
     "QUEUE_STALLED": ConditionText(
         "An offset has not moved for `findings.stalled_nights` nights, with files waiting all the while.",
@@ -50,7 +51,8 @@ FINDINGS: Mapping[str, ConditionText] = {
     ),
     "MISSING_WAL": ConditionText(
         "An offset names a WAL to be read next that is neither below `WALs/` nor below `oldWALs/`.",
-        "Look in `corrupt/` and in quarantines; if it is gone, compare the tables with VerifyReplication.",
+        "Look in `corrupt/` and in quarantines; if it is gone, delete its znode if the queue is in ZooKeeper, restart "
+        "the owner of the queue, and compare the tables with VerifyReplication.",
     ),
     "BEYOND_EOF": ConditionText(
         "An offset lies beyond the end of its WAL, so the WAL was truncated or replaced.",
@@ -59,15 +61,18 @@ FINDINGS: Mapping[str, ConditionText] = {
     # inside the WALs
     "HEADERLESS_WAL": ConditionText(
         "The WAL at the head of a queue is empty or ends inside its header, so replication stands still there.",
-        "Set `replication.source.eof.autorecovery=true` on the region servers.",
+        "Set `replication.source.eof.autorecovery=true` on the region servers; before HBase 2.6, delete the znode of a "
+        "WAL that is not empty, and restart the owner of the queue.",
     ),
     "CORRUPT_WAL": ConditionText(
         "The WAL at the head of a queue contains bytes that are not an entry, so replication stands still there.",
-        "`hdfs fsck -files -blocks`; if all replicas are broken, move it away and compare the tables.",
+        "`hdfs fsck -files -blocks`; if all replicas are broken, move it away, and proceed as with a MISSING_WAL "
+        "that is gone.",
     ),
     "OFFSET_MID_ENTRY": ConditionText(
         "A stored offset lies inside an entry, so no reader can continue there.",
-        "Set the offset to the beginning of an entry, or compare the tables with VerifyReplication.",
+        "Set the offset to 0 and restart the owner of the queue; if the WAL was replaced, compare the tables with "
+        "VerifyReplication.",
     ),
     "UNWANTED_EDITS": ConditionText(
         "A queue has 1 GiB or more still to read, but its peer wants none of these edits.",
@@ -122,7 +127,7 @@ FINDINGS: Mapping[str, ConditionText] = {
     # audits of queues
     "LOST_WALS": ConditionText(
         "A WAL that a queue still has to read is missing, and so are all WALs after it.",
-        "Look in `corrupt/` and in quarantines; if it is gone, compare the tables with VerifyReplication.",
+        "Look in `corrupt/` and in quarantines; if it is gone, proceed as with MISSING_WAL.",
     ),
     "SUSPECT_QUEUE": ConditionText(
         "A queue was claimed from a server that is online.",
@@ -159,7 +164,8 @@ FINDINGS: Mapping[str, ConditionText] = {
     ),
     "MIGRATION_DROPS": ConditionText(
         "The migration deletes, without writing them to the table, the data of a peer that does not exist.",
-        "Add the peer again, unless it was removed for good.",
+        "Nothing, if it was removed for good; otherwise add a peer under another id, and copy what it misses before "
+        "the upgrade.",
     ),
     "MIGRATION_MISSING_WAL": ConditionText(
         "The WAL that an offset would name is in no directory where HBase looks.",

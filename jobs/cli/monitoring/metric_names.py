@@ -51,7 +51,7 @@ METRICS = (
     Metric("snapshot_quiet", "1 if no server left and no queue moved during the last capture, else 0."),
     # reconcile
     Metric("run_timestamp_seconds", "When the last run of reconcile ended."),
-    Metric("capture_timestamp_seconds", "Start of the listing of the last run's snapshot; ages count from it."),
+    Metric("capture_timestamp_seconds", "Start of the listing of the snapshot that the last good run decided."),
     Metric("run_outcome", "1 for the outcome of the last run of reconcile, with its mode.", ("status", "mode")),
     Metric("run_exit_code", "Exit code of the last run of reconcile, for this cluster."),
     Metric("wal_files", "Files under oldWALs.", ("verdict", "reason")),

@@ -85,7 +85,8 @@ class Samples(Collector):
 def samples_of(run: MeasuredRun) -> dict[str, tuple[Samples, Samples | None]]:
     """Returns the metrics of a run by cluster, and what a later run that fails must not take away.
 
-    The second samples say when the job ended well; None = it did not. A cluster without a name has no metrics.
+    The second samples say when the job ended well, and of which snapshot; None = it did not end well. A cluster without
+    a name has no metrics.
     """
     if run.job == "reconcile" and _maps(run.result.get("clusters")):
         parts = [(one["cluster"], one["exit_code"], one) for one in _maps(run.result["clusters"])]
@@ -131,13 +132,14 @@ def _of_cluster(run: MeasuredRun, cluster: str, code: int, result: Json) -> tupl
         return samples, None
     good = Samples(**common)
     good.add("job_last_good_timestamp_seconds", ended)
+    if run.job == "reconcile" and "status" in result:
+        good.add("capture_timestamp_seconds", parse_instant(result["files_started_at"]) / 1000)
     return samples, good
 
 
 def _reconcile(add: Add, one: Json, _labels: Labels) -> None:
     if "status" not in one:  # it failed before it knew its clusters
         return
-    add("capture_timestamp_seconds", parse_instant(one["files_started_at"]) / 1000)
     add("run_outcome", 1, status=one["status"], mode=one["mode"])
     add("run_exit_code", one["exit_code"])
     add("list_bytes", one["deletable_bytes"] if one["list_uri"] else 0)

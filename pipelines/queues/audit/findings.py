@@ -8,6 +8,7 @@ from pipelines.lake.run_summary import FindingRow
 from pipelines.queues.audit.classes import QueueClass
 from pipelines.queues.audit.rows import AuditRow, ClaimRow
 from pipelines.queues.audit.timeline import QueueEvent
+from pipelines.reconcile.findings.storage_words import STORAGE_WORDS
 
 OVERDUE_MS = 3_600_000
 """After this many ms, HBase is no longer processing a crash."""
@@ -52,7 +53,7 @@ def _duplicates(rows: Sequence[AuditRow]) -> Iterator[FindingRow]:
             WARNING,
             f"{peer}/{source}",
             f"Peer {peer} has {len(twins)} queues for the WALs of {source}; the smallest offset counts.",
-            "Let all finish; if one never moves, compare their offsets, and remove the one that has come further.",
+            f"Let all finish; if one never moves, remove one only if {STORAGE_WORDS[twins[0].storage].removable}.",
             peer_id=peer,
             server=source,
             files=max(row.pending_files for row in twins),

@@ -40,14 +40,21 @@ def claim_plan_text(
         plan: the planned claims of the orphans.
         again: peers whose recovered queues will ship edits a second time.
     """
-    return "\n".join([*_head(key, cluster, plan), *_before(rows), *_steps(cluster, plan, again), *_after(plan)]) + "\n"
+    head, steps = _head(key, cluster, rows, plan), _steps(cluster, plan, again)
+    return "\n".join([*head, *_before(rows), *steps, *_after(cluster, plan)]) + "\n"
 
 
-def _head(key: RunKey, cluster: ObservedCluster, plan: Sequence[ClaimPlanRow]) -> Iterator[str]:
+def _head(
+    key: RunKey, cluster: ObservedCluster, rows: Sequence[AuditRow], plan: Sequence[ClaimPlanRow]
+) -> Iterator[str]:
     at = human_instant(cluster.servers.at)
     yield f"Claim plan of cluster {key.cluster}, from its snapshot of {at} ({key.run_id})"
     if not plan:
-        yield "Nothing is to be claimed."
+        orphans = sum(QueueClass.ORPHAN.value in row.classes for row in rows)
+        nobody = (
+            f"No live server is there to claim {human_count(orphans, 'orphan queue')}: start one, and capture again."
+        )
+        yield nobody if orphans else "Nothing is to be claimed."
         return
     size = human_bytes(sum(row.pending_bytes for row in plan))
     dead = len({row.server for row in plan})
@@ -109,8 +116,9 @@ def _commands(cluster: ObservedCluster, server: str) -> Iterator[str]:
         yield "         it prints a procedure id; -1 means that the master did nothing (its log says why)"
 
 
-def _after(plan: Sequence[ClaimPlanRow]) -> Iterator[str]:
+def _after(cluster: ObservedCluster, plan: Sequence[ClaimPlanRow]) -> Iterator[str]:
     if plan:
         yield ""
-        yield f"All at once: {HBCK2} scheduleRecoveries -i {SERVERS}"
+        if cluster.claims_by_procedure() is not False:
+            yield f"All at once: {HBCK2} scheduleRecoveries -i {SERVERS}"
         yield "Then capture again, and audit that snapshot after this one: the queues must be RECOVERED."

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pipelines.hbase.server_names import ServerName
 from pipelines.queues.audit.classes import OwnerState, QueueClass
 from pipelines.queues.audit.observed_cluster import ObservedCluster, ObservedQueue
+from pipelines.reconcile.findings.storage_words import STORAGE_WORDS
 
 HBCK2 = "hbase hbck -j hbase-hbck2.jar"
 """The HBCK2 command; the jar is from hbase-operator-tools."""
@@ -74,13 +75,12 @@ def _of_queue(cluster: ObservedCluster, queue: ObservedQueue, classes: Sequence[
         case QueueClass.LOST_WALS:
             return (
                 "Look for the WAL in corrupt/ and in quarantines. If it is gone, its edits are lost to the peer: "
-                "compare the tables with VerifyReplication"
-                + (", then have the queue claimed: its row goes." if QueueClass.ORPHAN in classes else ".")
+                f"{_without_wal(cluster, classes)}, and compare the tables with VerifyReplication."
             )
         case QueueClass.MISSING_WAL:
             return (
-                "Look for the WAL in corrupt/ and in quarantines and put it back into oldWALs/; if it is gone, compare "
-                "the tables with VerifyReplication."
+                "Look for the WAL in corrupt/ and in quarantines and put it back into oldWALs/; if it is gone, "
+                f"{_without_wal(cluster, classes)}, and compare the tables with VerifyReplication."
             )
         case QueueClass.SUSPECT:
             return (
@@ -89,8 +89,8 @@ def _of_queue(cluster: ObservedCluster, queue: ObservedQueue, classes: Sequence[
             )
         case QueueClass.DUPLICATE:
             return (
-                "Let both finish: edits that arrive twice do no harm. If one never moves, compare their offsets, and "
-                "remove the one that has come further."
+                "Let all finish: edits that arrive twice do no harm. If one never moves, remove one only if "
+                f"{STORAGE_WORDS[cluster.storage.name].removable}."
                 + (f" {claim_words(cluster, owner)}" if QueueClass.ORPHAN in classes else "")
             )
         case QueueClass.ORPHAN:
@@ -101,6 +101,12 @@ def _of_queue(cluster: ObservedCluster, queue: ObservedQueue, classes: Sequence[
             return "Capture again with a walsafe that reads /hbase/rs, or look whether the owner is online."
         case _:
             return None
+
+
+def _without_wal(cluster: ObservedCluster, classes: Sequence[QueueClass]) -> str:
+    """Returns how a queue goes on without a WAL that is gone: its owner looks for the WAL as long as it runs."""
+    then = "have the queue claimed" if QueueClass.ORPHAN in classes else "restart the region server that owns the queue"
+    return STORAGE_WORDS[cluster.storage.name].forget_wal + then
 
 
 def _in_failover(cluster: ObservedCluster, owner: ServerName) -> str:

@@ -143,7 +143,9 @@ def _drops(rows: Iterable[MigrationRow]) -> Iterator[FindingRow]:
             f"There is no peer '{peer}': {human_count(len({r.znode for r in found if r.wals}), 'queue')} of it with "
             f"{human_count(files, 'WAL')} ({human_bytes(size)}), {count[Family.SEQUENCE_ID]:,} sequence ids and "
             f"{count[Family.HFILE_REF]:,} HFile references are deleted without being written.",
-            f"Right if '{peer}' was removed for good. If its data are wanted, add it again and plan again.",
+            f"Right if '{peer}' was removed for good. HBase refuses to add peer '{peer}' again while its queues or "
+            "HFile references exist. If its data are wanted, add a peer under another id, and before the upgrade copy "
+            "to its cluster what it misses, with CopyTable or WALPlayer; VerifyReplication compares the tables.",
             peer_id=peer,
             files=files,
             size=size,

@@ -64,6 +64,10 @@ def _headerless(queues: Sequence[QueueEditsRow], files: Mapping[str, InspectedFi
         if row.head.startswith("WALs/") and row.head == newest[row.wal_group]:
             continue
         file = files[row.head]
+        early = (
+            " Before HBase 2.6, it passes over empty WALs only: delete the znode of this WAL in the queue, and restart "
+            "the region server that owns the queue."
+        )
         yield _of_queue(
             "HEADERLESS_WAL",
             ERROR,
@@ -71,7 +75,7 @@ def _headerless(queues: Sequence[QueueEditsRow], files: Mapping[str, InspectedFi
             f"Queue {row.queue} has {row.head} at its head: {file.read_length} bytes, without a whole header. "
             "Replication tries to open it forever, and ships nothing behind it.",
             "Set replication.source.eof.autorecovery=true on the region servers: HBase passes over such a WAL then; "
-            "it holds no edit.",
+            f"it holds no edit.{early if file.read_length else ''}",
             files=row.pending_files,
             size=row.pending_bytes,
             wal=row.head,
@@ -92,8 +96,9 @@ def _corrupt(queues: Sequence[QueueEditsRow], files: Mapping[str, InspectedFile]
             row,
             f"Queue {row.queue} has {row.head} at its head, which cannot be read behind byte {good_end}: "
             f"{file.problem_text}. Replication tries to read on there forever.",
-            "Compare its replicas with 'hdfs fsck -files -blocks'; if all are broken, move it away and compare the "
-            "tables with VerifyReplication.",
+            "Compare its replicas with 'hdfs fsck -files -blocks'. If all are broken, move it away, delete its znode "
+            "if the queue is in ZooKeeper, restart the region server that owns the queue, and compare the tables with "
+            "VerifyReplication.",
             files=row.pending_files,
             size=row.pending_bytes,
             wal=row.head,
@@ -120,8 +125,9 @@ def _offsets(queues: Sequence[QueueEditsRow]) -> Iterator[FindingRow]:
                 ERROR,
                 row,
                 f"Queue {row.queue} stands at {row.offset} in {row.wal}, inside of an entry: no reader can go on.",
-                "The WAL was replaced or the offset edited. Set it to the entry before (inspect-wals shows the WAL), "
-                "or compare the tables with VerifyReplication.",
+                "The WAL was replaced or the offset edited. Set the offset to 0, and restart the region server that "
+                "owns the queue: the WAL is shipped again from its start. If it was replaced, compare the tables with "
+                "VerifyReplication.",
                 wal=row.wal,
                 offset=row.offset,
             )

@@ -60,7 +60,7 @@ def duplicate_queues(evidence: Evidence) -> Iterator[FindingRow]:
                     WARNING,
                     f"{peer}/{source}",
                     f"Peer {peer} has {len(owners)} queues for the WALs of {source}; the smallest offset counts.",
-                    "Let both finish; if one never moves, remove it with the hbase shell after comparing offsets.",
+                    f"Let all finish; if one never moves, remove one only if {storage_words(evidence.view).removable}.",
                     peer_id=peer,
                     server=str(source),
                     queues=owners,
@@ -74,6 +74,7 @@ def missing_wals(evidence: Evidence) -> Iterator[FindingRow]:
     a WAL created later is not expected. HDFS reports an open file as too short, so only archived WALs count for
     BEYOND_EOF.
     """
+    forget = storage_words(evidence.view).forget_wal
     for row in evidence.queues:
         if not row.wal or row.offset is None or row.offset < 0 or not row.peer_exists or row.need_timestamp is None:
             continue
@@ -85,8 +86,9 @@ def missing_wals(evidence: Evidence) -> Iterator[FindingRow]:
                 ERROR,
                 f"{queue}/{row.wal_group}",
                 f"Queue {queue} is to read {row.wal} at {row.offset}, but neither WALs/ nor oldWALs/ has it.",
-                "Look for it in corrupt/ and in quarantines; if it is gone, its edits are lost to the peer: compare "
-                "the tables with VerifyReplication.",
+                "Look for it in corrupt/ and in quarantines; if it is gone, its edits are lost to the peer: "
+                f"{forget}restart the region server that owns the queue, and compare the tables with "
+                "VerifyReplication.",
                 peer_id=row.peer_id,
                 server=row.owner,
                 wal=row.wal,

@@ -164,6 +164,16 @@ def test_a_failure_takes_the_sizes_away_and_leaves_when_it_was_good(tmp_path: Pa
     }
 
 
+@pytest.mark.parametrize("failed", [JobResult(4, FAILED, ""), JobResult(3, reconcile_result([REFUSED], {}, 3), "")])
+def test_the_age_of_the_decided_snapshot_outlives_a_reconcile_that_fails(tmp_path: Path, failed: JobResult) -> None:
+    good = replace(DONE, cluster="prod-b")
+    published(tmp_path, "reconcile", JobResult(5, reconcile_result([good], {}, 5), ""), cluster="prod-b")
+    published(tmp_path, "reconcile", failed, cluster="prod-b")
+    found = parsed("".join(file.read_text() for file in tmp_path.iterdir()))
+    assert found["job_exit_code", "prod-b", "no", "reconcile"] == failed.exit_code
+    assert found["capture_timestamp_seconds", "prod-b"] == 1_795_000_000.5
+
+
 @pytest.mark.promise("metrics-never-fail-a-job")
 def test_a_folder_that_cannot_be_written_is_told_and_fails_nothing(
     tmp_path: Path, caplog: pytest.LogCaptureFixture

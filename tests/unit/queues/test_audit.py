@@ -13,6 +13,7 @@ from pipelines.queues.audit.classify import audit_rows
 from pipelines.queues.audit.findings import OVERDUE_MS, audit_findings
 from pipelines.queues.audit.observed_cluster import FAILOVER_GRACE_MS, ObservedServers
 from pipelines.queues.audit.rows import AuditRow, ClaimPlanRow, ClaimRow
+from pipelines.queues.audit.storages import IN_TABLE, IN_ZOOKEEPER, AuditedStorage
 from pipelines.queues.audit.table_queues import expected_wals
 from pipelines.queues.audit.timeline import timeline
 from schemas.claim_plans import CLAIM_PLANS
@@ -65,12 +66,40 @@ def test_two_queues_of_one_peer_for_one_server_are_duplicates_of_any_other_peer_
     }
 
 
+@pytest.mark.parametrize(
+    ("storage", "words"),
+    [
+        (IN_TABLE, "remove one only if it has come at least as far as another in every WAL group."),
+        (IN_ZOOKEEPER, "remove one only if another names every WAL that it names."),
+    ],
+)
+def test_a_duplicate_is_removed_only_if_another_queue_has_all_that_it_has(storage: AuditedStorage, words: str) -> None:
+    found = audit_rows(cluster(queue("1-a/c"), queue("1-b/c"), storage=storage))
+    remedies = [*(row.remedy for row in found), *(one.remedy for one in audit_findings(found, []))]
+    assert [words in (remedy or "") for remedy in remedies] == [True] * 3
+
+
 def test_a_wal_that_is_nowhere_is_lost_unless_later_ones_are_there() -> None:
     gone = queue("1-a", 5, missing=("w.1", "w.2"))
     assert only(cluster(gone)).classes == ("LOST_WALS", "NORMAL")
     gap = only(cluster(replace(gone, later=True)))
     assert gap.classes == ("MISSING_WAL", "NORMAL")
     assert "w.1 and 1 more, which neither WALs/ nor oldWALs/ has; later ones are there" in gap.evidence
+
+
+@pytest.mark.parametrize("later", [False, True])
+@pytest.mark.parametrize(
+    ("row", "storage", "words"),
+    [
+        ("1-a", IN_TABLE, ": restart the region server that owns the queue, and compare"),
+        ("1-c", IN_TABLE, ": have the queue claimed, and compare"),
+        ("1-a", IN_ZOOKEEPER, ": delete its znode in the queue, restart the region server that owns the queue, and"),
+        ("1-c", IN_ZOOKEEPER, ": delete its znode in the queue, have the queue claimed, and compare"),
+    ],
+)
+def test_a_queue_goes_on_without_a_wal_that_is_gone(row: str, storage: AuditedStorage, words: str, later: bool) -> None:
+    found = only(cluster(queue(row, 5, missing=("w.1",), later=later), storage=storage))
+    assert (words if not later else words.replace(":", ",", 1)) in (found.remedy or "")
 
 
 def test_a_claimed_queue_with_nothing_left_is_finished() -> None:

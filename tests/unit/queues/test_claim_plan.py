@@ -30,7 +30,11 @@ def test_orphans_go_to_the_server_with_the_least_to_ship() -> None:
 
 def test_without_a_live_server_there_is_no_plan() -> None:
     dead = cluster(queue("1-c", 8), who=servers(online=""))
-    assert claim_plan(dead, audit_rows(dead)) == ()
+    rows = audit_rows(dead)
+    assert claim_plan(dead, rows) == ()
+    text = claim_plan_text(KEY, dead, rows, (), ())
+    assert "No live server is there to claim 1 orphan queue:" in text
+    assert "Nothing is to be claimed" not in text
 
 
 @given(st.lists(st.tuples(st.sampled_from("cde"), st.integers(0, 1000)), max_size=12), st.randoms())
@@ -87,6 +91,8 @@ def test_how_a_queue_in_zookeeper_is_claimed_hangs_on_the_version(
     text = claim_plan_text(KEY, picture, rows, plan, ())
     assert ("start or restart" in text, f"scheduleRecoveries {C}" in text) == (bool(start), bool(schedule))
     assert claim_servers_text(picture, plan) == (f"{C}\n" if schedule else "")
+    assert ("scheduleRecoveries -i servers.txt" in text) == bool(schedule)
+    assert "Then capture again" in text
 
 
 def test_nothing_to_claim_is_said() -> None:

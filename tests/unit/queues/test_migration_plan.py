@@ -86,6 +86,7 @@ def test_what_is_dropped() -> None:
     ]
     assert (drop.files, drop.bytes) == (2, 2 + 4)
     assert "1 queue of it with 2 WALs (6 B), 1 sequence ids and 1 HFile references" in drop.message
+    assert "HBase refuses to add peer '9' again while its queues or HFile references exist" in drop.remedy
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import io
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import fields, replace
 
 import pytest
@@ -19,6 +20,7 @@ from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.wal_format.reader import WalEnd, WalReader
 from pipelines.hbase.wal_names import encode_prefix, parse_wal_name
 from pipelines.lake.findings import Acknowledgement, dated
+from pipelines.lake.run_summary import FindingRow
 from pipelines.lake.twins import twins_of
 from pipelines.queues.wals.findings import UNWANTED_FROM, wal_findings
 from pipelines.queues.wals.offsets import OffsetStatus, offset_status
@@ -280,7 +282,11 @@ def test_needs_and_cuts() -> None:
 
 
 def codes(rows: list[MergedQueueRow], files: list[InspectedFile]) -> list[str]:
-    return [row.code for row in wal_findings(queue_edits(rows, [ALL], by_group(files)), files)]
+    return [row.code for row in findings_of(rows, files)]
+
+
+def findings_of(rows: list[MergedQueueRow], files: list[InspectedFile]) -> Sequence[FindingRow]:
+    return wal_findings(queue_edits(rows, [ALL], by_group(files)), files)
 
 
 def test_a_healthy_queue_has_no_finding() -> None:
@@ -296,6 +302,8 @@ def test_a_headerless_head_is_a_finding_unless_its_server_is_just_making_it(data
     live = f"WALs/{SERVER}"
     assert codes([row], [inspected(20, data), inspected(30, DATA)]) == ["HEADERLESS_WAL"]
     assert codes([row], [inspected(20, data)]) == ["HEADERLESS_WAL"]
+    (told,) = findings_of([row], [inspected(20, data)])
+    assert ("Before HBase 2.6, it passes over empty WALs only: delete the znode" in told.remedy) == bool(data)
     assert codes([row], [inspected(20, data, folder=live)]) == []
     assert codes([row], [inspected(20, data, folder=live), inspected(30, DATA, folder=live)]) == ["HEADERLESS_WAL"]
     assert codes([row], [inspected(20, DATA), inspected(30, data)]) == [], "not at the head yet"
@@ -304,9 +312,13 @@ def test_a_headerless_head_is_a_finding_unless_its_server_is_just_making_it(data
 def test_offsets_that_stop_a_queue_and_broken_heads_are_findings() -> None:
     at = BOUNDARIES[1] + 3
     assert codes([queue(GroupOffset(f"{GROUP}.20", at))], [inspected(20, DATA, at)]) == ["OFFSET_MID_ENTRY"]
+    (inside,) = findings_of([queue(GroupOffset(f"{GROUP}.20", at))], [inspected(20, DATA, at)])
+    assert "Set the offset to 0, and restart the region server that owns the queue" in inside.remedy
     assert codes([queue(GroupOffset(f"{GROUP}.20", 9999))], [inspected(20, DATA, 9999)]) == ["BEYOND_EOF"]
     broken = DATA[: BOUNDARIES[1]] + b"\xff" * 40
     assert codes([queue(GroupOffset(f"{GROUP}.20", 0))], [inspected(20, broken)]) == ["CORRUPT_WAL"]
+    (corrupt,) = findings_of([queue(GroupOffset(f"{GROUP}.20", 0))], [inspected(20, broken)])
+    assert "delete its znode if the queue is in ZooKeeper, restart the region server that owns" in corrupt.remedy
     unread = replace(inspected(20, None), fault=UNREADABLE, problem="no such block")
     assert codes([queue(GroupOffset(f"{GROUP}.20", 0))], [unread]) == ["UNREADABLE_WAL"]
 
