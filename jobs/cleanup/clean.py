@@ -40,7 +40,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--list-sha256", metavar="DIGEST", help="act only on the list whose rehearsal had this digest")
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument("--execute", action="store_true", help="move files; without it and --resume, rehearse")
-    mode.add_argument("--resume", action="store_true", help="move the files that an attempt left when it stopped or died")
+    mode.add_argument("--resume", action="store_true", help="move the files that an earlier attempt left")
 
 
 def run(args: Namespace, context: JobContext) -> JobResult:
