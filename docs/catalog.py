@@ -9,10 +9,12 @@ from collections.abc import Callable, Mapping
 import yaml
 from pyspark.sql.types import ArrayType, DataType, StructType
 
-from schemas.registry import TABLES
+from schemas.registry import SYNC_TABLES, TABLES
 from schemas.table import Table
 
 SCHEMA = "walsafe"
+IN_ORDER: tuple[Table, ...] = (*(table for table in TABLES if table not in SYNC_TABLES), *SYNC_TABLES)
+"""Those that many lakes lack come last, because a client may stop at the first table that it does not find."""
 _LAKE = "${lake}"
 _GENERATED = (
     "-- Generated from schemas/ by `python -m docs.generate`. ${lake} is the folder of the tables: docs/catalogs.md.\n"
@@ -81,12 +83,12 @@ def _athena() -> str:
 
 
 def _sql(first: str, statement: Callable[[Table], str]) -> str:
-    return _GENERATED + "".join(f"{text};\n" for text in (first, *map(statement, TABLES)))
+    return _GENERATED + "".join(f"{text};\n" for text in (first, *map(statement, IN_ORDER)))
 
 
 def _glue() -> str:
     """Returns one request of `aws glue create-table` a line; the fields are those that Apache XTable writes."""
-    return "".join(f"{json.dumps(_glue_table(table))}\n" for table in TABLES)
+    return "".join(f"{json.dumps(_glue_table(table))}\n" for table in IN_ORDER)
 
 
 def _glue_table(table: Table) -> Mapping[str, object]:
@@ -148,7 +150,7 @@ def _dbt() -> str:
                     for field in table.schema
                 ],
             }
-            for table in TABLES
+            for table in IN_ORDER
         ],
     }
     head = "# Generated from schemas/ by `python -m docs.generate`: docs/catalogs.md.\n"

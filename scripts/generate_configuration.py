@@ -26,15 +26,17 @@ HEAD = """\
 
 <!-- Written by scripts/generate_configuration.py from the models in jobs/cli/config. -->
 
-All jobs read one YAML file: `--config FILE`. Every key has a default, unless the table says *required*, and the
-defaults are the safe values. `reconcile` also runs without a file. `conf/production.example.yaml` has every key, with
-comments.
+The jobs read one YAML file: `--config FILE`. Only `demo` and `split-demo` take none. The jobs on queues and on splits
+use only the keys that their pages and their `--help` name, besides `metrics` and `log_format`. Every key has a default,
+unless the table says *required*, and the defaults are the safe values. `reconcile` also runs without a file.
+`conf/production.example.yaml` has every key, with comments.
 
 An unknown key, a key that occurs twice, or a value of the wrong kind is an error (exit code 2) that names file, line
 and key, because a typing error must never weaken a check. Write durations like `90s`, `10m`, `24h`, `7d`, and sizes
-like `500MiB`, `1GiB`. A day like `2027-01-31` means the end of this day in UTC. Values of `properties` are secrets:
-walsafe writes them to no snapshot, log or table. `runs.config_sha256` is the SHA-256 of the effective configuration,
-with defaults and without secrets.
+like `500MiB`, `1GiB`. A day like `2027-01-31` means the end of this day in UTC. `digest`, `notify.webhook`
+and the values of `properties` are secrets: walsafe writes them to no snapshot, log or table. If the file has one of
+them, let only the service user read the file. `runs.config_sha256` is the SHA-256 of the effective configuration, with
+defaults and without secrets.
 
 The file has no settings of Spark: see `conf/spark-defaults.conf` and [deployment](deployment.md).
 """

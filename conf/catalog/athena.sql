@@ -9,8 +9,6 @@ CREATE EXTERNAL TABLE walsafe.queue_offsets LOCATION '${lake}/queue_offsets/' TB
 CREATE EXTERNAL TABLE walsafe.pinned_bytes LOCATION '${lake}/pinned_bytes/' TBLPROPERTIES ('table_type' = 'DELTA');
 CREATE EXTERNAL TABLE walsafe.findings LOCATION '${lake}/findings/' TBLPROPERTIES ('table_type' = 'DELTA');
 CREATE EXTERNAL TABLE walsafe.quality_results LOCATION '${lake}/quality_results/' TBLPROPERTIES ('table_type' = 'DELTA');
-CREATE EXTERNAL TABLE walsafe.remote_wals LOCATION '${lake}/remote_wals/' TBLPROPERTIES ('table_type' = 'DELTA');
-CREATE EXTERNAL TABLE walsafe.sync_peers LOCATION '${lake}/sync_peers/' TBLPROPERTIES ('table_type' = 'DELTA');
 CREATE EXTERNAL TABLE walsafe.cleanups LOCATION '${lake}/cleanups/' TBLPROPERTIES ('table_type' = 'DELTA');
 CREATE EXTERNAL TABLE walsafe.deletions LOCATION '${lake}/deletions/' TBLPROPERTIES ('table_type' = 'DELTA');
 CREATE EXTERNAL TABLE walsafe.wal_files LOCATION '${lake}/wal_files/' TBLPROPERTIES ('table_type' = 'DELTA');
@@ -38,3 +36,5 @@ CREATE EXTERNAL TABLE walsafe.split_mutations LOCATION '${lake}/split_mutations/
 CREATE EXTERNAL TABLE walsafe.split_manifest LOCATION '${lake}/split_manifest/' TBLPROPERTIES ('table_type' = 'DELTA');
 CREATE EXTERNAL TABLE walsafe.split_routes LOCATION '${lake}/split_routes/' TBLPROPERTIES ('table_type' = 'DELTA');
 CREATE EXTERNAL TABLE walsafe.split_plan LOCATION '${lake}/split_plan/' TBLPROPERTIES ('table_type' = 'DELTA');
+CREATE EXTERNAL TABLE walsafe.remote_wals LOCATION '${lake}/remote_wals/' TBLPROPERTIES ('table_type' = 'DELTA');
+CREATE EXTERNAL TABLE walsafe.sync_peers LOCATION '${lake}/sync_peers/' TBLPROPERTIES ('table_type' = 'DELTA');

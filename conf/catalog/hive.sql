@@ -197,39 +197,6 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.quality_results (
 COMMENT 'One row for each expectation of the gate, cluster and run.'
 STORED BY 'io.delta.hive.DeltaStorageHandler'
 LOCATION '${lake}/quality_results';
-CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.remote_wals (
-  `cluster` string COMMENT 'Name of the HBase cluster, from snapshot.json.',
-  `run_id` string COMMENT 'The run that wrote the row\; a repeated run replaces all rows of its cluster and run_id.',
-  `run_date` date COMMENT 'UTC date of the start of the capture\'s step `files`.',
-  `directory` string COMMENT 'Path of the directory relative to wal_root.',
-  `peer_id` string COMMENT 'The peer after which the directory is named.',
-  `peer_exists` boolean COMMENT 'Whether this peer exists.',
-  `kind` string COMMENT 'REMOTE: written by the ACTIVE cluster\; REPLAY: being replayed here\; SNAPSHOT: kept after a replay.',
-  `files` bigint COMMENT 'Number of files in the directory.',
-  `bytes` bigint COMMENT 'Bytes of these files.',
-  `empty_files` bigint COMMENT 'Number of files of length 0, which were replayed or are being written.',
-  `unfinished_files` bigint COMMENT 'Number of files `.syncrep.ren`, for which HBase does not know yet whether all edits arrived.',
-  `oldest_modification` timestamp COMMENT 'Oldest modification time of a file that is not empty (UTC).',
-  `newest_modification` timestamp COMMENT 'Newest modification time of any file (UTC).'
-)
-COMMENT 'One row per directory below `remoteWALs/`. No file in these directories is ever listed for deletion.'
-STORED BY 'io.delta.hive.DeltaStorageHandler'
-LOCATION '${lake}/remote_wals';
-CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.sync_peers (
-  `cluster` string COMMENT 'Name of the HBase cluster, from snapshot.json.',
-  `run_id` string COMMENT 'The run that wrote the row\; a repeated run replaces all rows of its cluster and run_id.',
-  `run_date` date COMMENT 'UTC date of the start of the capture\'s step `files`.',
-  `peer_id` string COMMENT 'Peer.',
-  `state` string COMMENT 'ENABLED or DISABLED: whether asynchronous replication ships the rest.',
-  `sync_state` string COMMENT 'ACTIVE, DOWNGRADE_ACTIVE or STANDBY\; NULL = unknown.',
-  `remote_wal_dir` string COMMENT 'Directory to which this cluster writes copies while it is ACTIVE.',
-  `previous_sync_state` string COMMENT 'State of the night before\; NULL = none is known.',
-  `since` timestamp COMMENT 'First of the consecutive nights with this state (UTC).',
-  `nights` int COMMENT 'Number of consecutive nights with this state, including this night.'
-)
-COMMENT 'One row for each peer with synchronous replication.'
-STORED BY 'io.delta.hive.DeltaStorageHandler'
-LOCATION '${lake}/sync_peers';
 CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.cleanups (
   `cluster` string COMMENT 'Name of the HBase cluster, from snapshot.json.',
   `run_id` string COMMENT 'The run that wrote the row\; a repeated run replaces all rows of its cluster and run_id.',
@@ -777,3 +744,36 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.split_plan (
 COMMENT 'One row for each partition that would be split: the rows that it would keep and those that its child would get.'
 STORED BY 'io.delta.hive.DeltaStorageHandler'
 LOCATION '${lake}/split_plan';
+CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.remote_wals (
+  `cluster` string COMMENT 'Name of the HBase cluster, from snapshot.json.',
+  `run_id` string COMMENT 'The run that wrote the row\; a repeated run replaces all rows of its cluster and run_id.',
+  `run_date` date COMMENT 'UTC date of the start of the capture\'s step `files`.',
+  `directory` string COMMENT 'Path of the directory relative to wal_root.',
+  `peer_id` string COMMENT 'The peer after which the directory is named.',
+  `peer_exists` boolean COMMENT 'Whether this peer exists.',
+  `kind` string COMMENT 'REMOTE: written by the ACTIVE cluster\; REPLAY: being replayed here\; SNAPSHOT: kept after a replay.',
+  `files` bigint COMMENT 'Number of files in the directory.',
+  `bytes` bigint COMMENT 'Bytes of these files.',
+  `empty_files` bigint COMMENT 'Number of files of length 0, which were replayed or are being written.',
+  `unfinished_files` bigint COMMENT 'Number of files `.syncrep.ren`, for which HBase does not know yet whether all edits arrived.',
+  `oldest_modification` timestamp COMMENT 'Oldest modification time of a file that is not empty (UTC).',
+  `newest_modification` timestamp COMMENT 'Newest modification time of any file (UTC).'
+)
+COMMENT 'One row per directory below `remoteWALs/`. No file in these directories is ever listed for deletion.'
+STORED BY 'io.delta.hive.DeltaStorageHandler'
+LOCATION '${lake}/remote_wals';
+CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.sync_peers (
+  `cluster` string COMMENT 'Name of the HBase cluster, from snapshot.json.',
+  `run_id` string COMMENT 'The run that wrote the row\; a repeated run replaces all rows of its cluster and run_id.',
+  `run_date` date COMMENT 'UTC date of the start of the capture\'s step `files`.',
+  `peer_id` string COMMENT 'Peer.',
+  `state` string COMMENT 'ENABLED or DISABLED: whether asynchronous replication ships the rest.',
+  `sync_state` string COMMENT 'ACTIVE, DOWNGRADE_ACTIVE or STANDBY\; NULL = unknown.',
+  `remote_wal_dir` string COMMENT 'Directory to which this cluster writes copies while it is ACTIVE.',
+  `previous_sync_state` string COMMENT 'State of the night before\; NULL = none is known.',
+  `since` timestamp COMMENT 'First of the consecutive nights with this state (UTC).',
+  `nights` int COMMENT 'Number of consecutive nights with this state, including this night.'
+)
+COMMENT 'One row for each peer with synchronous replication.'
+STORED BY 'io.delta.hive.DeltaStorageHandler'
+LOCATION '${lake}/sync_peers';

@@ -9,8 +9,6 @@ CALL delta.system.register_table(schema_name => 'walsafe', table_name => 'queue_
 CALL delta.system.register_table(schema_name => 'walsafe', table_name => 'pinned_bytes', table_location => '${lake}/pinned_bytes');
 CALL delta.system.register_table(schema_name => 'walsafe', table_name => 'findings', table_location => '${lake}/findings');
 CALL delta.system.register_table(schema_name => 'walsafe', table_name => 'quality_results', table_location => '${lake}/quality_results');
-CALL delta.system.register_table(schema_name => 'walsafe', table_name => 'remote_wals', table_location => '${lake}/remote_wals');
-CALL delta.system.register_table(schema_name => 'walsafe', table_name => 'sync_peers', table_location => '${lake}/sync_peers');
 CALL delta.system.register_table(schema_name => 'walsafe', table_name => 'cleanups', table_location => '${lake}/cleanups');
 CALL delta.system.register_table(schema_name => 'walsafe', table_name => 'deletions', table_location => '${lake}/deletions');
 CALL delta.system.register_table(schema_name => 'walsafe', table_name => 'wal_files', table_location => '${lake}/wal_files');
@@ -38,3 +36,5 @@ CALL delta.system.register_table(schema_name => 'walsafe', table_name => 'split_
 CALL delta.system.register_table(schema_name => 'walsafe', table_name => 'split_manifest', table_location => '${lake}/split_manifest');
 CALL delta.system.register_table(schema_name => 'walsafe', table_name => 'split_routes', table_location => '${lake}/split_routes');
 CALL delta.system.register_table(schema_name => 'walsafe', table_name => 'split_plan', table_location => '${lake}/split_plan');
+CALL delta.system.register_table(schema_name => 'walsafe', table_name => 'remote_wals', table_location => '${lake}/remote_wals');
+CALL delta.system.register_table(schema_name => 'walsafe', table_name => 'sync_peers', table_location => '${lake}/sync_peers');

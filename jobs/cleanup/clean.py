@@ -9,14 +9,15 @@ HELP = "move the files of a delete-safe list to a quarantine, after deciding on 
 NEEDS_SPARK = True
 DESCRIPTION = """\
 Acts on a delete-safe list: checks it, reads the cluster again, decides on each file again, and moves those that are
-still safe from oldWALs to the quarantine (clean.quarantine of the configuration). Without --execute it is a rehearsal:
-it says what would happen and touches nothing.
+still safe from oldWALs to the quarantine (clean.quarantine of the configuration). Without --execute and --resume it is
+a rehearsal: it says what would happen and touches nothing.
 
 A file that changed, or whose verdict changed, is left and says why. A new peer, a running AddPeer or migration, or a
 cluster that moves while it is read stops everything (exit 3). Every file has a row in the table deletions before it
 is touched and one after. Files come back with restore, and are deleted for good by purge after their grace.
 
-If it was stopped (Ctrl-C stops after the batch), killed, or could not move some files: go on with --resume.
+If it was stopped (Ctrl-C stops after the batch), killed, or could not move some files: go on with --resume, which
+moves files as --execute does. If no file was begun yet, --resume says so; then start it with --execute.
 
 examples:
   ./spark-submit.sh clean --cluster prod-a --lists /walsafe/lists --run-id 20261121T020000Z-1a2b3c4d \\
@@ -38,8 +39,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--max-bytes", type=_positive, metavar="N", help="stop after so many bytes")
     parser.add_argument("--list-sha256", metavar="DIGEST", help="act only on the list whose rehearsal had this digest")
     mode = parser.add_mutually_exclusive_group()
-    mode.add_argument("--execute", action="store_true", help="move files; without, rehearse")
-    mode.add_argument("--resume", action="store_true", help="go on with an attempt that stopped or died")
+    mode.add_argument("--execute", action="store_true", help="move files; without it and --resume, rehearse")
+    mode.add_argument("--resume", action="store_true", help="move the files that an earlier attempt left")
 
 
 def run(args: Namespace, context: JobContext) -> JobResult:

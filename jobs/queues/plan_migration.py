@@ -18,8 +18,8 @@ and whether that is a GO or a NO-GO (exit code 3). It only reads the snapshot. K
 the table against it afterwards (docs/migration.md).
 
 examples:
-  ./spark-submit.sh plan-migration --snapshot /snapshots/prod-a/before
-  ./spark-submit.sh plan-migration --snapshot /snapshots/prod-a/before --lake /walsafe/lake --output json
+  ./spark-submit.sh plan-migration --snapshot /walsafe/migration/prod-a/before
+  ./spark-submit.sh plan-migration --snapshot /walsafe/migration/prod-a/before --lake /walsafe/lake --output json
 """
 
 

@@ -18,9 +18,10 @@ peers disabled prove most (docs/migration.md).
 Exit code 3: not verified, or the migration is pending still.
 
 examples:
-  ./spark-submit.sh verify-migration --zookeeper /snapshots/prod-a/before --table /snapshots/prod-a/after
-  ./spark-submit.sh verify-migration --zookeeper /snapshots/prod-a/before --table /snapshots/prod-a/after \\
-      --lake /walsafe/lake --output json
+  ./spark-submit.sh verify-migration --zookeeper /walsafe/migration/prod-a/before \\
+      --table /walsafe/migration/prod-a/after
+  ./spark-submit.sh verify-migration --zookeeper /walsafe/migration/prod-a/before \\
+      --table /walsafe/migration/prod-a/after --lake /walsafe/lake --output json
 """
 
 

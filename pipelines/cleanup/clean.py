@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pipelines.cleanup.audit_ports import AttemptEnd, CleanupAttempt, DecidedRun
 from pipelines.cleanup.deletions import CleanupAction, CleanupFile, CleanupTally, FileOutcome, FileResult
 from pipelines.cleanup.holder import LeaseHolder
-from pipelines.cleanup.list_checks import check_age, check_approved, check_manifest, check_once
+from pipelines.cleanup.list_checks import check_age, check_approved, check_begun, check_manifest, check_once
 from pipelines.cleanup.move_files import BatchResult, MoveRoute, is_same_file, move_files
 from pipelines.cleanup.pause_checks import find_pause, refuse_while_paused, say_pause_first
 from pipelines.cleanup.progress import CleanupProgress
@@ -110,7 +110,7 @@ def clean(request: CleanRequest, place: CleanupPlace, ports: CleanupPorts) -> Jo
 
     Raises:
         RefusedError: the list must not be acted on (exit 3); this call moved nothing.
-        UsageError: an argument is wrong.
+        UsageError: an argument is wrong, or there is nothing to resume.
         UnavailableError: a source or sink did not answer; continue with `resume`.
     """
     decided = decided_run(ports, place, request.run_id)
@@ -132,6 +132,8 @@ def clean(request: CleanRequest, place: CleanupPlace, ports: CleanupPorts) -> Jo
             ports.second_look.forget()
         outcome = clean_outcome(place, request.run_id, report, executed=False)
         return say_pause_first(outcome, find_pause(place, ports))
+    if request.resume:
+        check_begun(ports.audit.actions(decided.run), request.run_id)
     ports.audit.ensure()
     with LeaseHolder(ports.store, place.quarantine, place.holder, place.lease_ms) as holder:
         # checked again under the lease: from now on no other job can begin anything

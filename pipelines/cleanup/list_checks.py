@@ -4,7 +4,7 @@ from pipelines.cleanup.audit_ports import DecidedRun
 from pipelines.cleanup.deletions import CleanupAction
 from pipelines.cleanup.request import CleanupPlace, CleanupPorts
 from pipelines.common.conditions import Condition
-from pipelines.common.errors import RefusedError
+from pipelines.common.errors import RefusedError, UsageError
 from pipelines.common.instants import format_instant
 from pipelines.reconcile.delete_list import Manifest, list_sha256
 
@@ -103,4 +103,20 @@ def check_once(actions: frozenset[CleanupAction], run_id: str, *, anew: bool) ->
             Condition.LIST_ALREADY_CLEANED,
             f"run {run_id} was cleaned before, and a list is cleaned once. If that attempt stopped or died, go on with "
             "--resume",
+        )
+
+
+def check_begun(actions: frozenset[CleanupAction], run_id: str) -> None:
+    """Checks that there is a clean-up of a list to go on with.
+
+    Args:
+        actions: the actions for which files of the run were touched.
+        run_id: the run that wrote the list.
+
+    Raises:
+        UsageError: no attempt has begun to move a file. `check_once` lets an execution begin then.
+    """
+    if CleanupAction.CLEAN not in actions:
+        raise UsageError(
+            f"there is nothing to resume: no clean-up of run {run_id} has begun to move a file; start it with --execute"
         )

@@ -36,9 +36,11 @@ class CaptureSection(Section):
     state: StateSection = Field(description="servers, procedures, peers, configuration")
     hbase: HBaseSection = Field(default_factory=HBaseSection)
     export: ExportSection | None = None
-    step_attempts: Attempts = Field(default=3, description="of each step that is not answered")
+    step_attempts: Attempts = Field(default=3, description="how often capture tries a step that gets no answer")
     quiet_attempts: Attempts = Field(
-        default=3, description="of everything after the listing while servers or queues move; 1 = never again"
+        default=3,
+        description="how often capture may read everything after the listing, while servers or queues move; 1 = it "
+        "reads once",
     )
     pause: DurationMs = Field(default=10_000, description="before another attempt", examples=["10s"])
 

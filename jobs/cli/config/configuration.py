@@ -50,7 +50,8 @@ class CleanersSection(Section):
     plugins: tuple[ClassName, ...] | None = Field(
         default=None,
         strict=False,
-        description="`hbase.master.logcleaner.plugins`, where the snapshot does not say; absent = unknown, which holds",
+        description="`hbase.master.logcleaner.plugins`, where the snapshot does not say; absent = unknown; then every "
+        "file past its TTL is held",
     )
     harmless: tuple[ClassName, ...] = Field(
         default=(), strict=False, description="further log-cleaner plugin classes known to need no file"
@@ -115,7 +116,7 @@ class QualitySection(Section):
     )
     share_from: SizeBytes = Field(
         default=100 << 30,
-        description="that share is looked at where oldWALs has at least so many bytes",
+        description="the limit above applies only if oldWALs has at least this many bytes",
         examples=["100GiB"],
     )
     data_docs: bool = Field(

@@ -45,7 +45,7 @@ METRICS = (
     Metric("notify_failed", "1 if the webhook did not take the message of the last run, else 0.", RUN),
     Metric("findings", "Findings of the last run.", ("walsafe_job", "severity", "code", "acknowledged")),
     # capture
-    Metric("snapshot_files", "Files below oldWALs and WALs in the last snapshot."),
+    Metric("snapshot_files", "Files below oldWALs, WALs and remoteWALs in the last snapshot."),
     Metric("snapshot_queue_cells", "Cells or znodes of queues in the last snapshot."),
     Metric("snapshot_peers", "Replication peers in the last snapshot."),
     Metric("snapshot_quiet", "1 if no server left and no queue moved during the last capture, else 0."),

@@ -44,6 +44,10 @@ class Lake:
     endings: list[AttemptEnd] = field(default_factory=list)
     untrue: list[tuple[CleanupAction, FileResult]] = field(default_factory=list)
 
+    def actions(self, run: RunKey) -> frozenset[CleanupAction]:
+        """Returns the actions that occur in the intents of a run, as `LakeAudit.actions` does."""
+        return frozenset(row.action for row in self.deletions if row.run == run and row.result is None)
+
     def unsettled(self, run: RunKey) -> list[Row]:
         done = {row.key for row in self.deletions if row.result}
         found = [row for row in self.deletions if row.run == run and row.result is None and row.key not in done]
@@ -132,7 +136,7 @@ class MemoryAudit:
         self._process.step(step, lambda: self._lake.deletions.extend(rows))
 
     def actions(self, run: RunKey) -> frozenset[CleanupAction]:
-        return frozenset(attempt.action for attempt, _ in self._lake.cleanups if attempt.run == run)
+        return self._lake.actions(run)
 
     def unsettled(self, run: RunKey) -> list[OpenIntent]:
         self._process.alive()

@@ -137,7 +137,8 @@ class World:
         return {entry.modification_time for entry in self.home().values()}, resting
 
     def actions(self, run_id: str) -> set[CleanupAction]:
-        return {attempt.action for attempt, _ in self.lake.cleanups if attempt.run.run_id == run_id}
+        """Returns the actions for which files of a run were begun."""
+        return {row.action for row in self.lake.deletions if row.run.run_id == run_id and row.result is None}
 
     # what must hold
 
@@ -272,7 +273,7 @@ class MemoryLook:
 
 
 def cleaning(run_id: str, max_files: int | None = None) -> Job:
-    """Returns the job `clean --execute`, or `clean --resume` if the list's clean-up was begun."""
+    """Returns the job `clean --execute`, or `clean --resume` if a file of the list was begun."""
 
     def run(world: World, process: Process) -> JobResult:
         again = CleanupAction.CLEAN in world.actions(run_id)

@@ -18,7 +18,7 @@ from jobs.cli.context import JobContext
 from jobs.cli.registry import JOBS
 from pipelines.common.job_result import JobResult
 from pipelines.reconcile.published_tables import RULES
-from schemas.registry import DECISION_TABLES
+from schemas.registry import CLEANUP_TABLES, DECISION_TABLES
 from tests.labs.fleet_nights import CLUSTERS
 from tests.labs.small_cluster import Desk
 
@@ -46,7 +46,7 @@ def test_spark_registers_the_tables_that_are_there(nights: list[JobResult], desk
         with pytest.raises(AnalysisException, match="DELTA_MISSING_DELTA_TABLE"):
             run(spark, statements)
         registered = {row["tableName"] for row in spark.sql("SHOW TABLES IN walsafe").collect()}
-        assert {table.name for table in DECISION_TABLES} <= registered <= folders
+        assert {table.name for table in (*DECISION_TABLES, *CLEANUP_TABLES)} <= registered <= folders
         assert {path.name for path in desk.lake.iterdir()} == folders, "nothing is written into the lake"
         for table in DECISION_TABLES:
             assert spark.table(f"walsafe.{table.name}").schema.names == table.schema.names

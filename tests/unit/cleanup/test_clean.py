@@ -1,5 +1,6 @@
 """What clean moves of a list, where it stops, and what it writes and says about it."""
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -10,13 +11,13 @@ from pipelines.cleanup.audit_ports import AttemptEnd, DecidedRun
 from pipelines.cleanup.clean import CleanRequest, clean
 from pipelines.cleanup.deletions import CleanupAction, CleanupTally
 from pipelines.common.conditions import Condition
-from pipelines.common.errors import RefusedError, UnavailableError, WalsafeError
+from pipelines.common.errors import RefusedError, UnavailableError, UsageError, WalsafeError
 from pipelines.common.instants import DAY_MS
 from pipelines.common.job_result import JobResult
 from pipelines.reconcile.delete_list import Manifest
-from tests.labs.cleanup.memory import Process
+from tests.labs.cleanup.memory import Kill, Process
 from tests.labs.cleanup.memory_audit import Row
-from tests.labs.cleanup.world import DIGEST, LEASE_MS, PLACE, World, cleaning, purging, restoring
+from tests.labs.cleanup.world import DIGEST, LEASE_MS, PLACE, World, cleaning, killed, purging, restoring
 
 RUN = "n1"
 FILES = [f"oldWALs/h1/wal.{number}" for number in (1, 2, 3, 4, 5)]
@@ -359,6 +360,32 @@ def test_a_list_that_was_cleaned_is_resumed_and_not_begun_again() -> None:
         done(world)
     assert done(world, CleanRequest(RUN)).result["status"] == "REHEARSAL"
     assert done(world, CleanRequest(RUN, resume=True)).result["status"] == "DONE"
+
+
+def test_a_list_that_was_never_begun_is_not_resumed() -> None:
+    world = night()
+    with pytest.raises(UsageError, match="nothing to resume: no clean-up of run n1 has begun to move a file"):
+        done(world, CleanRequest(RUN, resume=True))
+    assert (world.resting(), world.lake.cleanups, world.disk.names(PLACE.home)) == ({}, [], [])
+    assert done(world).result["status"] == "DONE"
+
+
+@pytest.mark.promise("killed-clean-is-resumed")
+def test_an_attempt_that_died_before_its_first_file_is_executed_again() -> None:
+    world = night()
+    begun: list[str] = []
+    for step in itertools.count():
+        world = night()
+        assert killed(cleaning(RUN), world, Process(Kill(step, after=True)))
+        if rows(world, intents=True):
+            break
+        begun += statuses(world)
+        world.disk.now += LEASE_MS
+        with pytest.raises(UsageError, match="start it with --execute"):
+            done(world, CleanRequest(RUN, resume=True))
+        assert answered(done(world)) == {"status": "DONE", "reason": None, "done_files": 5, "done_bytes": 15}
+    assert begun
+    assert set(begun) == {"STARTED"}
 
 
 @pytest.mark.promise("deletable-in-both-looks")

@@ -7,11 +7,11 @@ import pytest
 
 from pipelines.cleanup.audit_ports import DecidedRun, SecondLookResult
 from pipelines.cleanup.deletions import CleanupAction
-from pipelines.cleanup.list_checks import check_age, check_manifest, check_once
+from pipelines.cleanup.list_checks import check_age, check_begun, check_manifest, check_once
 from pipelines.cleanup.paths import refuse_outside
 from pipelines.cleanup.request import check_second_look, decided_run
 from pipelines.common.conditions import Condition
-from pipelines.common.errors import RefusedError
+from pipelines.common.errors import EXIT_USAGE, RefusedError, UsageError
 from pipelines.reconcile.delete_list import Manifest
 from tests.labs.cleanup.memory import Process
 from tests.labs.cleanup.world import World
@@ -83,6 +83,14 @@ def test_a_list_that_was_begun_has_another_name_than_one_that_is_over() -> None:
     check_once(cleaned, N1, anew=False)
     assert refused(lambda: check_once(cleaned, N1, anew=True)) is Condition.LIST_ALREADY_CLEANED
     assert refused(lambda: check_once(over, N1, anew=False)) is Condition.LIST_RESTORED_OR_PURGED
+
+
+def test_a_list_of_which_no_file_was_begun_is_begun_and_not_resumed() -> None:
+    check_once(frozenset(), N1, anew=True)
+    with pytest.raises(UsageError, match=rf"no clean-up of run {N1} has begun .*; start it with --execute") as nothing:
+        check_begun(frozenset(), N1)
+    assert (nothing.value.exit_code, nothing.value.condition) == (EXIT_USAGE, Condition.USAGE)
+    check_begun(frozenset({CleanupAction.CLEAN}), N1)
 
 
 def test_of_a_path() -> None:

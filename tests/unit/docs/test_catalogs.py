@@ -10,10 +10,11 @@ from sqlglot import exp
 
 from docs.catalog import FILES
 from docs.generate import CATALOG
-from schemas.registry import TABLES
+from schemas.registry import SYNC_TABLES, TABLES
 from schemas.table import Table
 
-NAMES = [table.name for table in TABLES]
+LAST = [table.name for table in SYNC_TABLES]
+NAMES = [table.name for table in TABLES if table.name not in LAST] + LAST
 
 
 def statements(name: str) -> list[str]:
