@@ -177,10 +177,10 @@ class Point:
 
 def plain_client(bench: Bench, files: int, when: str) -> Point:
     """Renames as many files with Hadoop's client alone."""
-    origin, target = (f"{bench.hdfs.uri}/plain {when}/{end}" for end in ("from", "to"))
+    origin, target = (f"{bench.hdfs.uri}/plain-{when}/{end}" for end in ("from", "to"))
     names = [f"{group(H1)}.{FIRST_WAL + index}" for index in range(files)]
     make_files(bench.spark, origin, names)
-    bench.hdfs.file_system().mkdirs(bench.hdfs.path(f"/plain {when}/to"))
+    bench.hdfs.file_system().mkdirs(bench.hdfs.path(f"/plain-{when}/to"))
     hadoop = HadoopJvm.of(bench.spark)
     context = hadoop.view.org.apache.hadoop.fs.FileContext.getFileContext(hadoop.path(origin).toUri(), hadoop.conf)
     client = hadoop.compiled("walsafe.PlainClient", _PLAIN)

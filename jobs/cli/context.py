@@ -82,7 +82,8 @@ class JobContext:
         """Finds a file named on the command line.
 
         In cluster deploy mode the driver runs elsewhere, and `spark-submit.sh` ships the file (`--files`) into the
-        driver's working directory under its base name. Anywhere else a file of that name there is another file.
+        driver's working directory under its base name. This file goes before one of the same path on the driver's
+        machine. Anywhere else a file of that name in the working directory is another file.
 
         Args:
             given: the path as the user wrote it.
@@ -91,7 +92,7 @@ class JobContext:
             UsageError: the file does not exist.
         """
         shipped = [Path(Path(given).name)] if os.environ.get(SHIPPED_ENV) else []
-        for candidate in (Path(given).expanduser(), *shipped):
+        for candidate in (*shipped, Path(given).expanduser()):
             if candidate.is_file():
                 return candidate
         raise UsageError(f"no such file: {given} (looked in {Path.cwd()}); give the path of an existing file")

@@ -54,6 +54,7 @@ def run_reconcile(
         snapshots=snapshots,
         fleet=fleet,
         cluster=cluster,
+        configured=config.cluster,
         run_id=run_id,
         settings=config.settings(),
         acceptances=acceptances or Acceptances(),

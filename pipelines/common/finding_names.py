@@ -17,8 +17,8 @@ FINDINGS: Mapping[str, ConditionText] = {
     ),
     "DUPLICATE_QUEUE": ConditionText(
         "One peer has several rows for the WALs of one server.",
-        "Let all finish; if one never moves, remove one only if another has come no further in any WAL group; in "
-        "ZooKeeper, only if another names every WAL that it names.",
+        "Let all finish; if one never moves, remove one only if it has come at least as far as another in every WAL "
+        "group; in ZooKeeper, only if another names every WAL that it names.",
     ),
     "QUEUE_STALLED": ConditionText(
         "An offset has not moved for `findings.stalled_nights` nights, with files waiting all the while.",
@@ -71,8 +71,8 @@ FINDINGS: Mapping[str, ConditionText] = {
     ),
     "OFFSET_MID_ENTRY": ConditionText(
         "A stored offset lies inside an entry, so no reader can continue there.",
-        "Set the offset to 0 and restart the owner of the queue; if the WAL was replaced, compare the tables with "
-        "VerifyReplication.",
+        "Set the offset to 0 (in ZooKeeper: empty the data of the WAL's znode) and restart the owner of the queue, or "
+        "have it claimed if the owner is dead; if the WAL was replaced, compare the tables with VerifyReplication.",
     ),
     "UNWANTED_EDITS": ConditionText(
         "A queue has 1 GiB or more still to read, but its peer wants none of these edits.",

@@ -49,8 +49,8 @@ def run_night(night: NightRun) -> None:
     with ThreadPoolExecutor(2) as beside:
         past = beside.submit(_past, night)
         append_runs(night, STARTED, None)
+        refuse_used_run_ids(night)  # without a FAILED row: the rows of that run_id are those of the other job
         try:
-            refuse_used_run_ids(night)
             _decide_and_write(night, beside, past)
         except WalsafeError as error:
             append_failed(night, str(error))

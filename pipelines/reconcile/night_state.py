@@ -1,7 +1,7 @@
 """The state of one night of reconcile, and its rows in the table `runs`."""
 
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pipelines.common.conditions import Condition
@@ -9,6 +9,7 @@ from pipelines.common.errors import RefusedError, WalsafeError
 from pipelines.decide.gate.gate_metrics import ExpectationResult
 from pipelines.lake.run_summary import DONE, FAILED, REFUSED, RunSummary
 from pipelines.reconcile.cluster_cases import ClusterCase
+from pipelines.reconcile.ports import RunRow
 from pipelines.reconcile.request import ReconcilePorts, ReconcileRequest
 from pipelines.reconcile.rows import SmallTableRows, run_row, run_summary
 from schemas.runs import RUNS
@@ -85,8 +86,16 @@ def append_runs(night: NightRun, status: str | None, reason: str | None) -> None
     ports.tables.append_rows(RUNS, rows)
 
 
-def used_for_another(case: ClusterCase, digests: Collection[str | None]) -> str | None:
-    """Returns why the run_id of a case is taken: one of these digests is that of another snapshot."""
+def used_for_another(case: ClusterCase, attempts: Sequence[RunRow], listed: str | None = None) -> str | None:
+    """Returns why the run_id of a case is taken: another snapshot was decided with it, or begun to be.
+
+    Args:
+        case: the cluster.
+        attempts: the rows of `runs` with that run_id; once one is DONE, the others do not count.
+        listed: the digest of the snapshot in the manifest of that run_id, if there is one.
+    """
+    done = {one.snapshot_sha256 for one in attempts if one.status == DONE}
+    digests = {listed, *(done or {one.snapshot_sha256 for one in attempts})}
     others = sorted(digest for digest in digests if digest and digest != case.opened.sha256)
     if not others:
         return None
@@ -107,6 +116,6 @@ def refuse_used_run_ids(night: NightRun) -> None:
     begun = night.ports.lake.attempts([case.key for case in night.cases], given=True)
     for case in night.cases:
         own = begun.get((case.key.cluster, case.key.run_id), ())
-        reason = used_for_another(case, {one.snapshot_sha256 for one in own})
+        reason = used_for_another(case, own)
         if reason is not None:
             raise RefusedError(Condition.RUN_ID_TAKEN, reason)

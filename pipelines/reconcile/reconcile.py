@@ -51,7 +51,8 @@ def reconcile(request: ReconcileRequest, ports: ReconcilePorts) -> JobResult:
         ensured = beside.submit(ports.tables.ensure, (*DECISION_TABLES, *CLEANUP_TABLES))
         opened = ports.reader.open(uris)
         _check_cluster(opened, request.cluster)
-        all_cases = cluster_cases(opened, request.run_id, request.settings, ports.clock.now_ms(), request.cluster)
+        unread = request.cluster or (request.configured if len(request.snapshots) == 1 else None)
+        all_cases = cluster_cases(opened, request.run_id, request.settings, ports.clock.now_ms(), unread)
         if len(run_ids := {case.key.run_id for case in all_cases}) == 1:
             log_of_run(*run_ids)
     try:
@@ -112,8 +113,7 @@ def _without_finished(
     for case in all_cases:
         earlier = attempts.get((case.key.cluster, case.key.run_id), ())
         manifest = ports.lists.existing(case.key.cluster, case.key.run_id) if case.view else None
-        used = {one.snapshot_sha256 for one in earlier}
-        reason = used_for_another(case, used | ({manifest.snapshot_sha256} if manifest else set()))
+        reason = used_for_another(case, earlier, manifest.snapshot_sha256 if manifest else None)
         if reason is not None:
             if len(all_cases) == 1:
                 raise RefusedError(Condition.RUN_ID_TAKEN, reason)

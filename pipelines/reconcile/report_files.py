@@ -1,10 +1,12 @@
 """Writes the HTML pages: of each run, the latest of each cluster, and the index of all."""
 
+import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from pyspark.sql import SparkSession
 
+from pipelines.common.errors import WalsafeError
 from pipelines.common.names import PROGRAM
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
 from pipelines.files.text_files import write_text
@@ -18,6 +20,7 @@ from pipelines.reconcile.report import report_html
 from pipelines.reconcile.report_index import NIGHTS, index_html, newest_by_cluster, runs_by_cluster
 from pipelines.reconcile.report_templates import page, resource
 
+_LOG = logging.getLogger(__name__)
 FLEET = "fleet"
 LATEST = "latest"
 QUALITY = ".quality.html"
@@ -120,7 +123,7 @@ class HtmlReports:
         return found
 
     def _of_fleets(self, pages: Collection[str], runs: Sequence[RunRecord]) -> Mapping[tuple[str, str], str]:
-        """Returns the newest fleet's page that shows a run, by (cluster, run_id), for the nights that the index shows.
+        """Returns a fleet's page that shows a run, by (cluster, run_id), for the nights that the index shows.
 
         By default, each cluster of a fleet has a run id of its own, and the page has that of only one of them.
 
@@ -132,10 +135,16 @@ class HtmlReports:
         named = dict.fromkeys(f"{FLEET}/{run.run_id}" for own in runs_by_cluster(runs).values() for run in own[:NIGHTS])
         with java_errors(self._uri):
             files = hadoop.path(self._uri).getFileSystem(hadoop.conf)
-            for name in named:
-                if name in pages:
-                    for run in page_head(files, hadoop.path(f"{self._uri}/{name}.html")).runs:
-                        shown.setdefault(run, name)
+        for name in filter(pages.__contains__, named):
+            uri = f"{self._uri}/{name}.html"
+            try:
+                with java_errors(uri):
+                    runs_of_page = page_head(files, hadoop.path(uri)).runs
+            except WalsafeError as error:  # maintain may have just removed it; a missing link must not fail the night
+                _LOG.warning("the index has no link to %s: %s", uri, error)
+                continue
+            for run in runs_of_page:
+                shown.setdefault(run, name)
         return shown
 
 

@@ -28,6 +28,7 @@ class ReconcileRequest:
         version: of walsafe.
         run_by: the user.
         cluster: of every snapshot; None = any.
+        configured: the cluster that the configuration names; a snapshot that is given alone and cannot be read is its.
         data_docs: whether to write what Great Expectations says beside the page.
     """
 
@@ -40,6 +41,7 @@ class ReconcileRequest:
     version: str
     run_by: str
     cluster: str | None = None
+    configured: str | None = None
     data_docs: bool = False
 
 

@@ -12,7 +12,7 @@ from jobs.cli import log
 from jobs.cli.command_line import Invocation
 from jobs.cli.context import JobContext
 from jobs.cli.launch.child import run_child
-from jobs.cli.result_file import write_result
+from jobs.cli.result_file import path_here, write_result
 from pipelines.common.errors import EXIT_DONE, UnavailableError
 
 _ASK_YARN = "the driver's log tells what it did, for YARN: yarn logs -applicationId <the id above>"
@@ -40,10 +40,10 @@ def in_cluster(
         command: of spark-submit.
         environment: of spark-submit.
         shell: reads and removes the result.
-        result: where the driver writes it, on a file system that both reach. If this is the file of `--result`, an
-            older one is removed first, so that it is never taken for the answer of this run; any other is removed
-            afterwards.
-        invocation: a `--result` on this machine is written here.
+        result: where the driver writes it, on a file system that both reach; removed afterwards, unless it is the file
+            of `--result`.
+        invocation: a `--result` on this machine is written here. An older file of `--result` is removed first, so that
+            nobody takes it for the answer of this run.
 
     Returns:
         The exit code of the job.
@@ -59,6 +59,8 @@ def in_cluster(
             raise UnavailableError(
                 f"an older result at {result} cannot be removed: {_cause(removed)}; the job was not started"
             )
+    elif wanted is not None and (here := path_here(wanted)) is not None:
+        here.unlink(missing_ok=True)
     submitted = run_child(command, environment)
     try:
         text = _read(result, shell)
@@ -103,5 +105,6 @@ def _read(uri: str, shell: HadoopShell) -> str:
 def _cause(done: subprocess.CompletedProcess[str]) -> str:
     from pipelines.files.hadoop_jvm import lacks_ticket, no_ticket
 
-    cause = done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "no such file"
+    said = done.stderr.strip().splitlines() or ["no such file"]
+    cause = next((line for line in said if "Exception" in line), said[-1])
     return no_ticket(cause) if lacks_ticket(cause) else cause

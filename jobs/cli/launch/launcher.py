@@ -128,8 +128,8 @@ def _submit(invocation: Invocation, environ: Mapping[str, str]) -> int:
     jars = _jars(java, spark_home)
     environment = child_environment(environ, settings, spark_home, java)
     environment[log.LOG_FORMAT_ENV] = invocation.args.log_format
-    config = getattr(invocation.args, "config", None)
-    ship = [Path(config).absolute()] if settings.cluster_mode and config and Path(config).is_file() else []
+    config = Path(getattr(invocation.args, "config", None) or "").expanduser()
+    ship = [config.absolute()] if settings.cluster_mode and config.is_file() else []
     job, result = [invocation.name, *invocation.options], invocation.args.result
     if settings.cluster_mode and (result is None or path_here(result) is not None):  # the driver's disk is not this one
         result = result_location(settings, environ, f"walsafe-{invocation.name}-{uuid.uuid4().hex}.json")

@@ -266,8 +266,8 @@ def result_location(settings: SubmitSettings, environ: Mapping[str, str], name: 
     if default and not default.startswith("file:"):
         return f"{default.rstrip('/')}/tmp/{name}"  # noqa: S108 - of HDFS; a random name
     raise UsageError(
-        "--deploy-mode cluster needs a place where the driver leaves its result for this machine: give --result with "
-        "the URI of a file system that both can reach, or set HADOOP_CONF_DIR"
+        "--deploy-mode cluster needs a place where the driver leaves its result for this machine: set HADOOP_CONF_DIR, "
+        "or give --result with the URI of a file system that both can reach; it cannot be one with file:"
     )
 
 

@@ -14,7 +14,7 @@ _DENIED = {"AccessControlException", "AccessDeniedException", "TraverseAccessCon
 # the errors that a second creator gets while the first one still writes, or after it died while writing
 _EXISTS = {"FileAlreadyExistsException", "AlreadyBeingCreatedException", "RecoveryInProgressException"}
 # these are answers about one path, and name it: a directory may be called Standby
-_NOT_OF_ONE_PATH = rf"^(?!-?(?:[\w.$]+\()?[\w.$]*\b(?:{'|'.join(sorted(_GONE | _EXISTS))})\b)[\s\S]*?"
+_NOT_OF_ONE_PATH = rf"^(?!-?(?:[\w.$]+\()?[\w.$]*\b(?:{'|'.join(sorted(_GONE | _EXISTS | _DENIED))})\b)[\s\S]*?"
 _NO_ANSWER = (
     "SafeMode|Standby|Observer|Retriable|Connect|SocketException|Timeout|TimedOut|EOFException|NoRouteToHost"
     "|UnknownHost|SaslException|KerberosAuth|InvalidToken|Filesystem closed"

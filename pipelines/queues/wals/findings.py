@@ -66,7 +66,7 @@ def _headerless(queues: Sequence[QueueEditsRow], files: Mapping[str, InspectedFi
         file = files[row.head]
         early = (
             " Before HBase 2.6, it passes over empty WALs only: delete the znode of this WAL in the queue, and restart "
-            "the region server that owns the queue."
+            "the region server that owns the queue; if it is dead, have the queue claimed."
         )
         yield _of_queue(
             "HEADERLESS_WAL",
@@ -97,8 +97,8 @@ def _corrupt(queues: Sequence[QueueEditsRow], files: Mapping[str, InspectedFile]
             f"Queue {row.queue} has {row.head} at its head, which cannot be read behind byte {good_end}: "
             f"{file.problem_text}. Replication tries to read on there forever.",
             "Compare its replicas with 'hdfs fsck -files -blocks'. If all are broken, move it away, delete its znode "
-            "if the queue is in ZooKeeper, restart the region server that owns the queue, and compare the tables with "
-            "VerifyReplication.",
+            "if the queue is in ZooKeeper, restart the region server that owns the queue (if it is dead, have the "
+            "queue claimed), and compare the tables with VerifyReplication.",
             files=row.pending_files,
             size=row.pending_bytes,
             wal=row.head,
@@ -125,9 +125,9 @@ def _offsets(queues: Sequence[QueueEditsRow]) -> Iterator[FindingRow]:
                 ERROR,
                 row,
                 f"Queue {row.queue} stands at {row.offset} in {row.wal}, inside of an entry: no reader can go on.",
-                "The WAL was replaced or the offset edited. Set the offset to 0, and restart the region server that "
-                "owns the queue: the WAL is shipped again from its start. If it was replaced, compare the tables with "
-                "VerifyReplication.",
+                "The WAL was replaced or the offset edited. Set the offset to 0 (in ZooKeeper: empty the data of the "
+                "WAL's znode), and restart the region server that owns the queue: the WAL is shipped again from its "
+                "start. If it was replaced, compare the tables with VerifyReplication.",
                 wal=row.wal,
                 offset=row.offset,
             )

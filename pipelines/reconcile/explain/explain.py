@@ -189,6 +189,9 @@ def _holder(holder: Blocker, file: FileVerdict, run: AnsweringRun, holding: _Hol
     behind = None if need is None or need < 0 else max(0, run.record.night - need)
     peer = next((one for one in holding.pinned if one.level == "peer" and one.peer_id == holder.peer_id), None)
     since, nights = _since(holder, file, run, holding.nights)
+    # a dead server without a queue: there is nothing that the peer could ship
+    nobody = holder.owner is None and row is not None and row.level == "peer"
+    words = REASON_TEXTS.get(file.reason, ReasonText(file.reason, file.reason))
     return {
         "peer_id": holder.peer_id,
         "peer_state": row.peer_state if row else None,
@@ -201,9 +204,9 @@ def _holder(holder: Blocker, file: FileVerdict, run: AnsweringRun, holding: _Hol
         "behind_ms": behind,
         "pending_files": queue.pending_files if queue else None,
         "pending_bytes": queue.pending_bytes if queue else None,
-        "remedy": (row.remedy if row else None) or (peer.remedy if peer else None),
-        "peer_frees_files": peer.freed_files if peer else None,
-        "peer_frees_bytes": peer.freed_bytes if peer else None,
+        "remedy": words.way_out if nobody else (row.remedy if row else None) or (peer.remedy if peer else None),
+        "peer_frees_files": peer.freed_files if peer and not nobody else None,
+        "peer_frees_bytes": peer.freed_bytes if peer and not nobody else None,
     }
 
 

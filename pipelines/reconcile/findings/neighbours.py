@@ -107,7 +107,7 @@ def serial_peers(evidence: Evidence) -> Iterator[FindingRow]:
                 }
                 for gap in gaps[:_SHOWN]
             ],
-            queues=[f"{row.peer_id}-{row.owner}/{row.wal_group}" for row in queues[:_SHOWN]],
+            queues=[f"{row.peer_id}-{row.owner}/{row.wal_group or 'no offset'}" for row in queues[:_SHOWN]],
         )
 
 

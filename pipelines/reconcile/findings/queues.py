@@ -87,8 +87,8 @@ def missing_wals(evidence: Evidence) -> Iterator[FindingRow]:
                 f"{queue}/{row.wal_group}",
                 f"Queue {queue} is to read {row.wal} at {row.offset}, but neither WALs/ nor oldWALs/ has it.",
                 "Look for it in corrupt/ and in quarantines; if it is gone, its edits are lost to the peer: "
-                f"{forget}restart the region server that owns the queue, and compare the tables with "
-                "VerifyReplication.",
+                f"{forget}restart the region server that owns the queue (if it is dead, have the queue claimed), and "
+                "compare the tables with VerifyReplication.",
                 peer_id=row.peer_id,
                 server=row.owner,
                 wal=row.wal,
