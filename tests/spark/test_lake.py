@@ -339,6 +339,11 @@ def test_every_cluster_of_a_fleet_leads_to_the_page_of_its_night(spark: SparkSes
     assert sorted(path.name for path in (tmp_path / "fleet").iterdir()) == ["b-1.html", "b-2.html"]
     index = (tmp_path / "index.html").read_text(encoding="utf-8")
     assert [index.count(f'href="fleet/b-{night}.html"') for night in (1, 2)] == [2, 3]
+    (tmp_path / "fleet" / "b-1.html").unlink()  # an earlier page that cannot be read fails no night
+    (tmp_path / "fleet" / "b-1.html").mkdir()
+    reports.publish_index(fleet, newest_first, {}, at + 10)
+    index = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert [index.count(f'href="fleet/b-{night}.html"') for night in (1, 2)] == [0, 3]
 
 
 def test_job_answers_in_json_and_exits_with_2_when_unsure(

@@ -5,6 +5,7 @@ import logging
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,7 +61,8 @@ def in_cluster(
                 f"an older result at {result} cannot be removed: {_cause(removed)}; the job was not started"
             )
     elif wanted is not None and (here := path_here(wanted)) is not None:
-        here.unlink(missing_ok=True)
+        with suppress(OSError):  # if it cannot be removed, the new one cannot be written either, which is told then
+            here.unlink()
     submitted = run_child(command, environment)
     try:
         text = _read(result, shell)

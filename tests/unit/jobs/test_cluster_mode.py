@@ -104,6 +104,14 @@ def test_a_result_on_this_machine_is_written_here(tmp_path: Path) -> None:
         wanted.unlink()
 
 
+def test_an_older_result_on_this_machine_does_not_outlive_a_run_without_one(tmp_path: Path) -> None:
+    wanted = tmp_path / "night.json"
+    wanted.write_text(DONE, encoding="utf-8")
+    with pytest.raises(UnavailableError, match="cannot be read"):
+        run(tmp_path, "--result", str(wanted))
+    assert not wanted.exists()
+
+
 @pytest.mark.parametrize(("answer", "code", "expected"), [(DONE, 0, 4), (NEW_ERROR, 1, 5)])
 def test_a_result_that_cannot_be_written_here_is_a_failure(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], answer: str, code: int, expected: int

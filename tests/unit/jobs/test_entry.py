@@ -183,6 +183,9 @@ def test_a_local_file_is_found_where_spark_ships_it(tmp_path: Path, monkeypatch:
     assert context.local_file("/edge/only/prod.yaml") == Path("prod.yaml")
     with pytest.raises(UsageError, match=r"no such file: /edge/only/other\.yaml"):
         context.local_file("/edge/only/other.yaml")
+    (tmp_path / "node").mkdir()
+    (tmp_path / "node" / "prod.yaml").touch()
+    assert context.local_file(f"{tmp_path}/node/prod.yaml") == Path("prod.yaml"), "that of the node may be old"
 
 
 def test_a_file_of_the_same_name_is_another_file(

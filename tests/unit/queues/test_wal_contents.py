@@ -313,7 +313,7 @@ def test_offsets_that_stop_a_queue_and_broken_heads_are_findings() -> None:
     at = BOUNDARIES[1] + 3
     assert codes([queue(GroupOffset(f"{GROUP}.20", at))], [inspected(20, DATA, at)]) == ["OFFSET_MID_ENTRY"]
     (inside,) = findings_of([queue(GroupOffset(f"{GROUP}.20", at))], [inspected(20, DATA, at)])
-    assert "Set the offset to 0, and restart the region server that owns the queue" in inside.remedy
+    assert "Set the offset to 0 (in ZooKeeper: empty the data of the WAL's znode), and restart" in inside.remedy
     assert codes([queue(GroupOffset(f"{GROUP}.20", 9999))], [inspected(20, DATA, 9999)]) == ["BEYOND_EOF"]
     broken = DATA[: BOUNDARIES[1]] + b"\xff" * 40
     assert codes([queue(GroupOffset(f"{GROUP}.20", 0))], [inspected(20, broken)]) == ["CORRUPT_WAL"]

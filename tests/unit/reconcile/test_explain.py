@@ -433,6 +433,23 @@ def test_a_holder_without_an_offset_has_no_date_but_a_remedy(tmp_path: Path) -> 
     assert "What frees it: wait\n" in text
 
 
+def test_a_dead_server_without_a_queue_waits_for_no_peer(tmp_path: Path) -> None:
+    """`pinned_bytes` has its files at level peer only; what this peer has to ship of others frees none of them."""
+    nobody = {"peer_id": "2", "owner": None, "source": H2, "wal": None, "offset": None}
+    file = verdict(0, "a.1", "PENDING") | {"reason": "CLUSTER_MOVED", "wal_group": "g", "wal_timestamp": 9}
+    write_night(tmp_path, 0, [file | {"blocking": [nobody]}])
+    append(
+        tmp_path,
+        PINNED_BYTES,
+        [table_row(key(0), PinnedRow("peer", "2", "ENABLED", None, None, None, 9, GIB, 0, 0, 9, GIB))],
+    )
+    result, text = ask(tmp_path, "a.1", now=at(0) + HOUR_MS)
+    (holder,) = result["files"][0]["holders"]
+    assert holder["remedy"] == result["files"][0]["way_out"] != ""
+    assert holder["peer_frees_files"] is None
+    assert "has shipped everything" not in text
+
+
 def test_a_position_that_cannot_be_read_is_told_as_such(tmp_path: Path) -> None:
     """A queue in ZooKeeper names its WALs, also where the position in one of them is no number."""
     unread = {"peer_id": "2", "owner": H1, "source": H1, "wal": "w.1", "offset": None}
