@@ -1,4 +1,4 @@
-"""Findings about cleaners, synchronous replication, backups, serial peers and HFile references: when, and when not."""
+"""Findings about cleaners, removed and synchronous peers, backups, serial peers, HFile references: when, when not."""
 
 import json
 from dataclasses import replace
@@ -8,6 +8,7 @@ import pytest
 
 from pipelines.common.instants import DAY_MS, HOUR_MS
 from pipelines.decide.reason_texts import REASON_TEXTS
+from pipelines.decide.rule.cluster_view import MergedQueueRow
 from pipelines.decide.rule.decision_table import decision_table
 from pipelines.decide.rule.remote_wals import RemoteDirectory, RemoteKind
 from pipelines.decide.rule.settings import ReconcileSettings
@@ -15,6 +16,7 @@ from pipelines.decide.rule.table_queue_storage import table_view
 from pipelines.decide.rule.totals import BucketTotal
 from pipelines.hbase.peer_rules import PeerRule
 from pipelines.hbase.peers import Peer
+from pipelines.hbase.replication_queues import QueueId
 from pipelines.lake.run_summary import FindingRow, QueueOffsetRow
 from pipelines.reconcile.findings import Evidence, findings
 from pipelines.reconcile.past import PastNight
@@ -24,7 +26,7 @@ from pipelines.snapshot.barriers import region_barriers
 from pipelines.snapshot.extras import Extras
 from pipelines.snapshot.model import Backup
 from pipelines.snapshot.other_families import OtherFamilies
-from tests.labs.small_cluster import NOW, small
+from tests.labs.small_cluster import H1, NOW, small
 
 OLD, YOUNG = NOW - 30 * HOUR_MS, NOW - HOUR_MS
 DIRECTORY = RemoteDirectory("dr", 2, 1024, 0, 0, YOUNG, YOUNG)
@@ -69,6 +71,18 @@ def test_the_finding_says_what_is_unknown_and_the_reason_blames_no_plugin_alone(
     reason = REASON_TEXTS["FOREIGN_CLEANER"]
     assert "HBase backup" in reason.why
     assert all(one in reason.way_out for one in ("cleaners.plugins", "cleaners.harmless", "backup.enabled"))
+
+
+# removed peers
+
+
+def test_a_queue_is_an_orphan_only_once_nothing_moves() -> None:
+    """RemovePeer removes the peer before its queues."""
+    all_ = evidence()
+    view = replace(all_.view, rows=(MergedQueueRow(QueueId("9", H1, None), {}),))
+    assert of(findings(replace(all_, view=view))) == {f"ORPHAN_QUEUE:9-{H1}": "warning"}
+    moving = replace(view, restless=f"queue 9-{H1} is in only one of the two passes")
+    assert of(findings(replace(all_, view=moving))) == {}
 
 
 # below remoteWALs
