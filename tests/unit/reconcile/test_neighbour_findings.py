@@ -205,6 +205,13 @@ def test_backups_that_are_behind(sessions: tuple[BackupSession, ...] | None, exp
     assert of(findings(evidence(backup=backup, extras=known))) == {}, "nothing is held for them"
 
 
+def test_a_table_without_backups_needs_a_full_one() -> None:
+    """HBase leaves its old timestamps in every new session of the root, and takes it into no incremental backup."""
+    sessions = (session(t=NOW, old=NOW - 9 * DAY_MS),)
+    (found,) = findings(evidence(totals=(BACKUP_HELD,), backup=backup_of(sessions), extras=Extras(sessions)))
+    assert "Of a table whose backups were all deleted, take one full backup." in found.remedy
+
+
 # serial peers
 
 
