@@ -212,6 +212,16 @@ def test_a_table_without_backups_needs_a_full_one() -> None:
     assert "Of a table whose backups were all deleted, take one full backup." in found.remedy
 
 
+def test_the_last_wals_of_a_server_that_left_come_free_below_a_new_root() -> None:
+    """A backup keeps the last roll of every server that ever rolled below its root; a full one does so, too."""
+    gone, left = "gone.example.org:16020", NOW - 40 * DAY_MS
+    old = replace(session(t=NOW), boundaries={"h1.example.org:16020": NOW, gone: left})
+    assert backup_of((old,)).boundaries[gone] == left
+    below_new_root = backup_of((session(t=NOW),))
+    assert (gone in below_new_root.boundaries, below_new_root.others) == (False, NOW - HOUR_MS)
+    assert "take a full backup below a new root and delete the backups of the old one" in REASON_TEXTS["BACKUP"].way_out
+
+
 # serial peers
 
 
