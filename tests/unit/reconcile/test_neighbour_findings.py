@@ -162,6 +162,24 @@ def test_a_change_of_state_is_told(before: str | None, now: str, expected: dict[
     assert night(now, past) == expected
 
 
+def test_a_night_that_does_not_know_the_state_hides_no_change_and_ends_no_count() -> None:
+    past, rows = PastSyncState("STANDBY", 7, 4), []
+    for state in (None, None, "STANDBY", None, "ACTIVE", None):
+        (row,) = sync_peers([replace(SYNC, sync_replication_state=state)], {"dr": past}, NOW)
+        past = PastSyncState(row.sync_state, row.since, row.nights, row.previous_sync_state)
+        rows.append((row.previous_sync_state, row.sync_state, row.since, row.nights))
+    assert rows == [
+        ("STANDBY", None, 7, 5),
+        ("STANDBY", None, 7, 6),
+        ("STANDBY", "STANDBY", 7, 7),
+        ("STANDBY", None, 7, 8),
+        ("STANDBY", "ACTIVE", NOW, 1),
+        ("ACTIVE", None, NOW, 2),
+    ]
+    (first,) = sync_peers([SYNC], {"dr": PastSyncState(None, 7, 4)}, NOW)
+    assert (first.previous_sync_state, first.since, first.nights) == (None, NOW, 1), "nothing was known before"
+
+
 def test_a_peer_that_stays_downgraded_is_told_after_some_nights() -> None:
     assert night("DOWNGRADE_ACTIVE", PastSyncState("DOWNGRADE_ACTIVE", NOW - 2 * DAY_MS, 2)) == {}
     later = night("DOWNGRADE_ACTIVE", PastSyncState("DOWNGRADE_ACTIVE", NOW - 3 * DAY_MS, 3))
