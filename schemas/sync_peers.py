@@ -14,8 +14,14 @@ SYNC_PEERS = Table(
             column("state", StringType(), "ENABLED or DISABLED: whether asynchronous replication ships the rest."),
             column("sync_state", StringType(), "ACTIVE, DOWNGRADE_ACTIVE or STANDBY; NULL = unknown."),
             column("remote_wal_dir", StringType(), "Directory to which this cluster writes copies while it is ACTIVE."),
-            column("previous_sync_state", StringType(), "State of the night before; NULL = none is known."),
-            column("since", TimestampType(), "First of the consecutive nights with this state (UTC)."),
+            column(
+                "previous_sync_state", StringType(), "Newest known state of the nights before; NULL = none is known."
+            ),
+            column(
+                "since",
+                TimestampType(),
+                "First of the consecutive nights with this state (UTC); nights that do not know it count.",
+            ),
             column("nights", IntegerType(), "Number of consecutive nights with this state, including this night."),
         ]
     ),

@@ -54,6 +54,8 @@ from pipelines.snapshot.model import CaptureStep
 
 if TYPE_CHECKING:
     from pipelines.capture.sources.zookeeper_client import ZooKeeperReads
+    from pipelines.capture.sources.zookeeper_queues import ZooKeeperQueues
+    from pipelines.capture.sources.zookeeper_state import ZooKeeperState
 
 ThingT = TypeVar("ThingT", HadoopLister, HBaseClient, LocalCopies)
 
@@ -175,14 +177,13 @@ class CaptureWiring:
     def _zookeeper(self, section: ZooKeeperQueuesSection) -> ZooKeeperSources:
         from pipelines.capture.sources.offline_state import OfflineCluster
         from pipelines.capture.sources.zookeeper_queues import ZooKeeperQueues
-        from pipelines.capture.sources.zookeeper_state import ZooKeeperState
 
         client = self._znodes(section)
         queues = ZooKeeperQueues(client, section.parent, section.replication)
         listing = self._listing()
         down = None
         if isinstance(self._section.state, ZooKeeperStateSection | OfflineStateSection):
-            znodes = ZooKeeperState(queues, self._hadoop, self._section.hbase.site or "")
+            znodes = self._zookeeper_state(queues, "capture.queues")
             state: PeerSource = znodes
             if isinstance(self._section.state, OfflineStateSection):
                 names = (section.parent, section.replication)
@@ -193,6 +194,12 @@ class CaptureWiring:
             return ZooKeeperSources(listing, listing, queues, state, listing, down)
         watched = WatchedListing(listing)
         return ZooKeeperSources(watched, watched, queues, state)
+
+    def _zookeeper_state(self, queues: "ZooKeeperQueues", section: str) -> "ZooKeeperState":
+        from pipelines.capture.sources.zookeeper_state import ZooKeeperState
+
+        hbase = self._section.hbase
+        return ZooKeeperState(queues, self._hadoop, hbase.site or "", secret_values(hbase.properties), section)
 
     def _znodes(self, section: ZooKeeperSection) -> "ZooKeeperReads":
         from pipelines.capture.sources.zookeeper_client import ZooKeeperClient
@@ -214,15 +221,9 @@ class CaptureWiring:
         from pipelines.capture.sources.hfile_table import HFileTable
         from pipelines.capture.sources.offline_state import OfflineCluster
         from pipelines.capture.sources.zookeeper_queues import ZooKeeperQueues
-        from pipelines.capture.sources.zookeeper_state import ZooKeeperState
 
         client = self._znodes(section)
-        peers = ZooKeeperState(
-            ZooKeeperQueues(client, section.parent, section.replication),
-            self._hadoop,
-            self._section.hbase.site or "",
-            "capture.state",
-        )
+        peers = self._zookeeper_state(ZooKeeperQueues(client, section.parent, section.replication), "capture.state")
         state = OfflineCluster(peers, client, self._hadoop, self._wal_root, section.parent, section.replication)
         tree = self._listing()
         directories = tree if isinstance(tree, WalTree) else self._hadoop_tree({})

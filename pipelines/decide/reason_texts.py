@@ -59,7 +59,9 @@ REASON_TEXTS: Mapping[str, ReasonText] = {
     "BACKUP": ReasonText(
         "not backed up yet",
         "the next incremental backup of HBase backup may need it",
-        "run an incremental backup, or delete backups nobody needs; the finding BACKUP_BEHIND names the root",
+        "run an incremental backup, or delete backups nobody needs; the finding BACKUP_BEHIND names the root. No later "
+        "backup below the same root takes the last WALs of a server that has left: take a full backup below a new root "
+        "and delete the backups of the old one, or start a server at that host and port before the next backup",
     ),
     "NO_PEERS": ReasonText("no replication peer", "the cluster has no replication peer"),
     "META_WAL": ReasonText("hbase:meta is never replicated", "a WAL of hbase:meta, which is never replicated"),

@@ -94,6 +94,7 @@ class _SyncRow:
     sync_state: str | None
     since: int
     nights: int
+    previous_sync_state: str | None
 
 
 class LakeHistory:
@@ -166,7 +167,10 @@ class LakeHistory:
         if not keys or not self._reader.has(SYNC_PEERS):
             return {}
         return {
-            key.cluster: {row.peer_id: PastSyncState(row.sync_state, row.since, row.nights) for row in rows}
+            key.cluster: {
+                row.peer_id: PastSyncState(row.sync_state, row.since, row.nights, row.previous_sync_state)
+                for row in rows
+            }
             for key, rows in self._reader.by_run(SYNC_PEERS, keys, _SyncRow).items()
         }
 

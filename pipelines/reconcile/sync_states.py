@@ -15,8 +15,10 @@ class SyncPeerRow:
     Attributes:
         state: ENABLED or DISABLED; the state of the asynchronous part.
         sync_state: as read; None = unknown (HBase 2's client).
-        previous_sync_state: of the night before; None = there is no such night, or the peer was not synchronous then.
-        since: start of step `files` on the first of the consecutive nights with this state, ms since the epoch.
+        previous_sync_state: the newest one that the nights before know; None = none is known, or the peer was not
+            synchronous on the night before.
+        since: start of step `files` on the first of the consecutive nights with this state, ms since the epoch. A night
+            that does not know the state is taken for one like those before it.
         nights: number of these nights, this one included.
     """
 
@@ -31,11 +33,17 @@ class SyncPeerRow:
 
 @dataclass(frozen=True, slots=True)
 class PastSyncState:
-    """The state of one peer recorded on the night before; `since` in ms since the epoch."""
+    """The state of one peer recorded on the night before, as in `SyncPeerRow`."""
 
     sync_state: str | None
     since: int
     nights: int
+    previous_sync_state: str | None = None
+
+    @property
+    def known(self) -> str | None:
+        """The newest known state; None = there is none."""
+        return self.sync_state or self.previous_sync_state
 
 
 def sync_peers(peers: Iterable[Peer], before: Mapping[str, PastSyncState], files_started: int) -> list[SyncPeerRow]:
@@ -51,14 +59,14 @@ def sync_peers(peers: Iterable[Peer], before: Mapping[str, PastSyncState], files
         if peer.remote_wal_dir is None and peer.sync_replication_state in (None, NONE):
             continue
         past = before.get(peer.peer_id)
-        same = past is not None and past.sync_state == peer.sync_replication_state
+        same = past is not None and peer.sync_replication_state in (None, past.known)
         rows.append(
             SyncPeerRow(
                 peer_id=peer.peer_id,
                 state=peer.state,
                 sync_state=peer.sync_replication_state,
                 remote_wal_dir=peer.remote_wal_dir,
-                previous_sync_state=past.sync_state if past else None,
+                previous_sync_state=past.known if past else None,
                 since=past.since if past and same else files_started,
                 nights=past.nights + 1 if past and same else 1,
             )

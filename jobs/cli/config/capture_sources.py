@@ -250,7 +250,7 @@ class OfflineStateSection(ZooKeeperSection):
 
 
 class HBaseSection(Section):
-    """HBase's own client, for `queues.source: hbase` and `state.source: hbase`."""
+    """HBase's own client, for `queues.source: hbase` and `state.source: hbase`, and the master's configuration."""
 
     site: Text | None = Field(
         default=None,

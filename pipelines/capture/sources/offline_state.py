@@ -79,11 +79,14 @@ class OfflineCluster:
         """Returns the full URI of `hbase.rootdir`.
 
         Raises:
-            UsageError: hbase-site.xml does not set it.
+            UsageError: neither hbase-site.xml nor the properties set it.
         """
         text = self._state.property("hbase.rootdir")
         if text is None:
-            raise UsageError("capture.hbase.site has no hbase.rootdir: give the master's own hbase-site.xml")
+            raise UsageError(
+                "neither capture.hbase.site nor capture.hbase.properties has hbase.rootdir: give the master's own "
+                "hbase-site.xml"
+            )
         return self._hadoop.qualified(text.rstrip("/"))
 
     def directories(self) -> Sequence[str]:

@@ -1,5 +1,7 @@
 """Reads a cluster's state without its master: peers from ZooKeeper, settings from `hbase-site.xml`, as Hadoop does."""
 
+from collections.abc import Mapping
+
 from pipelines.capture.ports import ClusterSettings
 from pipelines.capture.sources.hbase_neighbours import backup_table, stated_backup
 from pipelines.capture.sources.zookeeper_queues import ZooKeeperQueues
@@ -27,14 +29,23 @@ class ZooKeeperState:
         queues: reads the znodes of the same cluster.
         hadoop: the interface to Spark's JVM, which has Hadoop's `Configuration`; HBase's own classes are not needed.
         site: the path or URI of the MASTER's hbase-site.xml, which has the TTLs, cleaner plugins and backup.
+        properties: HBase properties that replace those of the file.
         section: the section of the configuration that says where ZooKeeper is, for messages.
     """
 
-    def __init__(self, queues: ZooKeeperQueues, hadoop: HadoopJvm, site: str, section: str = "capture.queues") -> None:
+    def __init__(
+        self,
+        queues: ZooKeeperQueues,
+        hadoop: HadoopJvm,
+        site: str,
+        properties: Mapping[str, str],
+        section: str = "capture.queues",
+    ) -> None:
         self._queues = queues
         self._section = section
         self._hadoop = hadoop
         self._site = site
+        self._properties = properties
 
     def stamp(self, _step: str) -> None:
         """See `CaptureSource.stamp`. Returns None: the source is read live."""
@@ -80,7 +91,7 @@ class ZooKeeperState:
             )
 
     def property(self, name: str) -> str | None:
-        """Returns a property of hbase-site.xml; None if it is not set."""
+        """Returns a property of the configuration; None if it is not set."""
         with java_errors(self._site):
             value = self._configuration().get(name)
         return None if value is None else str(value)
@@ -89,14 +100,15 @@ class ZooKeeperState:
         """Refuses znodes that contain neither peers nor queues: every WAL would look as if no peer needed it.
 
         Raises:
-            UsageError: hbase-site.xml names other znodes, or another storage of peers.
+            UsageError: the configuration names other znodes, or another storage of peers.
         """
         for name, read in self._queues.znode_names().items():
             there = str(conf.get(name, _ZNODES.get(name, read))).strip()
             if there.rstrip("/") != read:
                 raise UsageError(
                     f"{self._site} says that {name} is {there}, but {read} would be read: check parent and replication "
-                    f"of {self._section}, and capture.hbase.site. Other names for 'peers' and 'rs' are not known"
+                    f"of {self._section}, capture.hbase.site and capture.hbase.properties. Other names for 'peers' and "
+                    "'rs' are not known"
                 )
         storage = str(conf.get(_PEER_STORAGE, _IN_ZOOKEEPER[0])).strip()
         if storage.lower() not in _IN_ZOOKEEPER:
@@ -111,4 +123,6 @@ class ZooKeeperState:
             raise UsageError(f"no such file: {self._site} (capture.hbase.site)")
         conf = self._hadoop.view.org.apache.hadoop.conf.Configuration(False)
         conf.addResource(path)
+        for name, value in self._properties.items():
+            conf.set(name, value)
         return conf

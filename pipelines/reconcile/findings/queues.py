@@ -21,6 +21,9 @@ def orphan_queues(evidence: Evidence) -> Iterator[FindingRow]:
         queue = row.queue
         files, size = pending.get((queue.peer_id, str(queue.owner), str(queue.wals_of)), (0, 0))
         if queue.peer_id not in view.peer_ids:
+            # RemovePeer removes the peer first and then its queues, one after the other
+            if view.restless is not None:
+                continue
             yield finding(
                 "ORPHAN_QUEUE",
                 WARNING,

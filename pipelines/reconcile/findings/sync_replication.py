@@ -51,7 +51,7 @@ def sync_states(evidence: Evidence) -> Iterator[FindingRow]:
                 "SYNC_STATE_CHANGED",
                 WARNING if remade else INFO,
                 f"{row.peer_id}/{before}-{now}",
-                f"Synchronous peer {row.peer_id} went from {before} to {now} since the night before.",
+                f"Synchronous peer {row.peer_id} went from {before} to {now} since its state was last known.",
                 "HBase knows no such way: the peer was removed and made again. Look who did it."
                 if remade
                 else _MEANS.get(now, "Nothing, if it was meant."),

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from jobs.capture.wiring import CaptureWiring
+from jobs.cli.config.configuration import parse_config
+from pipelines.capture.capture import CaptureSources
 from pipelines.capture.sources.export_parts import ExportDirectory
 from pipelines.capture.sources.exported_state import ExportedState
 from pipelines.capture.sources.hbase_admin import HBaseAdmin
@@ -20,6 +24,7 @@ from pipelines.files.saved_text import LocalCopies
 from pipelines.snapshot.model import Backup
 
 ENABLE, TABLE_NAME = "hbase.backup.enable", "hbase.backup.system.table.name"
+PLUGINS, TTL = "hbase.master.logcleaner.plugins", "hbase.master.logcleaner.ttl"
 STATED: tuple[tuple[dict[str, str], Backup | None], ...] = (
     ({}, None),
     ({ENABLE: "false"}, Backup(enabled=False)),
@@ -122,11 +127,63 @@ class Site(ZooKeeperState):
 
     def __init__(self, conf: Mapping[str, str], *znodes: str | None) -> None:
         queues = ZooKeeperQueues(Znodes(*znodes))  # type: ignore[arg-type]
-        super().__init__(queues, SimpleNamespace(), "hbase-site.xml")  # type: ignore[arg-type]
+        super().__init__(queues, SimpleNamespace(), "hbase-site.xml", {})  # type: ignore[arg-type]
         self._conf = Conf(conf)
 
     def _configuration(self) -> Conf:
         return self._conf
+
+
+class Loaded(Conf):
+    """What is read from hbase-site.xml; it takes properties on top."""
+
+    def addResource(self, _path: object) -> None:  # noqa: N802 - Java's
+        self.values = {**self.values, PLUGINS: "of.the.File", TTL: "60000", ENABLE: "false"}
+
+    def set(self, name: str, value: str) -> None:
+        self.values = {**self.values, name: value}
+
+
+def spark() -> Any:  # noqa: ANN401
+    """A session in whose JVM every path is a file that exists."""
+    files = SimpleNamespace(exists=lambda _path: True)
+    fs = SimpleNamespace(Path=lambda _uri: SimpleNamespace(getFileSystem=lambda _conf: files))
+    conf = SimpleNamespace(Configuration=lambda _defaults: Loaded())
+    org = SimpleNamespace(apache=SimpleNamespace(hadoop=SimpleNamespace(fs=fs, conf=conf)))
+    jsc = SimpleNamespace(hadoopConfiguration=lambda: None)
+    return SimpleNamespace(sparkContext=SimpleNamespace(_jvm=SimpleNamespace(org=org), _gateway=None, _jsc=jsc))
+
+
+ZNODES = "source: zookeeper, quorum: 'zk1:2181'"
+
+
+@pytest.mark.parametrize(
+    ("queues", "state"),
+    [
+        (ZNODES, "source: zookeeper"),
+        (ZNODES, "source: offline, quorum: 'zk1:2181'"),
+        ("source: export", "source: offline, quorum: 'zk1:2181'"),
+    ],
+)
+def test_properties_of_the_configuration_lie_on_top_of_the_file(
+    queues: str, state: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a plugin, a longer TTL or a backup that is stated only there would protect nothing."""
+    monkeypatch.setattr(ZooKeeperQueues, "cluster_id", lambda _: "id")
+    given = {PLUGINS: "own.Cleaner", TTL: "99000000", ENABLE: "true"}
+    config = parse_config(
+        "cluster: c\nwal_root: hdfs://ns1/hbase\ncapture:\n  files: {source: webhdfs, urls: ['http://nn:9870']}\n"
+        f"  queues: {{{queues}}}\n  state: {{{state}}}\n  export: {{path: /export}}\n"
+        f"  hbase: {{site: /hbase-site.xml, properties: {json.dumps(given)}}}\n",
+        "walsafe.yaml",
+    )
+    assert config.capture is not None
+    with ExitStack() as stack:
+        sources = CaptureWiring("c", "hdfs://ns1/hbase", config.capture, spark(), stack).sources()
+    assert not isinstance(sources, CaptureSources)
+    found = sources.state.settings()
+    assert found.log_cleaner_plugins == ("own.Cleaner",)
+    assert (found.retention.wal_ttl_ms, found.backup) == (99_000_000, Backup(enabled=True))
 
 
 NAMESPACES, BACKUPS = "/hbase/table/hbase:namespace", "/hbase/table/backup:system"

@@ -1,4 +1,4 @@
-"""Findings about cleaners, synchronous replication, backups, serial peers and HFile references: when, and when not."""
+"""Findings about cleaners, removed and synchronous peers, backups, serial peers, HFile references: when, when not."""
 
 import json
 from dataclasses import replace
@@ -8,6 +8,7 @@ import pytest
 
 from pipelines.common.instants import DAY_MS, HOUR_MS
 from pipelines.decide.reason_texts import REASON_TEXTS
+from pipelines.decide.rule.cluster_view import MergedQueueRow
 from pipelines.decide.rule.decision_table import decision_table
 from pipelines.decide.rule.remote_wals import RemoteDirectory, RemoteKind
 from pipelines.decide.rule.settings import ReconcileSettings
@@ -15,6 +16,7 @@ from pipelines.decide.rule.table_queue_storage import table_view
 from pipelines.decide.rule.totals import BucketTotal
 from pipelines.hbase.peer_rules import PeerRule
 from pipelines.hbase.peers import Peer
+from pipelines.hbase.replication_queues import QueueId
 from pipelines.lake.run_summary import FindingRow, QueueOffsetRow
 from pipelines.reconcile.findings import Evidence, findings
 from pipelines.reconcile.past import PastNight
@@ -24,7 +26,7 @@ from pipelines.snapshot.barriers import region_barriers
 from pipelines.snapshot.extras import Extras
 from pipelines.snapshot.model import Backup
 from pipelines.snapshot.other_families import OtherFamilies
-from tests.labs.small_cluster import NOW, small
+from tests.labs.small_cluster import H1, NOW, small
 
 OLD, YOUNG = NOW - 30 * HOUR_MS, NOW - HOUR_MS
 DIRECTORY = RemoteDirectory("dr", 2, 1024, 0, 0, YOUNG, YOUNG)
@@ -69,6 +71,18 @@ def test_the_finding_says_what_is_unknown_and_the_reason_blames_no_plugin_alone(
     reason = REASON_TEXTS["FOREIGN_CLEANER"]
     assert "HBase backup" in reason.why
     assert all(one in reason.way_out for one in ("cleaners.plugins", "cleaners.harmless", "backup.enabled"))
+
+
+# removed peers
+
+
+def test_a_queue_is_an_orphan_only_once_nothing_moves() -> None:
+    """RemovePeer removes the peer before its queues."""
+    all_ = evidence()
+    view = replace(all_.view, rows=(MergedQueueRow(QueueId("9", H1, None), {}),))
+    assert of(findings(replace(all_, view=view))) == {f"ORPHAN_QUEUE:9-{H1}": "warning"}
+    moving = replace(view, restless=f"queue 9-{H1} is in only one of the two passes")
+    assert of(findings(replace(all_, view=moving))) == {}
 
 
 # below remoteWALs
@@ -148,6 +162,24 @@ def test_a_change_of_state_is_told(before: str | None, now: str, expected: dict[
     assert night(now, past) == expected
 
 
+def test_a_night_that_does_not_know_the_state_hides_no_change_and_ends_no_count() -> None:
+    past, rows = PastSyncState("STANDBY", 7, 4), []
+    for state in (None, None, "STANDBY", None, "ACTIVE", None):
+        (row,) = sync_peers([replace(SYNC, sync_replication_state=state)], {"dr": past}, NOW)
+        past = PastSyncState(row.sync_state, row.since, row.nights, row.previous_sync_state)
+        rows.append((row.previous_sync_state, row.sync_state, row.since, row.nights))
+    assert rows == [
+        ("STANDBY", None, 7, 5),
+        ("STANDBY", None, 7, 6),
+        ("STANDBY", "STANDBY", 7, 7),
+        ("STANDBY", None, 7, 8),
+        ("STANDBY", "ACTIVE", NOW, 1),
+        ("ACTIVE", None, NOW, 2),
+    ]
+    (first,) = sync_peers([SYNC], {"dr": PastSyncState(None, 7, 4)}, NOW)
+    assert (first.previous_sync_state, first.since, first.nights) == (None, NOW, 1), "nothing was known before"
+
+
 def test_a_peer_that_stays_downgraded_is_told_after_some_nights() -> None:
     assert night("DOWNGRADE_ACTIVE", PastSyncState("DOWNGRADE_ACTIVE", NOW - 2 * DAY_MS, 2)) == {}
     later = night("DOWNGRADE_ACTIVE", PastSyncState("DOWNGRADE_ACTIVE", NOW - 3 * DAY_MS, 3))
@@ -189,6 +221,23 @@ def test_backups_that_are_behind(sessions: tuple[BackupSession, ...] | None, exp
     known = Extras(sessions)
     assert of(findings(evidence(totals=(BACKUP_HELD,), backup=backup, extras=known))) == expected
     assert of(findings(evidence(backup=backup, extras=known))) == {}, "nothing is held for them"
+
+
+def test_a_table_without_backups_needs_a_full_one() -> None:
+    """HBase leaves its old timestamps in every new session of the root, and takes it into no incremental backup."""
+    sessions = (session(t=NOW, old=NOW - 9 * DAY_MS),)
+    (found,) = findings(evidence(totals=(BACKUP_HELD,), backup=backup_of(sessions), extras=Extras(sessions)))
+    assert "Of a table whose backups were all deleted, take one full backup." in found.remedy
+
+
+def test_the_last_wals_of_a_server_that_left_come_free_below_a_new_root() -> None:
+    """A backup keeps the last roll of every server that ever rolled below its root; a full one does so, too."""
+    gone, left = "gone.example.org:16020", NOW - 40 * DAY_MS
+    old = replace(session(t=NOW), boundaries={"h1.example.org:16020": NOW, gone: left})
+    assert backup_of((old,)).boundaries[gone] == left
+    below_new_root = backup_of((session(t=NOW),))
+    assert (gone in below_new_root.boundaries, below_new_root.others) == (False, NOW - HOUR_MS)
+    assert "take a full backup below a new root and delete the backups of the old one" in REASON_TEXTS["BACKUP"].way_out
 
 
 # serial peers
