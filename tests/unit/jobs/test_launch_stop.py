@@ -5,10 +5,12 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from jobs.cli.launch import launcher
 from jobs.cli.stop_file import STOP_FILE_ENV, stop_asked
 from tests.labs.places import PROJECT
 
@@ -68,6 +70,39 @@ def test_it_may_come_while_the_launcher_writes(tmp_path: Path) -> None:
         "walsafe: stopping after this batch or job; Ctrl-C again ends at once",
         "working",
     ]
+
+
+NOISY = """
+import os, sys
+from pathlib import Path
+from jobs.cli.launch.child import run_child
+stop = Path(sys.argv[1])
+job = "until [ -e $0 ]; do echo more words; sleep 0.05; done; head -c 200000 /dev/zero; touch $0.done; exit 7"
+sys.exit(run_child(["bash", "-c", job, str(stop)], dict(os.environ), stop))
+"""
+
+
+def test_the_launcher_waits_for_the_job_whose_words_nobody_takes(tmp_path: Path) -> None:
+    stop = tmp_path / "stop"
+    process = subprocess.Popen([sys.executable, "-c", NOISY, str(stop)], cwd=PROJECT, stderr=subprocess.PIPE, bufsize=0)
+    assert process.stderr is not None
+    assert process.stderr.read(1) == b"m"
+    process.stderr.close()  # the Ctrl-C ended the `tee` behind the pipe, too
+    os.kill(process.pid, signal.SIGINT)
+    assert process.wait(timeout=PATIENCE_SECONDS) == 7
+    assert Path(f"{stop}.done").exists()
+
+
+@pytest.mark.parametrize(("ended", "code"), [(0, 4), (3, 3)])
+def test_an_answer_that_nobody_takes_hides_no_exit_code(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ended: int, code: int
+) -> None:
+    answer = tmp_path / "answer"
+    answer.write_text("the answer")
+    monkeypatch.setattr(launcher, "run_child", lambda *_: ended)
+    with suppress(OSError), Path("/dev/full").open("w") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        assert launcher._in_client(["spark-submit"], {}, answer, None) == code
 
 
 def test_the_second_ends_it_at_once(tmp_path: Path) -> None:
