@@ -18,6 +18,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -127,24 +128,26 @@ def main(folder: Path, timeout_s: float, patience_s: float, command: Sequence[st
     try:
         child = subprocess.Popen(command)  # noqa: S603 - from `start`
         code = child.poll()
-        while code is None:
-            now, ticks = time.monotonic(), ticks + 1
-            (folder / PULSE).write_text(str(ticks), encoding="utf-8")
-            why = why or (TIMED_OUT if now - began > timeout_s else STOPPED if (folder / STOP).exists() else None)
-            if why and asked is None:
-                asked = now
-                child.send_signal(signal.SIGINT if patience_s else signal.SIGTERM)
-            elif asked is not None and now - asked > max(patience_s, _AGAIN_S):
-                asked = now
-                child.send_signal(signal.SIGTERM)
-            try:
-                code = child.wait(_TICK_S)
-            except subprocess.TimeoutExpired:
-                code = None
-        code = code if code >= 0 else 128 - code
     except OSError as error:
         sys.stderr.write(f"{command[0]} cannot be started: {error}\n")
-        code = 127
+        child, code = None, 127
+    while child is not None and code is None:
+        now, ticks = time.monotonic(), ticks + 1
+        with suppress(OSError):  # a full or absent disk is no reason to leave the job
+            (folder / PULSE).write_text(str(ticks), encoding="utf-8")
+        with suppress(OSError):
+            why = why or (TIMED_OUT if now - began > timeout_s else STOPPED if (folder / STOP).exists() else None)
+        if why and asked is None:
+            asked = now
+            child.send_signal(signal.SIGINT if patience_s else signal.SIGTERM)
+        elif asked is not None and now - asked > max(patience_s, _AGAIN_S):
+            asked = now
+            child.send_signal(signal.SIGTERM)
+        try:
+            code = child.wait(_TICK_S)
+        except subprocess.TimeoutExpired:
+            code = None
+    code = 128 - code if code is not None and code < 0 else code
     new = folder / f"{ENDED}.new"
     new.write_text(json.dumps({"exit_code": code, "why": why}), encoding="utf-8")
     new.replace(folder / ENDED)

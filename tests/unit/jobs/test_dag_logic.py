@@ -264,6 +264,17 @@ def test_a_program_that_is_not_there_is_a_failure(tmp_path: Path) -> None:
     assert "cannot be started" in dag_job.log_lines(tmp_path)[-1]
 
 
+def test_a_pulse_that_cannot_be_written_leaves_no_job_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(dag_job, "_TICK_S", 0.05)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    (tmp_path / dag_job.PULSE).symlink_to("/dev/full")
+    dag_job.main(tmp_path, 600, 0, job(tmp_path, "sleep 0.5; exit 3"))
+    assert dag_job.ended(tmp_path) == {"exit_code": 3, "why": None}
+    assert "cannot be started" not in capfd.readouterr().err
+
+
 @pytest.mark.parametrize(("patience", "got", "code"), [(0, "TERM", 143), (600, "INT", 130)])
 def test_a_job_that_is_asked_to_stop_gets_the_signal_of_its_part(
     tmp_path: Path, patience: float, got: str, code: int
