@@ -3,6 +3,7 @@
 from argparse import ArgumentParser, Namespace
 
 from jobs.cli.context import JobContext
+from jobs.reconcile import acceptance
 from pipelines.common.job_result import JobResult
 
 HELP = "one whole night of a cluster: capture, reconcile, clean as far as it is approved, purge, maintain"
@@ -41,6 +42,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--accept",
         action="append",
         default=[],
+        type=acceptance,
         metavar="EXPECTATION=REASON",
         help="overrule an expectation of the gate, as in reconcile",
     )

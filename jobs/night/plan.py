@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from jobs.cleanup.settings import checked_configuration
 from jobs.cli.config.configuration import Config
 from jobs.cli.launch.places import PROGRAM
+from jobs.reconcile import reasons_of
 from pipelines.common.clock import Clock
 from pipelines.common.errors import EXIT_DONE, UsageError
 from pipelines.common.instants import compact_instant
 from pipelines.common.job_result import JobResult
 from pipelines.common.names import LATEST, NAME
+from pipelines.decide.gate.gate import check_acceptances
+from pipelines.decide.rule.settings import Acceptances
 
 Command = tuple[str, ...]
 """The name of a job and its options."""
@@ -25,13 +28,13 @@ class NightRequest:
         run_id: of the night; None = the present time.
         part: `decide` up to the rehearsal, or `finish` from there on; None = the whole night.
         approved: in the part `finish`, the digest of the list to clean; None = none is approved.
-        accept: `EXPECTATION=REASON`, as in reconcile.
+        accept: expectations and reasons, as in reconcile.
     """
 
     run_id: str | None = None
     part: str | None = None
     approved: str | None = None
-    accept: tuple[str, ...] = ()
+    accept: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +110,8 @@ def night_plan(config_file: str, config: Config, wanted: NightRequest, clock: Cl
         checked_configuration(config, config_file, cluster)
     common = ("--config", config_file)
     of_cluster = (*common, "--cluster", cluster, "--lake", str(config.lake))
-    accept = tuple(word for one in wanted.accept for word in ("--accept", one))
+    check_acceptances(Acceptances(reasons_of(wanted.accept)), config.quality.max_deletable_share)
+    accept = tuple(word for name, reason in wanted.accept for word in ("--accept", f"{name}={reason}"))
     digest = () if wanted.approved is None else ("--list-sha256", wanted.approved)
     limits = [("--max-files", night.max_files), ("--max-bytes", night.max_bytes)]
     clean = (

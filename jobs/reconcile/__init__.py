@@ -1,6 +1,7 @@
 """The job reconcile: decides which files of oldWALs are delete-safe."""
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Sequence
 
 from jobs.cli.context import JobContext
 from pipelines.common.job_result import JobResult
@@ -42,7 +43,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--accept",
         action="append",
         default=[],
-        type=_acceptance,
+        type=acceptance,
         metavar="EXPECTATION=REASON",
         help="overrule an expectation of the gate; recorded, never implied",
     )
@@ -54,9 +55,7 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     from jobs.cli.config.configuration import load_config
     from pipelines.common.errors import UsageError
 
-    reasons = dict(args.accept)
-    if len(reasons) < len(args.accept):
-        raise UsageError("--accept names the same expectation twice; give one reason")
+    reasons = reasons_of(args.accept)
     config = load_config(args.config, context)
     if None not in (args.cluster, config.cluster) and args.cluster != config.cluster:
         raise UsageError(
@@ -80,8 +79,27 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     )
 
 
-def _acceptance(text: str) -> tuple[str, str]:
+def acceptance(text: str) -> tuple[str, str]:
+    """Returns a value of `--accept`: the expectation and the reason.
+
+    Raises:
+        ArgumentTypeError: one of the two is missing.
+    """
     name, equals, reason = text.partition("=")
     if not equals or not name or not reason.strip():
         raise ArgumentTypeError(f"{text!r} must be EXPECTATION=REASON, with the reason in your own words")
     return name, reason
+
+
+def reasons_of(accepted: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Returns the reason of each expectation that `--accept` overrules.
+
+    Raises:
+        UsageError: an expectation has two.
+    """
+    from pipelines.common.errors import UsageError
+
+    reasons = dict(accepted)
+    if len(reasons) < len(accepted):
+        raise UsageError("--accept names the same expectation twice; give one reason")
+    return reasons

@@ -10,13 +10,16 @@ import pytest
 
 from jobs.cli import command_line, entry
 from jobs.cli.config.configuration import parse_config
+from jobs.cli.context import JobContext
 from jobs.cli.entry import _failed
 from jobs.night.night import Night, run_night
 from jobs.night.plan import Command, NightPlan, NightRequest, night_plan, plan_result
+from jobs.night.start import start_job
 from pipelines.cleanup.pause_checks import say_pause_first
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UsageError
 from pipelines.common.job_result import JobResult
+from pipelines.decide.gate.expectations import SHARE
 from pipelines.reconcile.pause import unknown_pause
 from tests.labs.places import PROJECT
 from tests.labs.small_cluster import At
@@ -210,9 +213,30 @@ def test_parts_that_do_not_fit_are_refused(run_id: str | None, wanted: dict[str,
 
 
 def test_an_acceptance_goes_to_reconcile() -> None:
-    plan = planned(accept=("listed_share=we know", "x=y"))
-    assert command_line.parse(plan.reconcile).args.accept == [("listed_share", "we know"), ("x", "y")]
+    plan = planned(accept=((SHARE, "we = know"),))
+    assert command_line.parse(plan.reconcile).args.accept == [(SHARE, "we = know")]
     assert "--accept" not in [word for one in plan.commands() if one[0] != "reconcile" for word in one]
+
+
+@pytest.mark.parametrize("accept", [((SHARE, "a"), (SHARE, "b")), (("x", "y"),)])
+def test_an_acceptance_that_reconcile_would_refuse_is_refused_before_the_capture(
+    accept: tuple[tuple[str, str], ...],
+) -> None:
+    with pytest.raises(UsageError, match="--accept"):
+        planned(accept=accept)
+
+
+def test_an_acceptance_without_a_reason_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        command_line.parse(["night", "--config", str(EXAMPLE), "--accept", SHARE])
+    assert left.value.code == 2
+    assert "must be EXPECTATION=REASON" in capsys.readouterr().err
+
+
+def test_options_that_a_job_does_not_take_end_the_job_alone() -> None:
+    told = start_job(JobContext("night", clock=AT_TWO))(("capture", "--nonsense"))
+    assert told.exit_code == 2
+    assert told.result["error"]
 
 
 @pytest.mark.parametrize("approved", [True, False])
