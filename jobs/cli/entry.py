@@ -90,7 +90,7 @@ def _failed(job: str, error: BaseException) -> JobResult:
 
 
 def _deliver(outcome: JobResult, document: Mapping[str, object], args: Namespace, context: JobContext) -> int:
-    """Writes the result to every requested place; a result file that cannot be written is a failure."""
+    """Writes the result to every requested place; a place that cannot be written is a failure."""
     code = outcome.exit_code
     text = json.dumps(document, ensure_ascii=False, sort_keys=False)
     if args.result:
@@ -102,7 +102,11 @@ def _deliver(outcome: JobResult, document: Mapping[str, object], args: Namespace
                 logger.exception("the result file was not written")
     answer = text if args.output == "json" else outcome.text
     if answer:
-        _print(answer.rstrip("\n") + "\n")
+        try:
+            _print(answer.rstrip("\n") + "\n")
+        except OSError as error:  # a full disk, a closed pipe: the webhook and the metrics must still tell of the job
+            code = code or _failed(context.job, error).exit_code
+            logger.error("the answer was not written: %s", error)
     return code
 
 

@@ -73,6 +73,22 @@ def test_result_that_cannot_be_written_is_a_failure_but_never_hides_the_answer(
     assert "--result" in captured.err
 
 
+@pytest.mark.parametrize(("ended", "code"), [(0, 4), (3, 3)])
+def test_an_answer_that_cannot_be_written_hides_neither_the_message_nor_the_metrics(
+    install: Install, monkeypatch: pytest.MonkeyPatch, ended: int, code: int
+) -> None:
+    def run(_args: Namespace, _context: JobContext) -> JobResult:
+        monkeypatch.setenv(entry.OUTPUT_FILE_ENV, "/dev/full")
+        return JobResult(ended, {}, "the answer")
+
+    told: list[int] = []
+    monkeypatch.setattr(entry, "_notify", lambda _invocation, outcome, _context: told.append(outcome.exit_code))
+    monkeypatch.setattr(entry, "_publish", lambda _invocation, outcome, *_: told.append(outcome.exit_code))
+    install(run)
+    assert entry.main(["probe"]) == code
+    assert told == [ended, code]
+
+
 @pytest.mark.promise("exit-2", "exit-4", "exit-1-and-130")
 @pytest.mark.parametrize(
     ("error", "code", "kind", "condition"),
