@@ -93,7 +93,10 @@ def run_child(command: Sequence[str], environment: Mapping[str, str], stop: Path
             with suppress(ProcessLookupError):  # it has just ended
                 os.killpg(child.pid, number)
 
-    previous = {number: signal.signal(number, forward) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # by nohup: the job is to outlive its terminal
+        numbers.append(signal.SIGHUP)
+    previous = {number: signal.signal(number, forward) for number in numbers}
     try:
         child = subprocess.Popen(
             command,
