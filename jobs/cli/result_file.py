@@ -1,12 +1,16 @@
 """Writes the JSON object of a job, or its metrics, to any Hadoop URI, atomically."""
 
 import os
+import re
 import tempfile
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from jobs.cli.context import JobContext
 from pipelines.common.errors import UnavailableError
+
+_URI = re.compile(r"file:|[A-Za-z][A-Za-z0-9+.-]+:/", re.IGNORECASE)
+"""Hadoop takes `hdfs:/walsafe/r.json`, too. A colon without a slash is one in a name, such as that of a time."""
 
 
 def local_path(uri: str) -> Path | None:
@@ -17,7 +21,7 @@ def local_path(uri: str) -> Path | None:
 
 def path_here(uri: str) -> Path | None:
     """Returns the local path of a `file:` URI or a bare path; None for a file of another file system."""
-    return local_path(uri) if "://" in uri or uri.startswith("file:") else Path(uri)
+    return local_path(uri) if _URI.match(uri) else Path(uri)
 
 
 def write_result(uri: str, text: str, context: JobContext, option: str = "--result") -> None:

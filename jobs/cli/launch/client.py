@@ -9,7 +9,7 @@ from jobs.cli.command_line import Invocation
 from jobs.cli.context import JobContext
 from jobs.cli.launch.submit import SubmitSettings, UserArguments, default_file_system
 from jobs.cli.registry import JOBS
-from jobs.cli.result_file import local_path
+from jobs.cli.result_file import path_here
 from pipelines.common.errors import SparkNeededError
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def client_context(
     file system that only Hadoop reaches.
     """
     result = invocation.args.result
-    elsewhere = result is not None and (":" in result and local_path(result) is None)
+    elsewhere = result is not None and path_here(result) is None
     if not JOBS[invocation.name].begins_here or settings.cluster_mode or elsewhere or _another_user(user, settings):
         return None
     return ClientContext(invocation.name, settings, environ)

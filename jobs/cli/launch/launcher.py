@@ -98,7 +98,7 @@ def _configuration_is_right(invocation: Invocation) -> bool:
     from jobs.cli.config.configuration import load_config
 
     config, result = getattr(invocation.args, "config", None), invocation.args.result
-    if config is None or (result is not None and "://" in result):  # a result on HDFS needs the JVM
+    if config is None or (result is not None and path_here(result) is None):  # a result on HDFS needs the JVM
         return True
     try:
         load_config(config, JobContext(invocation.name))

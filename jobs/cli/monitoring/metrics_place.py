@@ -18,4 +18,4 @@ def check_place(place: str) -> str:
 
 def is_gateway(place: str) -> bool:
     """Tells whether a place is a Pushgateway; `$NAME` is one whose URL is in an environment variable."""
-    return place.startswith(("http://", "https://", "$"))
+    return place.lower().startswith(("http://", "https://", "$"))

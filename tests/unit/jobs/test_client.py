@@ -26,6 +26,8 @@ def invocation(job: str = "explain", result: str | None = None) -> Invocation:
         ("explain", "answer.json", "--conf spark.sql.shuffle.partitions=4", False, True),
         ("explain", "file:/tmp/answer.json", "", False, True),
         ("explain", "hdfs://ns1/answer.json", "", False, False),
+        ("explain", "hdfs:/answer.json", "", False, False),
+        ("explain", "answer-02:00.json", "", False, True),
         ("explain", None, "--principal me --keytab mine", False, False),
         ("explain", None, "--proxy-user you", False, False),
         ("explain", None, "--deploy-mode cluster", True, False),

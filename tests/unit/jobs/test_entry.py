@@ -12,6 +12,7 @@ import pytest
 from jobs.cli import command_line, entry
 from jobs.cli.context import SHIPPED_ENV, JobContext, project_file
 from jobs.cli.registry import JOBS, JobEntry
+from jobs.cli.result_file import path_here
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, SnapshotError, UnavailableError, UsageError
 from pipelines.common.job_result import JobResult
@@ -60,6 +61,23 @@ def test_result_takes_a_file_uri(install: Install, tmp_path: Path) -> None:
     install(lambda _args, _context: JobResult(0, {}, ""))
     assert entry.main(["probe", "--result", f"file://{tmp_path}/r.json"]) == 0
     assert json.loads((tmp_path / "r.json").read_text()) == {"job": "probe", "exit_code": 0}
+
+
+@pytest.mark.parametrize(
+    ("uri", "here"),
+    [
+        ("r.json", "r.json"),
+        ("r-02:00.json", "r-02:00.json"),
+        ("./hdfs:/r", "hdfs:/r"),
+        ("file:/a/r.json", "/a/r.json"),
+        ("FILE:///a/r.json", "/a/r.json"),
+        ("hdfs:/a/r.json", None),
+        ("hdfs://ns1/a/r.json", None),
+        ("s3a://bucket/r.json", None),
+    ],
+)
+def test_only_a_path_or_a_file_uri_is_of_this_machine(uri: str, here: str | None) -> None:
+    assert path_here(uri) == (None if here is None else Path(here))
 
 
 def test_result_that_cannot_be_written_is_a_failure_but_never_hides_the_answer(

@@ -228,7 +228,11 @@ def test_a_cluster_that_no_one_knows_has_no_metrics(tmp_path: Path, caplog: pyte
 def test_the_place_is_a_folder_or_a_url(capsys: pytest.CaptureFixture[str]) -> None:
     for place in ("/var/lib/node_exporter", "http://gw:9091", "$WALSAFE_PUSHGATEWAY"):
         assert parse_config(f"metrics: {place}", "a.yaml").metrics == place
-    for place, words in (("/var/walsafe.prom", "expected a folder"), ("https://u:p@gw", "environment variable")):
+    for place, words in (
+        ("/var/walsafe.prom", "expected a folder"),
+        ("https://u:p@gw", "environment variable"),
+        ("HTTP://u:p@gw", "environment variable"),
+    ):
         with pytest.raises(UsageError, match=rf"a\.yaml, line 1: .*{words}"):
             parse_config(f"metrics: {place}", "a.yaml")
         with pytest.raises(SystemExit):
