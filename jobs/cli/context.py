@@ -89,11 +89,15 @@ class JobContext:
             given: the path as the user wrote it.
 
         Raises:
-            UsageError: the file does not exist.
+            UsageError: the file does not exist, or its folder cannot be searched.
         """
         shipped = [Path(Path(given).name)] if os.environ.get(SHIPPED_ENV) else []
         for candidate in (*shipped, Path(given).expanduser()):
-            if candidate.is_file():
+            try:
+                found = candidate.is_file()
+            except OSError as error:
+                raise UsageError(f"{given} cannot be read: {error}") from None
+            if found:
                 return candidate
         raise UsageError(f"no such file: {given} (looked in {Path.cwd()}); give the path of an existing file")
 

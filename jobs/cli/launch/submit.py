@@ -157,7 +157,7 @@ def read_settings(user: UserArguments, defaults: Path, environ: Mapping[str, str
     folder = environ.get("SPARK_CONF_DIR") or (home and f"{home}/conf")
     site = Path(folder, "spark-defaults.conf") if folder else None
     files = [Path(user.properties_file) if user.properties_file else defaults]
-    if site is not None and site.is_file() and user.loads_spark_defaults:
+    if site is not None and _is_file(site) and user.loads_spark_defaults:
         files = [site, *files]
     values: dict[str, str] = {}
     for file in files:
@@ -279,14 +279,27 @@ def login_environment(settings: SubmitSettings) -> dict[str, str]:
 
 
 def default_file_system(environ: Mapping[str, str]) -> str:
-    """Returns `fs.defaultFS` of the core-site.xml that the environment names, or an empty string."""
+    """Returns `fs.defaultFS` of the core-site.xml that the environment names, or an empty string.
+
+    Raises:
+        UsageError: the file cannot be read, or is not XML.
+    """
     hadoop_conf = environ.get("HADOOP_CONF_DIR") or environ.get("YARN_CONF_DIR")
     site = Path(hadoop_conf, "core-site.xml") if hadoop_conf else None
-    if site is None or not site.is_file():
+    if site is None or not _is_file(site):
         return ""
     try:
         properties = ET.parse(site).getroot().iter("property")  # noqa: S314 - the operator's own file
         values = {entry.findtext("name", ""): entry.findtext("value", "").strip() for entry in properties}
     except ET.ParseError as error:
         raise UsageError(f"{site} is not XML: {error}") from None
+    except OSError as error:
+        raise UsageError(f"{site} cannot be read: {error}") from None
     return values.get("fs.defaultFS", "")
+
+
+def _is_file(file: Path) -> bool:
+    try:
+        return file.is_file()
+    except OSError as error:  # its folder cannot be searched
+        raise UsageError(f"{file} cannot be read: {error}") from None

@@ -222,6 +222,15 @@ def test_a_local_file_is_found_where_spark_ships_it(tmp_path: Path, monkeypatch:
     assert context.local_file(f"{tmp_path}/node/prod.yaml") == Path("prod.yaml"), "that of the node may be old"
 
 
+def test_a_file_in_a_folder_that_cannot_be_searched_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path) -> bool:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "is_file", refuse)
+    with pytest.raises(UsageError, match=r"/closed/prod\.yaml cannot be read: .*Permission denied"):
+        JobContext("probe").local_file("/closed/prod.yaml")
+
+
 def test_a_file_of_the_same_name_is_another_file(
     install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -15,6 +15,7 @@ from jobs.cli.launch.submit import (
     QUICK_START,
     SubmitSettings,
     UserArguments,
+    default_file_system,
     login_environment,
     long_run,
     read_properties,
@@ -251,6 +252,17 @@ def test_result_goes_to_the_default_file_system(tmp_path: Path) -> None:
         result_location(settings_of(spark_hadoop_fs_defaultFS="hdfs://b"), {"HADOOP_CONF_DIR": str(tmp_path)}, "r")
         == "hdfs://b/tmp/r"
     )
+
+
+def test_a_folder_that_cannot_be_searched_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path) -> bool:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "is_file", refuse)
+    with pytest.raises(UsageError, match=r"/closed/core-site\.xml cannot be read: .*Permission denied"):
+        default_file_system({"HADOOP_CONF_DIR": "/closed"})
+    with pytest.raises(UsageError, match=r"/closed/spark-defaults\.conf cannot be read: .*Permission denied"):
+        read_settings(UserArguments(), Path("/ours"), {"SPARK_CONF_DIR": "/closed"})
 
 
 def test_result_on_kubernetes_goes_where_spark_uploads() -> None:
