@@ -48,9 +48,9 @@ def fetch_jars(
     Raises:
         StepError: a jar could not be fetched, or is another file than jars.lock names.
     """
-    wanted = read_lock(lock)
-    if _text(target / "jars.lock") == lock.read_text(encoding="utf-8") and not _damaged(target, wanted):
+    if are_there(lock, target):
         return
+    wanted = read_lock(lock)
     tell(f"walsafe: fetching Delta's jars into {target} (30 MiB); later starts need no network")
     for leftover in cache.glob("jars-*"):
         shutil.rmtree(leftover, ignore_errors=True)
@@ -68,6 +68,12 @@ def fetch_jars(
         target.rename(cache / f"jars-old-{os.getpid()}")
     work.rename(target)
     shutil.rmtree(cache / f"jars-old-{os.getpid()}", ignore_errors=True)
+
+
+def are_there(lock: Path, target: Path) -> bool:
+    """Tells whether a folder has exactly the jars of jars.lock; it writes nothing."""
+    same = _text(target / "jars.lock") == lock.read_text(encoding="utf-8")
+    return same and not _damaged(target, read_lock(lock))
 
 
 def _retrieve(wanted: Sequence[Jar], work: Path, home: Path, java: str, spark_jars: Path) -> None:

@@ -24,7 +24,7 @@ from jobs.cli.launch import class_archive, class_archive_writer
 from jobs.cli.launch.child import child_environment, run_child
 from jobs.cli.launch.client import client_context
 from jobs.cli.launch.cluster_mode import HadoopShell, in_cluster
-from jobs.cli.launch.jars import StepError, fetch_jars, one_at_a_time
+from jobs.cli.launch.jars import StepError, are_there, fetch_jars, one_at_a_time
 from jobs.cli.launch.jars_lock import jars_for, spark_of, supported_sparks
 from jobs.cli.launch.places import PROJECT, cache_folder, is_clone, jars_folder
 from jobs.cli.launch.project_archive import build_archive
@@ -184,12 +184,12 @@ def _jars(java: Path, spark_home: Path) -> list[Path]:
         UnavailableError: they could not be fetched.
     """
     folder, cache = jars_folder(), cache_folder()
-    if not is_clone():
-        try:
+    try:
+        if not is_clone() and not are_there(LOCK, folder):  # the cache may be read-only then
             with one_at_a_time(cache, log.say):
                 fetch_jars(LOCK, folder, cache, str(java), lambda: spark_home / "jars", log.say)
-        except (StepError, OSError) as error:
-            raise UnavailableError(str(error)) from None
+    except (StepError, OSError) as error:
+        raise UnavailableError(str(error)) from None
     return jars_for(LOCK, folder, spark_of(spark_home / "jars") or "")
 
 

@@ -1,5 +1,6 @@
 """The spark-submit command: whose settings win, what is shipped."""
 
+import hashlib
 import json
 import sys
 from collections.abc import Mapping
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from jobs.cli.context import SHIPPED_ENV
+from jobs.cli.launch import launcher
 from jobs.cli.launch.child import child_environment, copy_without_noise
 from jobs.cli.launch.launcher import FEW_FILES, lists_few
 from jobs.cli.launch.submit import (
@@ -24,7 +26,7 @@ from jobs.cli.launch.submit import (
     result_location,
     submit_command,
 )
-from pipelines.common.errors import UsageError
+from pipelines.common.errors import UnavailableError, UsageError
 from pipelines.common.spark.few_rows import FEW
 from tests.labs.places import PROJECT
 
@@ -353,6 +355,26 @@ def test_few_listed_files_are_no_work_for_the_optimizing_compiler(tmp_path: Path
     assert not lists_few([two, "hdfs://ns1/snapshots/c"])
     (tmp_path / "b" / "snapshot.json").write_text("[1")
     assert not lists_few([two])
+
+
+def test_jars_that_are_there_need_no_cache_that_can_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spark, folder = tmp_path / "spark", tmp_path / "jars"
+    (spark / "jars").mkdir(parents=True)
+    (spark / "jars" / "spark-core_2.13-4.2.0.jar").touch()
+    folder.mkdir()
+    (folder / "io.delta_delta-storage-4.4.0.jar").write_bytes(b"jar")
+    lock = f"{hashlib.sha256(b'jar').hexdigest()} io.delta:delta-storage:4.4.0\n"
+    for place in (tmp_path, folder):
+        (place / "jars.lock").write_text(lock)
+    (tmp_path / "no folder").touch()
+    monkeypatch.setattr(launcher, "LOCK", tmp_path / "jars.lock")
+    monkeypatch.setattr(launcher, "is_clone", lambda: False)
+    monkeypatch.setattr(launcher, "jars_folder", lambda: folder)
+    monkeypatch.setattr(launcher, "cache_folder", lambda: tmp_path / "no folder")
+    assert [jar.name for jar in launcher._jars(Path("java"), spark)] == ["io.delta_delta-storage-4.4.0.jar"]
+    (folder / "io.delta_delta-storage-4.4.0.jar").write_bytes(b"half")
+    with pytest.raises(UnavailableError):
+        launcher._jars(Path("java"), spark)
 
 
 def test_a_bar_is_copied_as_it_is_drawn() -> None:
