@@ -1,6 +1,7 @@
 """The environment of a job that begins in the process of `spark-submit.sh`, and may end there without a JVM."""
 
 import os
+from argparse import Namespace
 from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING
 from jobs.cli.command_line import Invocation
 from jobs.cli.context import JobContext
 from jobs.cli.launch.submit import SubmitSettings, UserArguments, default_file_system
+from jobs.cli.monitoring.metrics_place import is_gateway
 from jobs.cli.registry import JOBS
 from jobs.cli.result_file import path_here
 from pipelines.common.errors import SparkNeededError
@@ -75,14 +77,20 @@ def client_context(
 ) -> ClientContext | None:
     """Returns the environment in which this process may answer the job; None if the job is Spark's.
 
-    It is Spark's if it always needs a session, if another user or the cluster is to run it, or if its result goes to a
-    file system that only Hadoop reaches.
+    It is Spark's if it always needs a session, if another user or the cluster is to run it, or if its result or its
+    metrics go to a file system that only Hadoop reaches.
     """
-    result = invocation.args.result
-    elsewhere = result is not None and path_here(result) is None
+    elsewhere = writes_elsewhere(invocation.args)
     if not JOBS[invocation.name].begins_here or settings.cluster_mode or elsewhere or _another_user(user, settings):
         return None
     return ClientContext(invocation.name, settings, environ)
+
+
+def writes_elsewhere(args: Namespace) -> bool:
+    """Tells whether the result or the metrics of a job, also of one that fails, need Hadoop to be written."""
+    metrics = None if getattr(args, "plan", None) is True else getattr(args, "metrics", None)  # a plan has no metrics
+    places = (args.result, None if metrics is None or is_gateway(metrics) else metrics)
+    return any(place is not None and path_here(place) is None for place in places)
 
 
 def _another_user(user: UserArguments, settings: SubmitSettings) -> bool:

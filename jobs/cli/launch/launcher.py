@@ -22,7 +22,7 @@ from jobs.cli.entry import OUTPUT_FILE_ENV, run
 from jobs.cli.entry import main as run_here
 from jobs.cli.launch import class_archive, class_archive_writer
 from jobs.cli.launch.child import child_environment, run_child
-from jobs.cli.launch.client import client_context
+from jobs.cli.launch.client import client_context, writes_elsewhere
 from jobs.cli.launch.cluster_mode import HadoopShell, in_cluster
 from jobs.cli.launch.jars import StepError, are_there, fetch_jars, one_at_a_time
 from jobs.cli.launch.jars_lock import jars_for, spark_of, supported_sparks
@@ -97,8 +97,8 @@ def _configuration_is_right(invocation: Invocation) -> bool:
     """Whether the job would accept its `--config`; if not, the job can say what is wrong without a JVM."""
     from jobs.cli.config.configuration import load_config
 
-    config, result = getattr(invocation.args, "config", None), invocation.args.result
-    if config is None or (result is not None and path_here(result) is None):  # a result on HDFS needs the JVM
+    config = getattr(invocation.args, "config", None)
+    if config is None or writes_elsewhere(invocation.args):  # what it says of its failure needs the JVM
         return True
     try:
         load_config(config, JobContext(invocation.name))

@@ -7,7 +7,7 @@ import pytest
 
 from jobs.cli.command_line import Invocation
 from jobs.cli.launch.client import ClientContext, client_context
-from jobs.cli.launch.submit import SubmitSettings, read_user_arguments
+from jobs.cli.launch.submit import SubmitSettings, UserArguments, read_user_arguments
 from jobs.cli.registry import JOBS
 from pipelines.common.errors import SparkNeededError, UsageError
 from pipelines.lake.delta_rs import DeltaRs
@@ -41,6 +41,25 @@ def test_a_question_is_answered_here_unless_only_spark_can(
 ) -> None:
     given = read_user_arguments(user)
     found = client_context(invocation(job, result), given, SubmitSettings("yarn", cluster_mode, given.conf), {})
+    assert (found is not None) == here
+
+
+@pytest.mark.parametrize(
+    ("metrics", "plan", "here"),
+    [
+        (None, False, True),
+        ("/var/metrics", False, True),
+        ("http://gw:9091", False, True),
+        ("$GATEWAY", False, True),
+        ("hdfs://ns1/metrics", False, False),
+        ("hdfs://ns1/metrics", True, True),
+    ],
+)
+def test_metrics_that_need_hadoop_leave_the_job_to_spark_before_it_tells_anybody(
+    metrics: str | None, plan: bool, here: bool
+) -> None:
+    args = Namespace(result=None, metrics=metrics, plan=plan)
+    found = client_context(Invocation("night", JOBS["night"].load(), args, ()), UserArguments(), LOCAL, {})
     assert (found is not None) == here
 
 
