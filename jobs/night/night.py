@@ -131,7 +131,10 @@ def _decide(night: Night, answers: _Answers) -> tuple[int, bool]:
         return decided.exit_code, False
     if not plan.clean:
         return decided.exit_code, False
-    rehearsed = _run(night, plan.clean, answers)
+    rehearsed = _run(night, plan.clean, answers, passes=_expired)
+    if _expired(rehearsed):  # an old night was started again; what purge and maintain do needs no list
+        answers.texts.append("There is nothing to clean: the list has expired.")
+        return decided.exit_code, False
     if rehearsed.result.get("paused"):  # clean and purge would refuse, whoever approves
         raise _Ended(EXIT_REFUSED, "nothing is cleaned or purged, because a finding pauses the clean-up: see clean")
     return decided.exit_code, True
@@ -165,6 +168,10 @@ def _without_list(decided: JobResult) -> bool:
     """Tells whether reconcile wrote and kept no list, because the snapshot is older than a list may be."""
     clusters = decided.result.get("clusters")
     return isinstance(clusters, list) and all(one.get("list_uri") is None for one in clusters)
+
+
+def _expired(rehearsed: JobResult) -> bool:
+    return _condition(rehearsed) == Condition.LIST_EXPIRED.name
 
 
 def _cleaned_before(outcome: JobResult) -> bool:

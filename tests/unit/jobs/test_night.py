@@ -245,6 +245,16 @@ def test_a_snapshot_that_is_too_old_for_a_list_fails_no_night(approved: bool) ->
     assert (outcome.exit_code, calls) == (0, ["capture", "reconcile", *AFTER])
 
 
+@pytest.mark.parametrize("approved", [True, False])
+def test_a_list_that_has_expired_before_the_rehearsal_fails_no_night(approved: bool) -> None:
+    expired = _failed("clean", RefusedError(Condition.LIST_EXPIRED, "the list is valid until yesterday"))
+    outcome, calls, _ = night({"clean": [expired]}, approved=approved)
+    assert (outcome.exit_code, calls) == (0, [*UNTIL_CLEAN, *AFTER])
+    assert "There is nothing to clean: the list has expired." in outcome.text
+    assert [one["code"] for one in outcome.result["alerts"]] == ["LIST_EXPIRED"]  # type: ignore[attr-defined]
+    assert night({"clean --execute": [expired]}, approved=True)[0].exit_code == 3
+
+
 def test_a_missing_key_is_named() -> None:
     with pytest.raises(UsageError, match=r"a\.yaml: a night needs 'wal_root', 'capture', 'lake', "):
         night_plan("a.yaml", parse_config("cluster: prod-a\nlists: /x\n", "a.yaml"), NightRequest(), AT_TWO)
