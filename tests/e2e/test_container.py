@@ -65,6 +65,7 @@ def environment_of(container: Mapping[str, Any], settings: str) -> dict[str, str
         "metadata.labels['batch.kubernetes.io/job-name']": RUN_ID,
         "metadata.name": f"{RUN_ID}-x7x2k",
         "metadata.namespace": "ops",
+        "status.podIP": "10.1.2.3",
     }
     values: dict[str, str] = {}
     for one in container["env"]:
@@ -141,11 +142,14 @@ def test_only_a_pod_that_died_is_replaced(job: Mapping[str, Any]) -> None:
 )
 def test_settings_of_spark_are_read(pod: Mapping[str, Any], name: str, master: str, local: bool) -> None:
     settings = of_kind(name, "ConfigMap", "walsafe-spark")["data"]["settings"]
-    arguments = environment_of(pod["containers"][0], settings)["SPARK_SUBMIT_ARGS"]
-    read = read_settings(read_user_arguments(arguments), PROJECT / "conf" / "spark-defaults.conf", {})
+    environment = environment_of(pod["containers"][0], settings)
+    given = read_user_arguments(environment["SPARK_SUBMIT_ARGS"])
+    read = read_settings(given, PROJECT / "conf" / "spark-defaults.conf", {})
     assert (read.master, read.local, read.cluster_mode) == (master, local, False)
     assert read.values["spark.kubernetes.driver.pod.name"] == f"{RUN_ID}-x7x2k"
     assert read.values["spark.kubernetes.namespace"] == "ops"
+    assert read.values.get("spark.driver.host") == (None if local else "${env:POD_IP}")
+    assert environment["POD_IP"] == "10.1.2.3"
 
 
 def context_in(folder: Path) -> Path:
@@ -303,7 +307,7 @@ def test_executors_in_pods_of_their_own(submit: Submitter, snapshots: Path, here
     settings = data["settings"].replace("/etc/walsafe-spark", str(tmp_path)).replace("=4g", "=900m")
     settings = re.sub(r"--master \S+", f"--master {api.master}", settings).replace("instances=4", "instances=2")
     settings = re.sub(r"--jars \S+", "", settings)  # HBase's client is in the image alone
-    small = "--driver-memory 1g --conf spark.executor.cores=1 --conf spark.driver.host=127.0.0.1"
+    small = "--driver-memory 1g --conf spark.executor.cores=1"
     names = f"--conf spark.kubernetes.namespace={NAMESPACE} --conf spark.kubernetes.driver.pod.name={DRIVER}"
     polled = (
         "--conf spark.kubernetes.executor.enableApiWatcher=false --conf spark.kubernetes.executor.apiPollingInterval=1s"
@@ -312,7 +316,7 @@ def test_executors_in_pods_of_their_own(submit: Submitter, snapshots: Path, here
     try:
         there = reconcile(
             submit, snapshots, tmp_path, f"{settings} {small} {names} {polled} {MANY_SMALL_TASKS}",
-            meanwhile=lambda _line: pods.update(api.pods),
+            env={"POD_IP": "127.0.0.1"}, meanwhile=lambda _line: pods.update(api.pods),
         )  # fmt: skip
     finally:
         api.close()
