@@ -89,6 +89,7 @@ def _run(
     answers: _Answers,
     passes: Callable[[JobResult], bool] = lambda _outcome: False,
     again: Callable[[JobResult], Command | None] = lambda _outcome: None,
+    once: Callable[[JobResult], bool] = lambda _outcome: False,
 ) -> JobResult:
     """Runs a job, several times if something is unavailable.
 
@@ -98,6 +99,7 @@ def _run(
         answers: receives the answer.
         passes: whether an outcome with another exit code than 0 lets the night go on.
         again: the command that continues the job after an outcome, if there is one.
+        once: whether the job is not tried again after an outcome, though something was unavailable.
 
     Raises:
         _Ended: the job failed.
@@ -111,7 +113,7 @@ def _run(
         following = again(outcome)
         if following is not None:
             command, outcome = following, night.start(following)
-        if outcome.exit_code != EXIT_UNAVAILABLE or tried == night.plan.tries:
+        if outcome.exit_code != EXIT_UNAVAILABLE or tried == night.plan.tries or once(outcome):
             break
         logger.warning("night: %s is tried again in %s s", command[0], night.plan.retry_delay_ms // 1000)
         night.wait(night.plan.retry_delay_ms)
@@ -151,6 +153,7 @@ def _finish(night: Night, answers: _Answers, *, listed: bool) -> None:
             execute,
             answers,
             again=lambda outcome: (*plan.clean, "--resume") if _cleaned_before(outcome) else None,
+            once=lambda outcome: _is_limited(plan.clean) and bool(outcome.result.get("done_files")),
         )
     elif plan.part is None and listed:
         answers.texts.append(f"Nothing was moved. If you agree with the rehearsal above:\n{command_line(execute)}")
@@ -172,6 +175,11 @@ def _without_list(decided: JobResult) -> bool:
 
 def _expired(rehearsed: JobResult) -> bool:
     return _condition(rehearsed) == Condition.LIST_EXPIRED.name
+
+
+def _is_limited(clean: Command) -> bool:
+    """Tells whether an attempt of clean moves only so much; each further attempt would move as much again."""
+    return "--max-files" in clean or "--max-bytes" in clean
 
 
 def _cleaned_before(outcome: JobResult) -> bool:

@@ -17,10 +17,10 @@ class NightSection(Section):
         description="`automatic`: the night moves what the rehearsal of clean reports; `manual`: a person starts clean",
     )
     max_files: Positive | None = Field(
-        default=None, description="`clean --max-files` of the night", examples=["100000"]
+        default=None, description="`clean --max-files` of each start of the night", examples=["100000"]
     )
     max_bytes: Positive | None = Field(
-        default=None, description="`clean --max-bytes` of the night", examples=["10995116277760"]
+        default=None, description="`clean --max-bytes` of each start of the night", examples=["10995116277760"]
     )
     tries: Annotated[int, Field(ge=1, le=100)] = Field(
         default=4, description="how often a job is started that ends with exit code 4, unavailable"

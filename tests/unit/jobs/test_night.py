@@ -45,6 +45,7 @@ def night(
     approved: bool = False,
     stop_after: str = "",
     part: str | None = None,
+    limits: str = "",
 ) -> tuple[JobResult, list[str], list[int]]:
     """The answer, the jobs that ran, and the waits between them; a job that the script does not name does well."""
     answers = {key: list(values) for key, values in (script or {}).items()}
@@ -58,6 +59,7 @@ def night(
         return answer if isinstance(answer, JobResult) else JobResult(answer, {"of": short}, f"text of {short}")
 
     plan = replace(planned(), approved=approved, tries=3, part=part)
+    plan = replace(plan, clean=(*plan.clean, *limits.split()))
     stopped = Night(plan, start, waits.append, lambda: bool(stop_after) and stop_after in calls)
     return run_night(stopped), calls, waits
 
@@ -120,6 +122,16 @@ def test_only_4_is_tried_again_and_only_so_often() -> None:
     assert outcome.exit_code == 4
     assert calls == ["capture", "capture", *UNTIL_CLEAN, *["purge --execute"] * 3]
     assert waits == [600_000] * 4
+
+
+@pytest.mark.parametrize("limits", ["--max-files 5", "--max-bytes 5"])
+def test_within_limits_a_clean_that_moved_something_is_not_tried_again(limits: str) -> None:
+    """Each try would move as much again as was approved."""
+    moved, moved_nothing = (JobResult(4, {"done_files": files}, "") for files in (5, 0))
+    outcome, calls, _ = night({"clean --execute": [moved_nothing, moved]}, approved=True, limits=limits)
+    assert (outcome.exit_code, calls) == (4, [*UNTIL_CLEAN, *["clean --execute"] * 2])
+    outcome, calls, _ = night({"clean --execute": [moved]}, approved=True)
+    assert (outcome.exit_code, calls) == (0, [*UNTIL_CLEAN, *["clean --execute"] * 2, *AFTER])
 
 
 def test_a_clean_that_was_begun_is_resumed() -> None:
