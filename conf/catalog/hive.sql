@@ -771,7 +771,7 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.sync_peers (
   `sync_state` string COMMENT 'ACTIVE, DOWNGRADE_ACTIVE or STANDBY\; NULL = unknown.',
   `remote_wal_dir` string COMMENT 'Directory to which this cluster writes copies while it is ACTIVE.',
   `previous_sync_state` string COMMENT 'Newest known state of the nights before\; NULL = none is known.',
-  `since` timestamp COMMENT 'First of the consecutive nights with this state (UTC)\; nights that do not know it count.',
+  `since` timestamp COMMENT 'First of the consecutive nights with this state (UTC)\; a night on which it is unknown counts as one of them.',
   `nights` int COMMENT 'Number of consecutive nights with this state, including this night.'
 )
 COMMENT 'One row for each peer with synchronous replication.'

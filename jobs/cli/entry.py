@@ -12,14 +12,13 @@ import sys
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from jobs.cli import failures, log
 from jobs.cli.command_line import Invocation, parse
 from jobs.cli.context import JobContext
 from jobs.cli.monitoring.alerts import TELLING, alerts_of
-from jobs.cli.result_file import write_result
-from pipelines.common.errors import SparkNeededError, UsageError
+from jobs.cli.result_file import write_answer, write_result
+from pipelines.common.errors import EXIT_DONE, SparkNeededError, UsageError
 from pipelines.common.job_result import JobResult
 from pipelines.common.logged_run import log_of_run
 from pipelines.common.names import LATEST
@@ -46,7 +45,7 @@ def main(argv: Sequence[str] | None = None, *, context: JobContext | None = None
 def run(invocation: Invocation, context: JobContext | None = None) -> int:
     """Runs a validated command line; `context` and the result are those of `main`."""
     args = invocation.args
-    _print("")  # creates the result file, which shows the launcher that spark-submit reached the job
+    write_answer("", EXIT_DONE, os.environ.get(OUTPUT_FILE_ENV))  # shows the launcher that spark-submit reached the job
     log.set_up(args.log_level, args.log_format)
     given = getattr(args, "run_id", None)
     if given not in (None, LATEST):
@@ -102,11 +101,7 @@ def _deliver(outcome: JobResult, document: Mapping[str, object], args: Namespace
                 logger.exception("the result file was not written")
     answer = text if args.output == "json" else outcome.text
     if answer:
-        try:
-            _print(answer.rstrip("\n") + "\n")
-        except OSError as error:  # a full disk, a closed pipe: the webhook and the metrics must still tell of the job
-            code = code or _failed(context.job, error).exit_code
-            logger.error("the answer was not written: %s", error)
+        code = write_answer(answer.rstrip("\n") + "\n", code, os.environ.get(OUTPUT_FILE_ENV))
     return code
 
 
@@ -139,12 +134,3 @@ def _publish(
         from jobs.cli.monitoring.publish_metrics import publish_metrics
 
         publish_metrics(place, invocation.name, invocation.args, outcome, started_ms, context, notified)
-
-
-def _print(answer: str) -> None:
-    target = os.environ.get(OUTPUT_FILE_ENV)
-    if target:
-        Path(target).write_text(answer, encoding="utf-8")
-    else:
-        sys.stdout.write(answer)
-        sys.stdout.flush()

@@ -12,6 +12,7 @@ import gc
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import NoReturn
 
 NEW_OBJECTS = 200_000
@@ -31,8 +32,9 @@ def run_and_leave(program: Callable[[], int]) -> NoReturn:
 
     def leave() -> None:
         if code:
-            sys.stdout.flush()
-            sys.stderr.flush()
+            for stream in (sys.stdout, sys.stderr):
+                with suppress(OSError):  # a full disk or a closed pipe must not hide the exit code
+                    stream.flush()
             os._exit(code[0])
 
     gc.set_threshold(NEW_OBJECTS)

@@ -4,6 +4,7 @@ import json
 import logging
 import sys
 import time
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TextIO
 
@@ -108,7 +109,9 @@ def say(line: str, level: int = logging.INFO) -> None:
     if handler is not None and isinstance(handler.formatter, JsonFormatter):
         logging.getLogger("walsafe").log(level, line)
     else:
-        sys.stderr.write(f"{line}\n")
+        with suppress(OSError):  # a full disk or a closed pipe: who has something to say goes on
+            sys.stderr.write(f"{line}\n")
+            sys.stderr.flush()
 
 
 def _is_wanted(record: logging.LogRecord) -> bool:

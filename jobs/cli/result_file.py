@@ -1,13 +1,16 @@
-"""Writes the JSON object of a job, or its metrics, to any Hadoop URI, atomically."""
+"""Writes the answer of a job, and its JSON object or its metrics to any Hadoop URI, atomically."""
 
+import logging
 import os
 import re
+import sys
 import tempfile
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from jobs.cli import log
 from jobs.cli.context import JobContext
-from pipelines.common.errors import UnavailableError
+from pipelines.common.errors import EXIT_UNAVAILABLE, UnavailableError
 
 _URI = re.compile(r"file:|[A-Za-z][A-Za-z0-9+.-]+:/", re.IGNORECASE)
 """Hadoop takes `hdfs:/walsafe/r.json`, too. A colon without a slash is one in a name, such as that of a time."""
@@ -22,6 +25,26 @@ def local_path(uri: str) -> Path | None:
 def path_here(uri: str) -> Path | None:
     """Returns the local path of a `file:` URI or a bare path; None for a file of another file system."""
     return local_path(uri) if _URI.match(uri) else Path(uri)
+
+
+def write_answer(text: str, code: int, file: str | None = None) -> int:
+    """Writes what a job says to standard output, or to a file of this machine.
+
+    A full disk or a closed pipe must not keep the job from its messages and metrics, nor hide how it ended.
+
+    Returns:
+        The exit code: the one given, or 4 instead of 0 if the text could not be written.
+    """
+    try:
+        if file:
+            Path(file).write_text(text, encoding="utf-8")
+        else:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+    except OSError as error:
+        log.say(f"walsafe: the answer could not be written: {error}", logging.ERROR)
+        return code or EXIT_UNAVAILABLE
+    return code
 
 
 def write_result(uri: str, text: str, context: JobContext, option: str = "--result") -> None:

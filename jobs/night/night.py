@@ -89,7 +89,7 @@ def _run(
     answers: _Answers,
     passes: Callable[[JobResult], bool] = lambda _outcome: False,
     again: Callable[[JobResult], Command | None] = lambda _outcome: None,
-    once: Callable[[JobResult], bool] = lambda _outcome: False,
+    tries: int | None = None,
 ) -> JobResult:
     """Runs a job, several times if something is unavailable.
 
@@ -99,12 +99,13 @@ def _run(
         answers: receives the answer.
         passes: whether an outcome with another exit code than 0 lets the night go on.
         again: the command that continues the job after an outcome, if there is one.
-        once: whether the job is not tried again after an outcome, though something was unavailable.
+        tries: how often the job is started if something is unavailable; None = as the configuration says.
 
     Raises:
         _Ended: the job failed.
     """
-    for tried in range(1, night.plan.tries + 1):
+    tries = tries or night.plan.tries
+    for tried in range(1, tries + 1):
         if night.stopped():
             raise _Ended(
                 EXIT_INTERRUPTED, f"stopped before {command[0]}; start it again with --run-id {night.plan.run_id}"
@@ -113,7 +114,7 @@ def _run(
         following = again(outcome)
         if following is not None:
             command, outcome = following, night.start(following)
-        if outcome.exit_code != EXIT_UNAVAILABLE or tried == night.plan.tries or once(outcome):
+        if outcome.exit_code != EXIT_UNAVAILABLE or tried == tries:
             break
         logger.warning("night: %s is tried again in %s s", command[0], night.plan.retry_delay_ms // 1000)
         night.wait(night.plan.retry_delay_ms)
@@ -153,7 +154,7 @@ def _finish(night: Night, answers: _Answers, *, listed: bool) -> None:
             execute,
             answers,
             again=lambda outcome: (*plan.clean, "--resume") if _cleaned_before(outcome) else None,
-            once=lambda outcome: _is_limited(plan.clean) and bool(outcome.result.get("done_files")),
+            tries=1 if _is_limited(plan.clean) else None,
         )
     elif plan.part is None and listed:
         answers.texts.append(f"Nothing was moved. If you agree with the rehearsal above:\n{command_line(execute)}")
@@ -178,7 +179,7 @@ def _expired(rehearsed: JobResult) -> bool:
 
 
 def _is_limited(clean: Command) -> bool:
-    """Tells whether an attempt of clean moves only so much; each further attempt would move as much again."""
+    """Tells whether clean moves only so much; each further try would move as much again."""
     return "--max-files" in clean or "--max-bytes" in clean
 
 

@@ -119,8 +119,8 @@ def clean(request: CleanRequest, place: CleanupPlace, ports: CleanupPorts) -> Jo
     check_approved(manifest, request.list_sha256)
     report = CleanReport(manifest, place.quarantine.at_rest(request.run_id))
     if not (request.execute or request.resume):
-        check_once(ports.audit.actions(decided.run), request.run_id, anew=request.execute)
         check_age(manifest, ports)
+        check_once(ports.audit.actions(decided.run), request.run_id, anew=request.execute)
         report.unsettled = len(ports.audit.unsettled(decided.run))
         try:
             for subject, known in _plan(decided, manifest, report, ports):

@@ -3,12 +3,14 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 
-from pipelines.common.instants import DAY_MS, format_instant, utc_day
+from pipelines.common.instants import DAY_MS, format_instant, is_instant, utc_day
 from pipelines.lake.cleanup_history import CleanupStep, quarantined
 from pipelines.lake.run_summary import EarlierNights, NightTotal, VerdictTotal
 
 NIGHTS = 14
 """Number of nights whose pace counts."""
+LONGEST_DAYS = 3650
+"""A disk that is full later than this is told without a date."""
 FEWEST_NIGHTS = 3
 QUARANTINE = "in the quarantine"
 """The group of a `NightTotal` that counts what rests in the quarantine: its bytes still fill the file system."""
@@ -36,9 +38,15 @@ class Forecast:
     full_at: int | None = None
     refusal: str | None = None
 
+    @property
+    def is_distant(self) -> bool:
+        """Whether the disk is not full within ten years."""
+        return self.days is not None and self.days > LONGEST_DAYS
+
     def document(self) -> dict[str, object]:
-        """Returns it for JSON."""
-        return {**asdict(self), "full_at": None if self.full_at is None else format_instant(self.full_at)}
+        """Returns it for JSON; `full_at` is None also if it is later than any instant that can be written."""
+        known = self.full_at is not None and is_instant(self.full_at)
+        return {**asdict(self), "full_at": format_instant(self.full_at or 0) if known else None}
 
 
 def days_until_full(totals: Iterable[NightTotal], capacity_bytes: int | None) -> Forecast:

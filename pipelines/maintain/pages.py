@@ -13,7 +13,7 @@ from pipelines.common.errors import RefusedError
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
 from pipelines.lake.retention import LEFTOVER, PAGE, FileTotals, StoredDirectory
 from pipelines.maintain.found_directories import FoundDirectories, UntouchedEntry
-from pipelines.reconcile.page_head import page_head
+from pipelines.reconcile.page_head import QUALITY, page_head
 
 _TEMPORARY = re.compile(r"\..+\.html\.[0-9a-f]{32}")
 """How pipelines/files/text_files.py names a page that it is writing."""
@@ -61,15 +61,18 @@ class HadoopPages:
                     Condition.DIRECTORY_UNKNOWN,
                     f"{stored.uri} is not below {self._root.toString()}; nothing was removed",
                 )
-            quality = f"{path.getName().removesuffix('.html')}.quality.html"
+            quality = f"{path.getName().removesuffix('.html')}{QUALITY}"
             self._files.delete(self._hadoop.view.org.apache.hadoop.fs.Path(folder, quality), False)
             self._files.delete(path, False)
 
     def _below(self, folder: JavaObject, depth: int) -> Iterator[StoredDirectory | UntouchedEntry]:
-        for status in self._files.listStatus(folder):
+        found = self._files.listStatus(folder)
+        names = {str(status.getPath().getName()) for status in found}
+        for status in found:
             path = status.getPath()
             name, uri = str(path.getName()), str(path.toString())
-            if _is_link(path):
+            beside_page = name.endswith(QUALITY) and f"{name.removesuffix(QUALITY)}.html" in names
+            if _is_link(path) or beside_page:  # Data Docs go with their page
                 continue
             if status.isDirectory():
                 if depth == 1 and not name.startswith("."):

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from pipelines.files.hadoop_jvm import JavaObject
 
+QUALITY = ".quality.html"
+"""How the name of the Data Docs beside a page ends."""
 _WALSAFE = b'<meta name="generator" content="walsafe '
 _RUN = re.compile(r'<meta name="walsafe:run" content="(\S+) (\S+) (\d+)">')
 _HEAD_ENDS = b"<title>"

@@ -15,7 +15,7 @@ from pipelines.lake.lake_records import RunRecord
 from pipelines.lake.run_summary import FindingRow, RunSummary
 from pipelines.reconcile.cluster_cases import UNREADABLE
 from pipelines.reconcile.data_docs import data_docs
-from pipelines.reconcile.page_head import page_head
+from pipelines.reconcile.page_head import QUALITY, page_head
 from pipelines.reconcile.report import report_html
 from pipelines.reconcile.report_index import NIGHTS, index_html, newest_by_cluster, runs_by_cluster
 from pipelines.reconcile.report_templates import page, resource
@@ -23,8 +23,6 @@ from pipelines.reconcile.report_templates import page, resource
 _LOG = logging.getLogger(__name__)
 FLEET = "fleet"
 LATEST = "latest"
-QUALITY = ".quality.html"
-"""How the name of Data Docs ends."""
 _WRITERS = 8
 
 

@@ -218,7 +218,8 @@ def _tree(contents: Contents, uri: str, name: str, snapshot: Snapshot) -> Replic
 def _lines(contents: Contents, uri: str, name: str, snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     """Yields the lines of one pass or extra, each with its name for messages."""
     where, content = f"{uri}/{name}", snapshot.contents[name]
-    lines = contents[content].decode("utf-8", errors="replace").splitlines()
+    text = contents[content].decode("utf-8", errors="replace")
+    lines = text.removesuffix("\n").split("\n") if text else []  # names may contain Unicode's other line ends
     if len(lines) != content.rows:
         raise SnapshotError(
             Condition.SNAPSHOT_DAMAGED, f"{where}: {len(lines)} rows, but snapshot.json says {content.rows}"

@@ -7,6 +7,8 @@ import uuid
 from pathlib import Path
 from typing import Protocol
 
+from py4j.protocol import Py4JJavaError
+
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import UnavailableError, UsageError
 from pipelines.files.hadoop_jvm import HadoopJvm, java_errors
@@ -142,7 +144,12 @@ class HadoopTarget:
             # FileSystem.rename would move the directory INTO an existing one; FileContext's rename refuses
             options = gateway.new_array(view.org.apache.hadoop.fs.Options.Rename, 0)
             context = view.org.apache.hadoop.fs.FileContext.getFileContext(self._out.toUri(), self._hadoop.conf)
-            context.rename(self._making, self._out, options)
+            try:
+                context.rename(self._making, self._out, options)
+            except Py4JJavaError:
+                if self._files.exists(self._out):  # another capture was quicker
+                    raise _exists(self._uri) from None
+                raise
             return str(self._out.toString())
 
     def discard(self) -> None:

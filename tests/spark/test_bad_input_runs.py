@@ -22,12 +22,14 @@ from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError
 from pipelines.common.instants import DAY_MS
 from pipelines.common.job_result import JobResult
+from pipelines.files.hadoop_jvm import HadoopJvm
 from pipelines.lake.delta_tables import DeltaTables
 from pipelines.lake.run_summary import REFUSED, STARTED
 from pipelines.reconcile import night_run
 from pipelines.reconcile.list_writer import DeleteListWriter
 from pipelines.reconcile.night_state import NightRun
 from pipelines.reconcile.ports import ListRequest
+from pipelines.snapshot.target import HadoopTarget
 from schemas.runs import RUNS
 from tests.labs.places import PROJECT
 from tests.labs.small_cluster import DECIDED_AFTER_MS, H1, NOW, ROOT, At, Desk, clusters_of, small, wal, with_snapshot
@@ -68,6 +70,20 @@ def test_a_rerun_rewrites_nothing(desk: Desk) -> None:
     assert state(desk, "prod") == before
     assert desk.run_rows("prod") == runs
     assert counted(desk, "prod") == {"night": 10}
+
+
+def test_of_two_captures_into_one_directory_the_slower_one_is_told_that_it_exists(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    (tmp_path / "one").touch()
+    hadoop, out = HadoopJvm.of(spark), f"file:{tmp_path}/out"
+    targets = [HadoopTarget(hadoop, out) for _ in range(2)]
+    for target in targets:
+        target.begin()
+    assert targets[0].publish() == f"{out}"
+    with pytest.raises(UsageError, match="exists already") as told:
+        targets[1].publish()
+    assert told.value.condition is Condition.SNAPSHOT_EXISTS
 
 
 def test_a_rerun_says_what_was_recorded_and_not_what_it_would_decide_now(desk: Desk) -> None:

@@ -124,26 +124,19 @@ def copy_without_noise(
 ) -> None:
     """Copies lines, without the known noise of the JVM and Spark; bars at once. `written_as` changes each line.
 
-    If the target takes no more (a full disk, a `tee` that ended), the source is still read to its end: the job would
-    else wait or fail at a full pipe, and its launcher must live as long as the job.
+    What the target does not take (a full disk, a `tee` that ended) is lost, but the source is read to its end: the job
+    would else wait or fail at a full pipe, and its launcher must live as long as the job.
     """
     rest = b""
-    takes = True
     while chunk := source.read1(_CHUNK):
         *lines, rest = _LINE_ENDS.split(rest + chunk)
         if rest.startswith(b"\r"):
             lines, rest = [*lines, rest], b""
-        kept = [written_as(line) if written_as else line for line in lines if not _NOISE.match(line)]
-        takes = takes and _write(target, kept)
-    if takes:
-        _write(target, [written_as(rest) if written_as and rest else rest])
+        _write(target, [written_as(line) if written_as else line for line in lines if not _NOISE.match(line)])
+    _write(target, [written_as(rest) if written_as and rest else rest])
 
 
-def _write(target: IO[bytes], lines: Sequence[bytes]) -> bool:
-    """Writes lines at once; returns whether the target took them."""
-    try:
+def _write(target: IO[bytes], lines: Sequence[bytes]) -> None:
+    with suppress(OSError):
         target.writelines(lines)
         target.flush()
-    except OSError:
-        return False
-    return True

@@ -3,7 +3,6 @@
 import json
 import logging
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from jobs.cli import log
 from jobs.cli.command_line import Invocation
 from jobs.cli.context import JobContext
 from jobs.cli.launch.child import run_child
-from jobs.cli.result_file import path_here, write_result
+from jobs.cli.result_file import path_here, write_answer, write_result
 from pipelines.common.errors import EXIT_DONE, UnavailableError
 
 _ASK_YARN = "the driver's log tells what it did, for YARN: yarn logs -applicationId <the id above>"
@@ -78,18 +77,16 @@ def in_cluster(
             f"the driver's result at {result} says that the job is done, but spark-submit ended with {submitted}: the "
             f"driver may have been started again or ended afterwards; {_ASK_YARN}"
         )
+    if result != wanted:
+        if wanted is not None:
+            try:
+                write_result(wanted, text, JobContext(invocation.name))
+            except UnavailableError as error:
+                log.say(f"walsafe {invocation.name}: {error}", logging.ERROR)
+                code = code or error.exit_code
+        shell("-rm", "-f", "-skipTrash", result)
     indent = None if invocation.args.output == "json" else 2
-    sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=indent) + "\n")
-    if result == wanted:
-        return code
-    if wanted is not None:
-        try:
-            write_result(wanted, text, JobContext(invocation.name))
-        except UnavailableError as error:
-            log.say(f"walsafe {invocation.name}: {error}", logging.ERROR)
-            code = code or error.exit_code
-    shell("-rm", "-f", "-skipTrash", result)
-    return code
+    return write_answer(json.dumps(document, ensure_ascii=False, indent=indent) + "\n", code)
 
 
 def _read(uri: str, shell: HadoopShell) -> str:

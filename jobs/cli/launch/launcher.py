@@ -38,12 +38,11 @@ from jobs.cli.launch.submit import (
     submit_command,
 )
 from jobs.cli.registry import JOBS, JobEntry
-from jobs.cli.result_file import local_path, path_here
+from jobs.cli.result_file import local_path, path_here, write_answer
 from jobs.cli.stop_file import STOP_FILE_ENV
 from pipelines.common.errors import (
     EXIT_DONE,
     EXIT_PARTIAL,
-    EXIT_UNAVAILABLE,
     EXIT_USAGE,
     SparkNeededError,
     UnavailableError,
@@ -219,14 +218,8 @@ def _in_client(command: Sequence[str], environment: Mapping[str, str], answer: P
     told = {OUTPUT_FILE_ENV: str(answer), STOP_FILE_ENV: str(stop or ""), TERMINAL_ENV: str(bars)}
     code = run_child(command, {**environment, **told}, stop)
     if answer.exists():
-        try:
-            sys.stdout.write(answer.read_text(encoding="utf-8"))
-            sys.stdout.flush()
-        except OSError as error:  # the job has ended; its exit code says how
-            with suppress(OSError):
-                log.say(f"walsafe: the answer could not be written to standard output: {error}", logging.ERROR)
-            return code or EXIT_UNAVAILABLE
-    elif code == 1:
+        return write_answer(answer.read_text(encoding="utf-8"), code)
+    if code == 1:
         raise UsageError(
             f"spark-submit did not start the job, see above; check {SUBMIT_ARGS_ENV} and conf/spark-defaults.conf"
         )

@@ -113,8 +113,9 @@ class ZooKeeperState:
         storage = str(conf.get(_PEER_STORAGE, _IN_ZOOKEEPER[0])).strip()
         if storage.lower() not in _IN_ZOOKEEPER:
             raise UsageError(
-                f"{self._site} says that {_PEER_STORAGE} is {storage}: peers are not in ZooKeeper, and this source "
-                "would find none. Only HBase's Admin reads them (capture.state: {source: hbase}), of a running cluster"
+                f"{self._site} or capture.hbase.properties says that {_PEER_STORAGE} is {storage}: peers are not in "
+                "ZooKeeper, and this source would find none. Only HBase's Admin reads them (capture.state: {source: "
+                "hbase}), of a running cluster"
             )
 
     def _configuration(self) -> JavaObject:

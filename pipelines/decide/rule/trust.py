@@ -135,7 +135,7 @@ def _rows(snapshot: Snapshot, passes: Sequence[Sequence[QueueCell]], release: Re
     if rows and not peers and not release.orphan_queues:
         return (
             f"{len(rows)} queue rows but no peer: peers may have been read from the wrong place. If a RemovePeer "
-            "is running, wait until it has ended and capture again; only otherwise, if the peers really were removed, "
+            "is running, wait until it has ended and capture again. If none is and the peers really were removed, "
             "say so with release.orphan_queues: true"
         )
     return None

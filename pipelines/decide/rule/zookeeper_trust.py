@@ -84,7 +84,7 @@ def _queues(snapshot: Snapshot, trees: Sequence[ReplicationTree], release: Relea
     if queues and not peers and not release.orphan_queues:
         return (
             f"{len(queues)} queues but no peer: peers may have been read from the wrong place. If a RemovePeer "
-            "is running, wait until it has ended and capture again; only otherwise, if the peers really were removed, "
+            "is running, wait until it has ended and capture again. If none is and the peers really were removed, "
             "say so with release.orphan_queues: true"
         )
     return None

@@ -5,12 +5,12 @@ from collections.abc import Iterator, Sequence
 from pipelines.common.human import human_bytes, human_count, human_duration
 from pipelines.common.instants import DAY_MS
 from pipelines.common.text import wrapped
+from pipelines.lake.forecast import LONGEST_DAYS
 from pipelines.reconcile.explain.changes_text import change_lines
 from pipelines.reconcile.explain.words import Json, frees, minute, peer_name, queue_name, size
 
 WIDTH = 100
 _FEW, _PLACES, _MOST_LINES = 3, 2, 2
-_LONGEST_DAYS = 3650
 
 
 def state_lines(state: Json) -> Iterator[str]:
@@ -105,7 +105,7 @@ def forecast_sentence(forecast: Json) -> str:
     used = f"{human_bytes(forecast['bytes'])}{room} are used."
     if forecast["days"] == 0:
         return f"The capacity is used up: {used}{pace}"
-    if forecast["days"] > _LONGEST_DAYS:
+    if forecast["days"] > LONGEST_DAYS:
         return f"The disk is not full within ten years: {used}{pace}"
     left = human_duration(round(forecast["days"] * DAY_MS))
     return f"The disk is full {left} after the listing, on {forecast['full_at'][:10]}: {used}{pace}"

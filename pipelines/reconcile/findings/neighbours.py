@@ -57,8 +57,8 @@ def _behind(session: BackupSession, age: int, files: int, size: int) -> FindingR
         f"{human_bytes(size)}."
         if complete
         else f"Backup {session.backup_id} says RUNNING since {human_duration(age)}; WALs after its start are kept.",
-        "Run 'hbase backup create incremental', with every table of the root, or delete backups nobody needs. Of a "
-        "table whose backups were all deleted, take one full backup."
+        "Run 'hbase backup create incremental', with every table of the root, or delete backups nobody needs. If "
+        "all backups of a table were deleted, take one full backup of it."
         if complete
         else "If no such backup runs any more: 'hbase backup repair'.",
         files=files,

@@ -129,7 +129,7 @@ def test_rows_and_peers_belong_together() -> None:
         orphans = why(ALONE, first, second)
         assert orphans is not None
         assert "1 queue rows but no peer" in orphans
-        assert "If a RemovePeer is running, wait until it has ended and capture again; only otherwise" in orphans
+        assert "If a RemovePeer is running, wait until it has ended and capture again. If none is" in orphans
     assert distrust_reason(ALONE, [ROWS, ROWS], Release(orphan_queues=True)) is None
 
 

@@ -91,15 +91,18 @@ NOISY = """
 import os, sys
 from pathlib import Path
 from jobs.cli.launch.child import run_child
+from jobs.cli.leave import run_and_leave
 stop = Path(sys.argv[1])
 job = "until [ -e $0 ]; do echo more words; sleep 0.05; done; head -c 200000 /dev/zero; touch $0.done; exit 7"
-sys.exit(run_child(["bash", "-c", job, str(stop)], dict(os.environ), stop))
+run_and_leave(lambda: run_child(["bash", "-c", job, str(stop)], dict(os.environ), stop))
 """
 
 
 def test_the_launcher_waits_for_the_job_whose_words_nobody_takes(tmp_path: Path) -> None:
     stop = tmp_path / "stop"
-    process = subprocess.Popen([sys.executable, "-c", NOISY, str(stop)], cwd=PROJECT, stderr=subprocess.PIPE, bufsize=0)
+    # -I: Python ignores PYTHONUNBUFFERED, as under spark-submit.sh; what it could not write stays in its buffers
+    command = [sys.executable, "-I", "-c", f"import sys; sys.path.insert(0, '.')\n{NOISY}", str(stop)]
+    process = subprocess.Popen(command, cwd=PROJECT, stderr=subprocess.PIPE, bufsize=0)
     assert process.stderr is not None
     assert process.stderr.read(1) == b"m"
     process.stderr.close()  # the Ctrl-C ended the `tee` behind the pipe, too
@@ -115,9 +118,11 @@ def test_an_answer_that_nobody_takes_hides_no_exit_code(
     answer = tmp_path / "answer"
     answer.write_text("the answer")
     monkeypatch.setattr(launcher, "run_child", lambda *_: ended)
-    with suppress(OSError), Path("/dev/full").open("w") as full:
+    told = None
+    with suppress(OSError), Path("/dev/full").open("w") as full:  # closing it fails, too
         monkeypatch.setattr(sys, "stdout", full)
-        assert launcher._in_client(["spark-submit"], {}, answer, None) == code
+        told = launcher._in_client(["spark-submit"], {}, answer, None)
+    assert told == code
 
 
 def test_the_second_ends_it_at_once(tmp_path: Path) -> None:

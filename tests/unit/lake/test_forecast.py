@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.common.instants import DAY_MS
+from pipelines.common.instants import DAY_MS, format_instant
 from pipelines.lake.cleanup_history import cleanup_steps, quarantined
 from pipelines.lake.forecast import NIGHTS, QUARANTINE, Forecast, capacity_of, days_until_full, night_totals
 from pipelines.lake.run_summary import EarlierNights, NightTotal, RunKey, VerdictTotal
@@ -55,6 +55,15 @@ def test_the_line_of_least_squares_counts_and_not_the_two_ends() -> None:
 def test_without_a_basis_there_is_no_forecast(sizes: Sequence[int], capacity: int | None, words: str) -> None:
     forecast = days_until_full(nights(*sizes), capacity)
     assert (forecast.refusal, forecast.days, forecast.full_at) == (words, None, None)
+
+
+def test_a_disk_that_is_full_after_all_instants_has_no_date() -> None:
+    forecast = days_until_full(nights(10, 11, 12), 10**9)
+    assert forecast.is_distant
+    assert forecast.document()["full_at"] is None
+    near = days_until_full(nights(10, 20, 30), 100)
+    assert not near.is_distant
+    assert near.document()["full_at"] == format_instant(near.full_at or 0)
 
 
 def test_what_is_full_is_full_now_whatever_the_pace() -> None:

@@ -227,7 +227,7 @@ def test_a_table_without_backups_needs_a_full_one() -> None:
     """HBase leaves its old timestamps in every new session of the root, and takes it into no incremental backup."""
     sessions = (session(t=NOW, old=NOW - 9 * DAY_MS),)
     (found,) = findings(evidence(totals=(BACKUP_HELD,), backup=backup_of(sessions), extras=Extras(sessions)))
-    assert "Of a table whose backups were all deleted, take one full backup." in found.remedy
+    assert "If all backups of a table were deleted, take one full backup of it." in found.remedy
 
 
 def test_the_last_wals_of_a_server_that_left_come_free_below_a_new_root() -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
@@ -10,7 +11,7 @@ from pyspark.sql import SparkSession
 from pipelines.files.file_batch import FileBatch
 from pipelines.hbase.replication_queues import Cell, QueueCell, RowLayout, parse_queue_cells
 from pipelines.snapshot import reader
-from pipelines.snapshot.model import Membership
+from pipelines.snapshot.model import Membership, Snapshot, SnapshotFile
 from pipelines.snapshot.reader import SnapshotDirectories
 from pipelines.snapshot.target import LocalTarget
 from pipelines.snapshot.writer import SnapshotWriter
@@ -20,6 +21,17 @@ from tests.strategies.clusters import MASTER, NOW, snapshot_of
 WITHOUT_SPARK = cast("SparkSession", None)
 """A small snapshot on the local disk is read without a session."""
 EARLIER, LATER = (queue_cell("1-h1,16020,5", "h1%2C16020%2C5", "h1%2C16020%2C5.7", offset) for offset in (10, 20))
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"), [("", []), ("a\n", ["a"]), ("a\n\n", ["a", ""]), ("a\u2028\x85b\nc\n", ["a\u2028\x85b", "c"])]
+)
+def test_only_a_line_feed_ends_a_line(text: str, lines: list[str]) -> None:
+    """JSON does not escape Unicode's other line ends, which a znode's name may contain."""
+    snapshot = SimpleNamespace(contents={"queues-1.jsonl": SnapshotFile(len(lines), "0" * 64)})
+    contents = {snapshot.contents["queues-1.jsonl"]: text.encode()}
+    found = reader._lines(contents, "file:/s", "queues-1.jsonl", cast("Snapshot", snapshot))
+    assert [line for line, _ in found] == lines
 
 
 @pytest.mark.parametrize(("second", "parsed"), [(EARLIER, 1), (LATER, 2)])
