@@ -20,8 +20,8 @@ SYNC_PEERS = Table(
             column(
                 "since",
                 TimestampType(),
-                "First of the consecutive nights with this state (UTC); a night on which it is unknown counts as one of "
-                "them.",
+                "First of the consecutive nights with this state (UTC); a night on which it is unknown counts as one "
+                "of them.",
             ),
             column("nights", IntegerType(), "Number of consecutive nights with this state, including this night."),
         ]
