@@ -10,8 +10,6 @@ from jobs.cli.entry import run_job
 from jobs.cli.monitoring.publish_metrics import publish_metrics
 from jobs.cli.stop_file import stop_asked
 from jobs.night.plan import Command
-from pipelines.common.conditions import Condition
-from pipelines.common.errors import EXIT_USAGE, UsageError
 from pipelines.common.job_result import JobResult
 
 logger = logging.getLogger(__name__)
@@ -27,21 +25,12 @@ def start_job(context: JobContext, metrics: str | None = None) -> Callable[[Comm
 
     def start(command: Command) -> JobResult:
         logger.info("night: %s", " ".join(command))
-        started = context.clock.now_ms()
-        try:
-            invocation = parse(command)
-        except SystemExit:  # argparse has written why; the night must still tell how it ended
-            return JobResult(EXIT_USAGE, {"error": _told(command)}, "")
+        invocation, started = parse(command), context.clock.now_ms()
         outcome = run_job(invocation, context)
         publish_metrics(metrics, invocation.name, invocation.args, outcome, started, context)
         return outcome
 
     return start
-
-
-def _told(command: Command) -> dict[str, object]:
-    message = f"{command[0]} does not take its options: see the log"
-    return {"kind": UsageError.__name__, "message": message, "condition": Condition.USAGE.name}
 
 
 def wait(delay_ms: int) -> None:

@@ -72,10 +72,10 @@ class LeaseHolder:
         """
         if error is not None and not isinstance(error, Exception):
             return  # killed: do only what a dead job could have done, which is nothing
+        settled = error is None or isinstance(error, RefusedError)
         try:
             self.check()
             for run_id in self._at_work:
-                settled = error is None or isinstance(error, RefusedError)
                 self._rest(run_id, remove=settled and run_id not in self._kept)
             self._release()
         except WalsafeError as problem:

@@ -45,8 +45,8 @@ class Forecast:
 
     def document(self) -> dict[str, object]:
         """Returns it for JSON; `full_at` is None also if it is later than any instant that can be written."""
-        known = self.full_at is not None and is_instant(self.full_at)
-        return {**asdict(self), "full_at": format_instant(self.full_at or 0) if known else None}
+        at = self.full_at
+        return {**asdict(self), "full_at": format_instant(at) if at is not None and is_instant(at) else None}
 
 
 def days_until_full(totals: Iterable[NightTotal], capacity_bytes: int | None) -> Forecast:

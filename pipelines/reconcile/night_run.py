@@ -64,7 +64,7 @@ def run_night(night: NightRun) -> None:
 def _past(night: NightRun) -> Mapping[str, Sequence[PastNight]]:
     """Returns the earlier nights, by cluster."""
     settings = night.request.settings
-    started = {case.key.cluster: case.view.files_started for case in night.with_view() if case.view}
+    started = {case.key.cluster: case.view.files_started for case in night.believed() if case.view}
     return night.ports.lake.before(started, max(settings.stalled_nights, settings.growth_nights))
 
 
@@ -73,7 +73,7 @@ def _decide_and_write(
 ) -> None:
     ports, settings = night.ports, night.request.settings
     files = ports.reader.files([case.opened for case in night.with_files()])
-    believed = [case for case in night.with_files() if case.refused is None]
+    believed = night.believed()
     repeated = beside.submit(duplicate_paths, files, night.listed()) if believed else None
     with_remote = [case.key.cluster for case in believed if case.opened.listing.remote_files]
     remote = beside.submit(remote_by_cluster, files, with_remote)
@@ -178,7 +178,7 @@ def _refuse_by_gate(night: NightRun) -> bool:
 
 def _offset_wals(night: NightRun, files: DataFrame) -> dict[str, dict[str, OffsetWal]]:
     """Returns, by cluster and name, the listed WALs that offsets point into; an archived WAL wins over a live one."""
-    names = offset_wal_names(night.with_view())
+    names = offset_wal_names(night.believed())
     wals: dict[str, dict[str, OffsetWal]] = {}
     for row in tables.offset_wals(night.ports.spark, files, names).collect() if names else ():
         known = wals.setdefault(row["cluster"], {})
@@ -205,7 +205,7 @@ def _write_sync(night: NightRun, keys: Sequence[RunKey]) -> None:
 def _changes(
     night: NightRun, past: Mapping[str, Sequence[PastNight]], verdicts: DataFrame
 ) -> Mapping[str, tuple[VerdictChange, ...]]:
-    before = {case.key.cluster: past[case.key.cluster][0] for case in night.with_view() if past.get(case.key.cluster)}
+    before = {case.key.cluster: past[case.key.cluster][0] for case in night.believed() if past.get(case.key.cluster)}
     return verdict_changes(verdicts, night.listed(), before, night.ports.lake)
 
 
@@ -236,7 +236,7 @@ def _small(
             place = OddDirectory(row["reason"], row["directory"], row["files"], row["bytes"], row["example"])
             odd.setdefault(row["cluster"], []).append(place)
     wals, copies = offset_wals.result(), remote.result()
-    before = states_before([case.snapshot for case in night.with_view()], past, ports.lake)
+    before = states_before([case.snapshot for case in night.believed()], past, ports.lake)
     changed = changes.result()
     small = {}
     for case in night.cases:

@@ -35,8 +35,8 @@ class NightRun:
         """Returns the clusters whose snapshot.json and listing can be read, so that their files can be decided."""
         return [case for case in self.cases if case.has_files]
 
-    def with_view(self) -> list[ClusterCase]:
-        """Returns the clusters that are decided by their peers and queues: those that are not refused."""
+    def believed(self) -> list[ClusterCase]:
+        """Returns the clusters that are not refused, so that their peers and queues decide on their files."""
         return [case for case in self.cases if case.refused is None and case.view is not None]
 
     def listed(self) -> int:
@@ -115,7 +115,6 @@ def refuse_used_run_ids(night: NightRun) -> None:
         return
     begun = night.ports.lake.attempts([case.key for case in night.cases], given=True)
     for case in night.cases:
-        own = begun.get((case.key.cluster, case.key.run_id), ())
-        reason = used_for_another(case, own)
+        reason = used_for_another(case, begun.get((case.key.cluster, case.key.run_id), ()))
         if reason is not None:
             raise RefusedError(Condition.RUN_ID_TAKEN, reason)

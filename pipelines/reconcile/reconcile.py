@@ -51,8 +51,8 @@ def reconcile(request: ReconcileRequest, ports: ReconcilePorts) -> JobResult:
         ensured = beside.submit(ports.tables.ensure, (*DECISION_TABLES, *CLEANUP_TABLES))
         opened = ports.reader.open(uris)
         _check_cluster(opened, request.cluster)
-        unread = request.cluster or (request.configured if len(request.snapshots) == 1 else None)
-        all_cases = cluster_cases(opened, request.run_id, request.settings, ports.clock.now_ms(), unread)
+        of_unreadable = request.cluster or (request.configured if len(request.snapshots) == 1 else None)
+        all_cases = cluster_cases(opened, request.run_id, request.settings, ports.clock.now_ms(), of_unreadable)
         if len(run_ids := {case.key.run_id for case in all_cases}) == 1:
             log_of_run(*run_ids)
     try:

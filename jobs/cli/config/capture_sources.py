@@ -250,7 +250,7 @@ class OfflineStateSection(ZooKeeperSection):
 
 
 class HBaseSection(Section):
-    """HBase's own client, for `queues.source: hbase` and `state.source: hbase`, and the master's configuration."""
+    """The master's configuration, and HBase's own client for `queues.source: hbase` and `state.source: hbase`."""
 
     site: Text | None = Field(
         default=None,

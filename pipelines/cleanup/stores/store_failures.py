@@ -13,7 +13,8 @@ _GONE = {"FileNotFoundException", "NoSuchFileException", "ParentNotDirectoryExce
 _DENIED = {"AccessControlException", "AccessDeniedException", "TraverseAccessControlException", "SecurityException"}
 # the errors that a second creator gets while the first one still writes, or after it died while writing
 _EXISTS = {"FileAlreadyExistsException", "AlreadyBeingCreatedException", "RecoveryInProgressException"}
-# these are answers about one path, and name it: a directory may be called Standby
+# These are answers about one path, and name it: a directory may be called Standby. It is part of the expressions below,
+# so that the JVM, which gets them, judges as Python does.
 _NOT_OF_ONE_PATH = rf"^(?!-?(?:[\w.$]+\()?[\w.$]*\b(?:{'|'.join(sorted(_GONE | _EXISTS | _DENIED))})\b)[\s\S]*?"
 _NO_ANSWER = (
     "SafeMode|Standby|Observer|Retriable|Connect|SocketException|Timeout|TimedOut|EOFException|NoRouteToHost"

@@ -50,11 +50,11 @@ def _head(
     at = human_instant(cluster.servers.at)
     yield f"Claim plan of cluster {key.cluster}, from its snapshot of {at} ({key.run_id})"
     if not plan:
-        orphans = sum(QueueClass.ORPHAN.value in row.classes for row in rows)
-        nobody = (
-            f"No live server is there to claim {human_count(orphans, 'orphan queue')}: start one, and capture again."
-        )
-        yield nobody if orphans else "Nothing is to be claimed."
+        if orphans := sum(QueueClass.ORPHAN.value in row.classes for row in rows):
+            queues = human_count(orphans, "orphan queue")
+            yield f"No live server is there to claim {queues}: start one, and capture again."
+        else:
+            yield "Nothing is to be claimed."
         return
     size = human_bytes(sum(row.pending_bytes for row in plan))
     dead = len({row.server for row in plan})

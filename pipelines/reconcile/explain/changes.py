@@ -196,6 +196,7 @@ def changes_of_files(paths: Sequence[str], nights: Nights, lake: LakeReader) -> 
         nights: of the cluster to which all of them belong.
         lake: reads the tables.
     """
+    # two matches of a path: it may also be the end of another one, which comes before it
     found = [{one.path: one for one in lake.files([key], paths, limit=2)} for key in nights.keys]
     steps = cleanup_steps(lake, nights.after.record.cluster, nights.after.record.run_date)
     outcomes = file_outcomes(lake, {step.run for step in steps if step.at > nights.before.night}, paths)

@@ -165,7 +165,7 @@ class _Holding:
 
 
 def _file(file: FileVerdict, run: AnsweringRun, holding: _Holding) -> Json:
-    words = REASON_TEXTS.get(file.reason, ReasonText(file.reason, file.reason))
+    words = _words(file)
     archived = file.modification_time
     return {
         **run.json(),
@@ -183,6 +183,10 @@ def _file(file: FileVerdict, run: AnsweringRun, holding: _Holding) -> Json:
     }
 
 
+def _words(file: FileVerdict) -> ReasonText:
+    return REASON_TEXTS.get(file.reason, ReasonText(file.reason, file.reason))
+
+
 def _holder(holder: Blocker, file: FileVerdict, run: AnsweringRun, holding: _Holding) -> Json:
     row, queue = holding.row(holder, file.wal_group), holding.queue(holder, file.wal_group)
     need = queue.need_timestamp if queue else None
@@ -191,7 +195,6 @@ def _holder(holder: Blocker, file: FileVerdict, run: AnsweringRun, holding: _Hol
     since, nights = _since(holder, file, run, holding.nights)
     # a dead server without a queue: there is nothing that the peer could ship
     nobody = holder.owner is None and row is not None and row.level == "peer"
-    words = REASON_TEXTS.get(file.reason, ReasonText(file.reason, file.reason))
     return {
         "peer_id": holder.peer_id,
         "peer_state": row.peer_state if row else None,
@@ -204,7 +207,7 @@ def _holder(holder: Blocker, file: FileVerdict, run: AnsweringRun, holding: _Hol
         "behind_ms": behind,
         "pending_files": queue.pending_files if queue else None,
         "pending_bytes": queue.pending_bytes if queue else None,
-        "remedy": words.way_out if nobody else (row.remedy if row else None) or (peer.remedy if peer else None),
+        "remedy": _words(file).way_out if nobody else (row.remedy if row else None) or (peer.remedy if peer else None),
         "peer_frees_files": peer.freed_files if peer and not nobody else None,
         "peer_frees_bytes": peer.freed_bytes if peer and not nobody else None,
     }

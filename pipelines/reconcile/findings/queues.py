@@ -14,6 +14,8 @@ CREATION_MARGIN_MS = 600_000
 def orphan_queues(evidence: Evidence) -> Iterator[FindingRow]:
     """Yields ORPHAN_QUEUE for queues that no server ships: of a removed peer, or of a server that is fully dead."""
     view, pending = evidence.view, _pending(evidence)
+    if view.restless is not None:  # a server may be claiming queues, or RemovePeer, which removes the peer first
+        return
     # a capture from ZooKeeper alone does not show which servers' crashes are still being processed
     known = evidence.snapshot.membership is not None and evidence.snapshot.step("crashing") is not None
     rescue = storage_words(view).rescue
@@ -21,9 +23,6 @@ def orphan_queues(evidence: Evidence) -> Iterator[FindingRow]:
         queue = row.queue
         files, size = pending.get((queue.peer_id, str(queue.owner), str(queue.wals_of)), (0, 0))
         if queue.peer_id not in view.peer_ids:
-            # RemovePeer removes the peer first and then its queues, one after the other
-            if view.restless is not None:
-                continue
             yield finding(
                 "ORPHAN_QUEUE",
                 WARNING,
@@ -36,7 +35,7 @@ def orphan_queues(evidence: Evidence) -> Iterator[FindingRow]:
                 size=size,
                 cause="removed peer",
             )
-        elif known and queue.owner not in view.not_fully_dead and view.restless is None:
+        elif known and queue.owner not in view.not_fully_dead:
             yield finding(
                 "ORPHAN_QUEUE",
                 WARNING,

@@ -10,11 +10,9 @@ import pytest
 
 from jobs.cli import command_line, entry
 from jobs.cli.config.configuration import parse_config
-from jobs.cli.context import JobContext
 from jobs.cli.entry import _failed
 from jobs.night.night import Night, run_night
 from jobs.night.plan import Command, NightPlan, NightRequest, night_plan, plan_result
-from jobs.night.start import start_job
 from pipelines.cleanup.pause_checks import say_pause_first
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError
@@ -243,12 +241,6 @@ def test_an_acceptance_without_a_reason_is_wrong_usage(capsys: pytest.CaptureFix
         command_line.parse(["night", "--config", str(EXAMPLE), "--accept", SHARE])
     assert left.value.code == 2
     assert "must be EXPECTATION=REASON" in capsys.readouterr().err
-
-
-def test_options_that_a_job_does_not_take_end_the_job_alone() -> None:
-    told = start_job(JobContext("night", clock=AT_TWO))(("capture", "--nonsense"))
-    assert told.exit_code == 2
-    assert told.result["error"]
 
 
 @pytest.mark.parametrize("approved", [True, False])

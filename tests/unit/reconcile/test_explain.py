@@ -1,131 +1,39 @@
 """The state of a cluster and what changed since, from lakes that deltalake wrote: no JVM."""
 
-import json
 import shutil
-from collections import Counter
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from deltalake import DeltaTable
 
 from pipelines.common.errors import UsageError
 from pipelines.common.instants import DAY_MS, HOUR_MS
-from pipelines.lake.findings import finding
-from pipelines.lake.run_summary import PinnedRow, QueueOffsetRow, RunKey, VerdictTotal, table_row
+from pipelines.lake.run_summary import PinnedRow, table_row
 from pipelines.reconcile.explain.changes import Since, since_of
-from pipelines.reconcile.explain.explain import ExplainRequest, explain
 from pipelines.reconcile.explain.state import StateSettings
 from schemas.cleanups import CLEANUPS
 from schemas.deletions import DELETIONS
-from schemas.findings import FINDINGS
 from schemas.pinned_bytes import PINNED_BYTES
-from schemas.queue_offsets import QUEUE_OFFSETS
 from schemas.runs import RUNS
 from schemas.verdict_changes import VERDICT_CHANGES
-from schemas.verdict_totals import VERDICT_TOTALS
-from schemas.wal_verdicts import WAL_VERDICTS
-from tests.labs.plain_lake import append, reader
-from tests.labs.small_cluster import At
-
-FIRST = 20_000 * DAY_MS + 2 * HOUR_MS
-LAST = FIRST + 3 * DAY_MS
-H1, H2, H3 = "h1.example.org,16020,5", "h2.example.org,16020,6", "h3.example.org,16020,7"
-GIB = 1 << 30
-Json = Mapping[str, Any]
-
-
-def at(night: float) -> int:
-    return FIRST + int(night * DAY_MS)
-
-
-def key(night: float) -> RunKey:
-    """A run at half past a night is of the same date."""
-    return RunKey.of("prod-a", f"night-{night}", at(night))
-
-
-def identity(night: float) -> dict[str, object]:
-    return {"cluster": key(night).cluster, "run_id": key(night).run_id, "run_date": key(night).run_date}
-
-
-def verdict(night: float, name: str, reason: str, server: str = H1, size: int = GIB, peer: str = "2") -> Json:
-    held = reason == "PENDING"
-    holder = {"peer_id": peer, "owner": server, "source": server, "wal": "w", "offset": 3}
-    return identity(night) | {
-        "path": f"oldWALs/{name}",
-        "server": server,
-        "length": size,
-        "verdict": "HELD" if held else "DELETABLE",
-        "reason": reason,
-        "blocking": [holder] if held else [],
-    }
-
-
-def changes(night: float, before: Sequence[Json], after: Sequence[Json]) -> list[Json]:
-    """The rows of `verdict_changes` of a night."""
-
-    def answers(files: Sequence[Json]) -> dict[str, tuple[str, str]]:
-        return {one["path"]: (one["verdict"], one["reason"]) for one in files}
-
-    sizes = {one["path"]: one["length"] for one in (*before, *after)}
-    old, new, nothing = answers(before), answers(after), (None, None)
-    moves = {path: (*old.get(path, nothing), *new.get(path, nothing)) for path in sizes}
-    files, names = Counter(moves.values()), ("from_verdict", "from_reason", "to_verdict", "to_reason")
-    return [
-        identity(night)
-        | {"previous_run_id": key(night - 1).run_id, **dict(zip(names, move, strict=True)), "files": count}
-        | {"bytes": sum(sizes[path] for path in sizes if moves[path] == move)}
-        for move, count in files.items()
-        if move[:2] != move[2:]
-    ]
-
-
-def write_night(
-    lake: Path,
-    night: float,
-    files: list[Json],
-    *,
-    before: Sequence[Json] = (),
-    state: str = "ENABLED",
-    alarm: str | None = None,
-    growth: bool = True,
-) -> None:
-    """A night whose small tables agree with its files; `before` are those of the night before."""
-    held = [one for one in files if one["verdict"] == "HELD"]
-    free = [one for one in files if one["verdict"] == "DELETABLE"]
-    size, freed = sum(one["length"] for one in held), sum(one["length"] for one in free)
-    totals = [
-        VerdictTotal("HELD", "PENDING", "KEEP", len(held), size),
-        VerdictTotal("DELETABLE", "REPLICATED", "DELETE", len(free), freed),
-    ]
-    peer = PinnedRow("peer", "2", state, None, None, None, len(held), size, 0, 0, len(held), size)
-    peer = replace(peer, remedy="enable_peer '2'")
-    owners = sorted({str(one["server"]) for one in held})
-    queues = [QueueOffsetRow("2", True, owner, owner, False, "g", "w", 3, 5, 1, GIB) for owner in owners]
-    pins = [peer, *(PinnedRow("queue", "2", state, owner, owner, None, 1, GIB, 0, 0, 1, GIB) for owner in owners)]
-    alarms = [
-        finding(
-            "GROWTH", "warning", "2", "peer 2 holds more each night", "enable it", peer_id="2", bytes_by_night=[1, 2]
-        )
-    ][: int(growth)]
-    if alarm is not None:
-        left = {"server": alarm, "cause": "dead owner"}
-        alarms.append(finding("ORPHAN_QUEUE", "error", alarm, f"{alarm} left a queue", "remove it", **left))
-    run = {
-        "job": "reconcile", "mode": "NIGHTLY", "files_started_at": at(night), "files": len(files),
-        "bytes": size + freed, "deletable_files": len(free), "deletable_bytes": freed, "list_uri": f"/lists/{night}",
-        "not_after": at(night + 1), "peer_ids": ["1", "2"] if night > 1 else ["2"],
-    }  # fmt: skip
-    append(lake, WAL_VERDICTS, files)
-    if night:
-        append(lake, VERDICT_CHANGES, changes(night, before, files))
-    append(lake, VERDICT_TOTALS, [table_row(key(night), row) for row in totals])
-    append(lake, PINNED_BYTES, [table_row(key(night), row) for row in pins])
-    append(lake, QUEUE_OFFSETS, [table_row(key(night), row) for row in queues])
-    append(lake, FINDINGS, [table_row(key(night), row) for row in alarms])
-    append(lake, RUNS, [identity(night) | run | {"status": "DONE", "at": at(night) + 9}])
+from tests.labs.explained_nights import (
+    FIRST,
+    GIB,
+    H1,
+    H2,
+    H3,
+    LAST,
+    Json,
+    ask,
+    at,
+    changes,
+    identity,
+    key,
+    verdict,
+    write_night,
+)
+from tests.labs.plain_lake import append
 
 
 @pytest.fixture(scope="module")
@@ -162,12 +70,6 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ],
     )
     return folder
-
-
-def ask(lake: Path, *paths: str, now: int = LAST + HOUR_MS, **more: Any) -> tuple[Any, str]:  # noqa: ANN401 - JSON
-    outcome = explain(ExplainRequest("prod-a", paths, **more), reader(lake), At(now))
-    assert outcome.exit_code == 0
-    return json.loads(json.dumps(outcome.result)), outcome.text
 
 
 @pytest.mark.promise("explain-state")
@@ -402,78 +304,3 @@ def test_a_since_that_is_no_time_is_an_error(text: str) -> None:
 def test_a_since_after_the_newest_run_compares_nothing(lake: Path) -> None:
     with pytest.raises(UsageError, match="newest run, night-3"):
         ask(lake, since=since_of("2024-10-08"))
-
-
-def test_a_server_whose_files_have_no_length_has_no_bytes(tmp_path: Path) -> None:
-    """The only run was refused, for the listing lacked a length."""
-    refused = {"job": "reconcile", "mode": "NIGHTLY", "status": "REFUSED", "reason": "a length is missing"}
-    append(tmp_path, RUNS, [identity(0) | refused | {"files_started_at": at(0), "at": at(0) + 9}])
-    file = verdict(0, "a.1", "SNAPSHOT_UNTRUSTED") | {"verdict": "HELD", "length": None}
-    append(tmp_path, WAL_VERDICTS, [file])
-    append(tmp_path, PINNED_BYTES, [])
-    append(tmp_path, QUEUE_OFFSETS, [])
-    result, text = ask(tmp_path, server=H1)
-    (row,) = result["server"]["files"]
-    assert (row["reason"], row["files"], row["bytes"]) == ("SNAPSHOT_UNTRUSTED", 1, 0)
-    assert "0 B" in text
-
-
-def test_a_holder_without_an_offset_has_no_date_but_a_remedy(tmp_path: Path) -> None:
-    """Earlier nights have nothing of it to compare, so nobody knows since when it holds the file."""
-    nobody = {"peer_id": "2", "owner": None, "source": H1, "wal": None, "offset": None}
-    for night in range(2):
-        file = verdict(night, "a.1", "PENDING") | {"reason": "QUEUE_MISSING", "wal_group": "g", "wal_timestamp": 9}
-        write_night(tmp_path, night, [file | {"blocking": [nobody]}])
-    pin = PinnedRow("queue", "2", "ENABLED", None, H1, None, 1, GIB, 0, 0, 1, GIB, remedy="wait")
-    append(tmp_path, PINNED_BYTES, [table_row(key(1), pin)])
-    result, text = ask(tmp_path, "a.1", now=at(1) + HOUR_MS)
-    (holder,) = result["files"][0]["holders"]
-    assert (holder["since"], holder["nights"], holder["remedy"]) == (None, None, "wait")
-    assert "Held by peer 2, which has no queue for its server yet\n" in text
-    assert "What frees it: wait\n" in text
-
-
-def test_a_dead_server_without_a_queue_waits_for_no_peer(tmp_path: Path) -> None:
-    """`pinned_bytes` has its files at level peer only; what this peer has to ship of others frees none of them."""
-    nobody = {"peer_id": "2", "owner": None, "source": H2, "wal": None, "offset": None}
-    file = verdict(0, "a.1", "PENDING") | {"reason": "CLUSTER_MOVED", "wal_group": "g", "wal_timestamp": 9}
-    write_night(tmp_path, 0, [file | {"blocking": [nobody]}])
-    append(
-        tmp_path,
-        PINNED_BYTES,
-        [table_row(key(0), PinnedRow("peer", "2", "ENABLED", None, None, None, 9, GIB, 0, 0, 9, GIB))],
-    )
-    result, text = ask(tmp_path, "a.1", now=at(0) + HOUR_MS)
-    (holder,) = result["files"][0]["holders"]
-    assert holder["remedy"] == result["files"][0]["way_out"] != ""
-    assert holder["peer_frees_files"] is None
-    assert "has shipped everything" not in text
-
-
-def test_a_position_that_cannot_be_read_is_told_as_such(tmp_path: Path) -> None:
-    """A queue in ZooKeeper names its WALs, also where the position in one of them is no number."""
-    unread = {"peer_id": "2", "owner": H1, "source": H1, "wal": "w.1", "offset": None}
-    file = verdict(0, "a.1", "PENDING") | {"wal_group": "g", "wal_timestamp": 9, "blocking": [unread]}
-    write_night(tmp_path, 0, [file])
-    assert "stands at w.1, at a position that cannot be read" in ask(tmp_path, "a.1", now=at(0) + HOUR_MS)[1]
-
-
-def test_a_name_that_many_clusters_have_hides_no_other_file(tmp_path: Path) -> None:
-    """The question is ambiguous, and says so of that name; the file of the last cluster is there."""
-    for number in range(20):
-        of = {"cluster": f"prod-{number:02}"}
-        run = {"job": "reconcile", "mode": "NIGHTLY", "status": "DONE", "files_started_at": at(0), "at": at(0) + 9}
-        append(tmp_path, RUNS, [identity(0) | run | of])
-        append(tmp_path, WAL_VERDICTS, [verdict(0, "b.1", "REPLICATED") | of])
-    append(tmp_path, WAL_VERDICTS, [verdict(0, "a.1", "REPLICATED") | of])
-    append(tmp_path, FINDINGS, [])
-    with pytest.raises(UsageError, match=r"^b\.1 is ambiguous: oldWALs/b\.1 of prod-00, .* and 1 more"):
-        explain(ExplainRequest(None, ("a.1", "b.1")), reader(tmp_path), At(at(0) + HOUR_MS))
-
-
-def test_an_ambiguous_name_hides_no_other_file_of_two_nights(tmp_path: Path) -> None:
-    for night in range(2):
-        folders = [f"{number:02}/b.1" for number in range(40)]
-        write_night(tmp_path, night, [verdict(night, name, "REPLICATED") for name in (*folders, "z.1")])
-    with pytest.raises(UsageError, match=r"^b\.1 is ambiguous: oldWALs/00/b\.1 of prod-a, "):
-        ask(tmp_path, "z.1", "b.1", since=since_of("2024-10-04"), now=at(1) + HOUR_MS)
