@@ -124,7 +124,7 @@ def clean(request: CleanRequest, place: CleanupPlace, ports: CleanupPorts) -> Jo
         report.unsettled = len(ports.audit.unsettled(decided.run))
         try:
             for subject, known in _plan(decided, manifest, report, ports):
-                if known is None and _full(report.tally, request):
+                if known is None and _full(report.tally.done_files, report.tally.done_bytes, request):
                     report.reason = "the limit given"
                     break
                 report.add([known or FileResult(subject, FileOutcome.MOVED)])
@@ -237,13 +237,13 @@ def _batches(
 ) -> Iterator[list[tuple[CleanupFile, FileResult | None]]]:
     """Yields the plan in batches, up to the limits; sets `report.reason` if a limit cuts the plan."""
     batch: list[tuple[CleanupFile, FileResult | None]] = []
-    planned = CleanupTally()
+    files = size = 0
     for subject, known in plan:
         if known is None:
-            if _full(planned, request):
+            if _full(files, size, request):
                 report.reason = "the limit given"
                 break
-            planned = planned.plus([FileResult(subject, FileOutcome.MOVED)])
+            files, size = files + 1, size + subject.length
         batch.append((subject, known))
         if len(batch) == place.batch:
             yield batch
@@ -252,9 +252,9 @@ def _batches(
         yield batch
 
 
-def _full(tally: CleanupTally, request: CleanRequest) -> bool:
-    return (request.max_files is not None and tally.done_files >= request.max_files) or (
-        request.max_bytes is not None and tally.done_bytes >= request.max_bytes
+def _full(files: int, size: int, request: CleanRequest) -> bool:
+    return (request.max_files is not None and files >= request.max_files) or (
+        request.max_bytes is not None and size >= request.max_bytes
     )
 
 

@@ -17,7 +17,6 @@ import time
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -46,7 +45,6 @@ _THREADS = 3
 _LOOK_BACK = 100
 _NO_TABLE_THERE = ("DELTA_TABLE_NOT_FOUND", "DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION")
 _RANDOM = random.SystemRandom()
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _T = TypeVar("_T")
 
 
@@ -135,7 +133,7 @@ class DeltaTables:
         columns = columns_of(table, rows)
         for field in table.schema:
             if isinstance(field.dataType, TimestampType):
-                columns[field.name] = [_instant(value) for value in columns[field.name]]
+                columns[field.name] = [_microseconds(value) for value in columns[field.name]]
         return arrow_columns(columns, table.schema)
 
     def _ensure(self, table: Table) -> None:
@@ -273,8 +271,9 @@ class DeltaTables:
             future.result()
 
 
-def _instant(value: object) -> object:
-    return _EPOCH + timedelta(milliseconds=value) if isinstance(value, int) else value
+def _microseconds(value: object) -> object:
+    """Returns an instant in ms as Arrow takes it, in the unit of the column; a datetime stays."""
+    return value * 1000 if isinstance(value, int) else value
 
 
 def _quoted(text: str) -> str:

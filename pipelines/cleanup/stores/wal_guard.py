@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from pipelines.cleanup.paths import check_within, folders_above, parse_uri, refuse_outside
+from pipelines.cleanup.paths import check_paths, check_within, folders_above, parse_uri, refuse_outside
 from pipelines.cleanup.stores.store_failures import Failure, failed, to_blame
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError
@@ -37,8 +37,7 @@ class WalGuard:
             RefusedError: a path lies elsewhere, or a symbolic link is on the way to it.
             UnavailableError: the file system does not answer.
         """
-        for uri in uris:
-            refuse_outside(uri, self._within)
+        check_paths(uris, lambda uri: refuse_outside(uri, self._within))
         folders, what = folders_above(uris), f"looking for symbolic links on {self._root}"
         failures = []
         for folder, answer in zip(folders, self._describe(folders), strict=True):
@@ -61,9 +60,11 @@ class WalGuard:
         Raises:
             RefusedError: a path is on another file system, or is invalid.
         """
-        for uri in uris:
-            if parse_uri(uri)[:2] != self._home[:2]:
-                raise RefusedError(
-                    Condition.OUTSIDE_WAL_ROOT,
-                    f"{uri} is not on the file system of {self._root}; check the list and wal_root",
-                )
+        check_paths(uris, self._refuse_elsewhere)
+
+    def _refuse_elsewhere(self, uri: str) -> None:
+        if parse_uri(uri)[:2] != self._home[:2]:
+            raise RefusedError(
+                Condition.OUTSIDE_WAL_ROOT,
+                f"{uri} is not on the file system of {self._root}; check the list and wal_root",
+            )

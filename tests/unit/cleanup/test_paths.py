@@ -2,12 +2,14 @@
 
 import posixpath
 import re
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.cleanup.paths import check_within, folders_above, parse_uri, refuse_outside
+from pipelines.cleanup.paths import check_paths, check_within, folders_above, parse_uri, refuse_outside
 from pipelines.cleanup.stores.store_failures import NOT_TRIED, Failure, outcomes, parse_failure
 from pipelines.cleanup.stores.wal_guard import WalGuard
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError
@@ -47,6 +49,30 @@ def test_nothing_else_passes(uri: str) -> None:
     else:
         with pytest.raises(RefusedError):
             refuse_outside(uri, WITHIN)
+
+
+@pytest.mark.promise("nothing-else-is-touched")
+@given(st.lists(st.one_of(st.builds("{}/{}".format, st.sampled_from(WITHIN), PARTS), URIS), max_size=6))
+def test_of_many_paths_one_that_would_not_pass_alone_is_refused(uris: list[str]) -> None:
+    def check(uri: str) -> None:
+        refuse_outside(uri, WITHIN)
+
+    alone = [_refusal(check, uri) for uri in uris]
+    assert _refusal(lambda some: check_paths(some, check), uris) == next(filter(None, alone), None)
+
+
+def test_each_directory_is_asked_about_once() -> None:
+    asked: list[str] = []
+    check_paths([f"{OLD}/a", f"{OLD}/b", f"{QUARANTINE}/a", f"{OLD}/c/a", f"{QUARANTINE}/b"], asked.append)
+    assert asked == [f"{OLD}/a", f"{QUARANTINE}/a", f"{OLD}/c/a"]
+
+
+def _refusal(check: Callable[[Any], None], argument: object) -> str | None:
+    try:
+        check(argument)
+    except RefusedError as error:
+        return str(error)
+    return None
 
 
 @pytest.mark.promise("nothing-else-is-touched")
