@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from pipelines.common.errors import MalformedError
 from pipelines.hbase.server_names import ServerName, parse_java_long
@@ -33,8 +34,7 @@ class RowLayout(StrEnum):
     throws on it."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class QueueId:
+class QueueId(NamedTuple):
     """`<peer>-<owner>`, or `<peer>-<owner>/<source>` for a recovered queue.
 
     Attributes:

@@ -1,8 +1,8 @@
 """Parses server names `host,port,startcode` (HBase `ServerName`)."""
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from pipelines.common.errors import MalformedError
 
@@ -34,8 +34,7 @@ def parse_java_long(text: str) -> int:
     return value
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class ServerName:
+class ServerName(NamedTuple):
     """One run of one region server process; the host is stored in lower case, as HBase compares it.
 
     Names are ordered as in HBase: by host, then by port and start code as numbers.

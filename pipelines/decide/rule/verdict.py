@@ -8,6 +8,7 @@ checks that the two are equal.
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from pipelines.decide.rule.cluster_view import ClusterView
 from pipelines.hbase.server_names import ServerName
@@ -48,8 +49,7 @@ class Reason(StrEnum):
     UNDECIDED = "UNDECIDED"
 
 
-@dataclass(frozen=True, slots=True)
-class Holder:
+class Holder(NamedTuple):
     """One (peer, queue row) that may still need the file; for a missing queue, owner, wal and offset are None."""
 
     peer_id: str

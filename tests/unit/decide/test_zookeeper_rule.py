@@ -55,7 +55,7 @@ def looked_up(table: DecisionTable, name: str, modification_time: int) -> tuple[
         return other.decision, other.hbase_verdict
     (answer,) = (answer for answer in table.named.pending if answer.bucket == found.bucket)
     holders = zip(answer.decision.blocking, found.positions, strict=True)
-    blocking = tuple(replace(holder, wal=name, offset=position) for holder, position in holders)
+    blocking = tuple(holder._replace(wal=name, offset=position) for holder, position in holders)
     return replace(answer.decision, blocking=blocking), answer.hbase_verdict
 
 

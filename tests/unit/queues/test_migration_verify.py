@@ -43,7 +43,7 @@ OTHERS = [
     *(Znode(f"{BASE}/hfile-refs/{peer}/f", b"", 0) for peer in "12"),
 ]
 WALS = frozenset({wal(H1, 2), wal(D1, 1), wal(H2, 1)})
-LATER = replace(H1, startcode=NOW + 1)
+LATER = H1._replace(startcode=NOW + 1)
 
 
 def before() -> BeforeMigration:

@@ -124,7 +124,7 @@ def test_the_doubts_of_the_storage_are_asked_with_the_settings() -> None:
 
 
 def test_files_of_servers_that_nobody_names_are_those_of_another_cluster() -> None:
-    condition, why = doubted(with_live_wals_of(replace(H1, host="elsewhere")))
+    condition, why = doubted(with_live_wals_of(H1._replace(host="elsewhere")))
     assert condition is Condition.MIXED_CLUSTERS
     assert "the files are those of another cluster" in why
     assert case_of(with_live_wals_of(D1, H1)).refused is None
