@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from jobs.cli import log
 from jobs.cli.context import JobContext
-from pipelines.common.errors import EXIT_UNAVAILABLE, UnavailableError
+from pipelines.common.errors import EXIT_UNAVAILABLE, UnavailableError, UsageError
 
 _URI = re.compile(r"file:|[A-Za-z][A-Za-z0-9+.-]+:/", re.IGNORECASE)
 """Hadoop takes `hdfs:/walsafe/r.json`, too. A colon without a slash is one in a name, such as that of a time."""
@@ -25,6 +25,18 @@ def local_path(uri: str) -> Path | None:
 def path_here(uri: str) -> Path | None:
     """Returns the local path of a `file:` URI or a bare path; None for a file of another file system."""
     return local_path(uri) if _URI.match(uri) else Path(uri)
+
+
+def directory_here(given: str) -> Path:
+    """Returns the local path of the directory that `--out` names.
+
+    Raises:
+        UsageError: it is a URI of another file system.
+    """
+    here = path_here(given)
+    if here is None:
+        raise UsageError(f"--out {given}: give a directory of this machine")
+    return here
 
 
 def write_answer(text: str, code: int, file: str | None = None) -> int:

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from jobs.cli.context import project_file
+from jobs.cli.result_file import directory_here
 from jobs.demo.cluster.on_disk import ROOT
 from jobs.demo.text import DemoOutput
 from pipelines.common.errors import UnavailableError, UsageError
@@ -51,7 +52,8 @@ class DemoPlaces:
         try:
             with self.config.open("a", encoding="utf-8") as out:
                 out.write("\n# the demo's own places, and its cluster: a directory that plays a live one\n")
-                out.writelines(f"{key}: {json.dumps(value)}\n" for key, value in sections.items())
+                # YAML reads a JSON escape of an emoji as two characters, so nothing is escaped
+                out.writelines(f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in sections.items())
         except OSError as error:
             raise UnavailableError(f"{self.config} cannot be written: {error}; give another --out") from error
 
@@ -79,10 +81,10 @@ def new_directory(given: str | None, now: int) -> Path:
         now: ms since the epoch.
 
     Raises:
-        UsageError: the directory exists and is not empty.
+        UsageError: the directory exists and is not empty, or is not on this machine.
         UnavailableError: it cannot be written.
     """
-    out = Path(given or f"walsafe-out/demo-{compact_instant(now)}")
+    out = directory_here(given or f"walsafe-out/demo-{compact_instant(now)}")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UsageError(f"--out {out} exists already; give a directory that does not exist yet, or an empty one")
     try:

@@ -2,9 +2,11 @@
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
+from shlex import quote
 
 from jobs.cli.context import JobContext
 from jobs.cli.launch.places import PROGRAM
+from jobs.cli.result_file import directory_here
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import EXIT_DONE, EXIT_REFUSED, RefusedError, UsageError
 from pipelines.common.instants import compact_instant
@@ -32,7 +34,7 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     """Simulates a split, removes a row and runs split-verify; exit code 0 if exactly the removed row was found.
 
     Raises:
-        UsageError: the output directory exists.
+        UsageError: the output directory exists, or is not on this machine.
         RefusedError: split-verify found something else, which is a defect.
     """
     from jobs.split.emission import whole_histories, write_rows, write_table
@@ -45,7 +47,7 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     from pipelines.pegasus.use_cases.split_verify import ComparedSide, VerifyRequest
 
     now = context.clock.now_ms()
-    out = Path(args.out or f"walsafe-out/split-demo-{compact_instant(now)}")
+    out = directory_here(args.out or f"walsafe-out/split-demo-{compact_instant(now)}")
     if out.exists():
         raise UsageError(f"{out}: is there already; give a new directory")
     emitted = write_table(str(out), whole_histories(GROUPS, args.seed, Design()))
@@ -72,18 +74,28 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     text = (
         f"The split as it was played:\n\n{whole.text}\nThe same with one row taken away, {escape_bytes(lost.key)} of "
         f"partition {lost.partition_index}:\n\n{damaged.text}\nFound exactly. All of it is in {out}; the tables are in "
-        f"{out}/lake.\n\nTry next:\n"
-        f"  # Did ballots and partition counts keep to the rules?\n"
-        f"  {PROGRAM} split-audit-config --states {out}/states\n"
-        f"  # What do the private logs say, and which of them can be deleted?\n"
-        f"  {PROGRAM} split-audit-log --logs {out}/logs --facts {out}/facts.json\n"
-        f"  # Were the clients told what they should have been?\n"
-        f"  {PROGRAM} split-route --journal {out}/requests.jsonl\n"
-        f"  # What would a compaction delete after the split?\n"
-        f"  {PROGRAM} split-stale --table temp --rows {out}/after --partitions {2 * GROUPS} --created-with {GROUPS} "
-        "--validate-env true\n"
-        f"  # What would a split of the rows before it yield?\n"
-        f"  {PROGRAM} split-plan --rows {out}/before --partitions {GROUPS} --target 1KiB\n"
+        f"{out}/lake.\n\nTry next:\n{_next_commands(out)}"
     )
     result = {"directory": str(out), "lost": escape_bytes(lost.key), "whole": whole.result, "damaged": damaged.result}
     return JobResult(EXIT_DONE, result, text)
+
+
+def _next_commands(out: Path) -> str:
+    """Returns commands to paste, with paths of this machine, whatever the default file system of Hadoop is."""
+
+    def at(name: str) -> str:
+        return quote(f"file:{out.resolve()}/{name}")
+
+    return (
+        f"  # Did ballots and partition counts keep to the rules?\n"
+        f"  {PROGRAM} split-audit-config --states {at('states')}\n"
+        f"  # What do the private logs say, and which of them can be deleted?\n"
+        f"  {PROGRAM} split-audit-log --logs {at('logs')} --facts {at('facts.json')}\n"
+        f"  # Were the clients told what they should have been?\n"
+        f"  {PROGRAM} split-route --journal {at('requests.jsonl')}\n"
+        f"  # What would a compaction delete after the split?\n"
+        f"  {PROGRAM} split-stale --table temp --rows {at('after')} --partitions {2 * GROUPS} --created-with {GROUPS} "
+        "--validate-env true\n"
+        f"  # What would a split of the rows before it yield?\n"
+        f"  {PROGRAM} split-plan --rows {at('before')} --partitions {GROUPS} --target 1KiB\n"
+    )

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -73,12 +74,16 @@ def test_the_example_of_split_stale_and_what_becomes_of_it_without_the_env(
 
 
 def test_the_demo_finds_exactly_the_row_that_was_taken_away(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
-    out = desk.root / "demo"
+    out = desk.root / "a demo"
     code, result = desk.run("split-demo", "--out", str(out))
     assert code == 0
     assert [one["key"] for one in result["damaged"]["shown"]] == [result["lost"]]
     assert result["whole"]["is_equal"] is True
-    said = capsys.readouterr().out.replace(str(out), "walsafe-out/split-demo-20261122T020000Z")
+    printed = capsys.readouterr().out
+    name = "walsafe-out/split-demo-20261122T020000Z"
+    said = re.sub(rf"'file:{re.escape(str(out))}([^']*)'", rf"file:/opt/walsafe/{name}\1", printed).replace(
+        str(out), name
+    )
     assert said.split() == text_blocks("split-demo.md")[0].split(), "lines may break elsewhere"
     for copy, partitions in (("before", 4), ("after", 8), ("after-with-a-loss", 8)):
         assert set(pq.read_table(out / copy)["partition_index"].to_pylist()) == set(range(partitions)), copy
@@ -86,10 +91,11 @@ def test_the_demo_finds_exactly_the_row_that_was_taken_away(desk: Desk, capsys: 
     found = [(row["run_id"], row["code"]) for row in lake_rows(f"{out}/lake/findings")]
     whole, damaged = result["whole"]["run_id"], result["damaged"]["run_id"]
     assert sorted(found) == sorted([(whole, "SPLIT_D4"), (damaged, "SPLIT_D1"), (damaged, "SPLIT_D4")])
-    proposed = [line.split()[1:] for line in said.splitlines() if "spark-submit.sh" in line]
+    proposed = [shlex.split(line)[1:] for line in printed.splitlines() if "spark-submit.sh" in line]
     assert [words[0] for words in proposed] == [
         "split-audit-config", "split-audit-log", "split-route", "split-stale", "split-plan",
     ]  # fmt: skip
     for words in proposed:
-        assert desk.run(*(word.replace("walsafe-out/split-demo-20261122T020000Z", str(out)) for word in words))[0] == 0
+        assert desk.run(*words)[0] == 0
     assert desk.run("split-demo", "--out", str(out))[0] == 2
+    assert desk.run("split-demo", "--out", "hdfs://ns1/demo")[0] == 2

@@ -70,7 +70,8 @@ def _new_ballot(world: World, primary: int, members: int, design: Design) -> Wor
         one = world.replicas[node]
         if design.drop_children and not (meta.child is not None and one.counted):
             one = without_child(one)
-        one = one._replace(due=0)  # copies of writes that were under way are sent again
+        # writes that were under way are sent again: whatever copies of them there are belong to the old ballot
+        one = one._replace(due=0, has=one.has & acked(world), child_has=one.child_has & acked(world))
         version = OLD if one.version == REJECT else one.version
         if node == primary and design.query_first and version == OLD and meta.doubled and (promoted or meta.child):
             version = REJECT

@@ -24,6 +24,7 @@ from pipelines.pegasus.domain.stale import FilterSettings, stale_findings, sum_b
 from pipelines.pegasus.domain.state.reading import parse_state
 from pipelines.pegasus.domain.verify.compare import compare_sums
 from pipelines.pegasus.simulate.emission import Emitted, emit
+from pipelines.pegasus.simulate.emission.trace import trace_of
 from pipelines.pegasus.simulate.scope import Design
 from pipelines.pegasus.simulate.walk import walk
 from pipelines.pegasus.transforms.examined_rows import ExamineSettings
@@ -167,6 +168,16 @@ def test_logs_are_read_by_the_decoder_and_hold_every_acknowledged_write() -> Non
     acks = {(one["pidx"], one["decree"]) for one in emitted.journal if one["kind"] == "write"}
     assert acks
     assert acks <= logged
+
+
+def test_no_log_of_a_good_split_goes_back_to_a_lower_ballot() -> None:
+    for seed in (14, 17, 259):  # a child learns after a new ballot, before the dropped writes are sent again
+        for history in whole_histories(4, seed, Design()):
+            trace = trace_of(history)
+            for log in (*trace.parents.values(), *trace.children.values()):
+                last = {one.decree: one.ballot for one in log}
+                ballots = [last[decree] for decree in sorted(last)]
+                assert ballots == sorted(ballots), seed
 
 
 def test_the_journal_is_one_and_answers_as_the_seed_says() -> None:

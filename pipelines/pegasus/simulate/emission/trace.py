@@ -1,6 +1,6 @@
 """Derives the private logs of a group's replicas and the acknowledgements of its clients from one history."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from pipelines.pegasus.simulate.emission.table import BASE_ROWS
@@ -185,14 +185,18 @@ class _Writer:
 
     def _brought(self, node: int, writes: int) -> None:
         """Copies writes, and the empty mutations before them."""
-        last = max(one.decree for one in self.trace.parents[node] if _is_among(writes, one))
+        last = max(one.decree for one in self._log_of(node) if _is_among(writes, one))
         self._copy(node, lambda one: _is_among(writes, one) or (one.number is None and one.decree < last))
+
+    def _log_of(self, node: int) -> Iterator[Logged]:
+        """Yields the parent's log without decrees that a newer ballot has dropped and not given again."""
+        return (one for one in self.trace.parents[node] if one.decree <= self.decree)
 
     def _copy(self, node: int, wanted: Callable[[Logged], bool]) -> None:
         """Copies the wanted mutations from the parent's log to its child's, unchanged except for the partition."""
         there = self.trace.children.setdefault(node, [])
         known = {one.decree for one in there}
-        newest = {one.decree: one for one in self.trace.parents[node]}
+        newest = {one.decree: one for one in self._log_of(node)}
         there += [
             one for decree, one in sorted(newest.items()) if decree > CHECKPOINT and decree not in known and wanted(one)
         ]
