@@ -36,7 +36,8 @@ class RetentionPolicy:
         reports_ms: of a page, counted from the start of step `files`.
         compact_from: minimum number of small files for which a partition is compacted.
         grace_ms: grace period of VACUUM; None = the table's own setting, by default a week.
-        nights: number of the newest nights of each cluster that are kept at any age, for comparisons with the past.
+        nights: number of the newest nights of each cluster that are kept at any age, for comparisons with the past; a
+            date with several runs is one night.
     """
 
     tables_ms: Mapping[str, int]

@@ -21,13 +21,13 @@ from schemas.table import Table
 _ATTEMPTS = Query(
     RUNS,
     "cluster, run_id, run_date, snapshot_sha256, max(at) AS at, "
-    f"max(CASE WHEN status = '{DONE}' THEN coalesce(files_started_at, at) END) AS night",
+    f"max(CASE WHEN status = '{DONE}' THEN 1 ELSE 0 END) AS done",
     "true",
     "GROUP BY cluster, run_id, run_date, snapshot_sha256",
 )
 _LEFT_THE_QUARANTINE = ("RESTORED", "PURGED", "ARCHIVED")
 
-_Key = tuple[str, str, date]
+_Key = tuple[str, str, date | None]
 
 
 class KeptRuns:
@@ -39,9 +39,10 @@ class KeptRuns:
         self._ask = LakeQueries.of(spark, lake_uri)
 
     def needed(self, nights: int) -> NeededRuns:
-        """Returns the newest `nights` DONE runs of each cluster, and every run with a file that may be in quarantine.
+        """Returns the DONE runs of the newest `nights` dates of each cluster, and every run with a file in quarantine.
 
-        The result also says when the newest row of each `run_date` was written.
+        A date with several runs is one night, as in `pipelines.lake.look_back`. A file counts as in `quarantined`. The
+        result also says when the newest row of each `run_date` was written.
 
         Raises:
             UsageError: there is no lake, or one of its tables is damaged.
@@ -75,23 +76,22 @@ class KeptRuns:
 
 
 def _newest_or(rows: Iterable[Row], nights: int, pairs: Set[tuple[str, str]]) -> Iterator[tuple[_Key, list[Row]]]:
-    """Yields the rows of the newest `nights` nights of each cluster that are DONE, and of the runs in `pairs`."""
+    """Yields the rows of the DONE runs of each cluster's newest `nights` dates, and those of the runs in `pairs`.
+
+    Only dates with a DONE run count. A DONE run without a date stays.
+    """
     runs = defaultdict(list)
     for row in rows:
         runs[row["cluster"], row["run_id"], row["run_date"]].append(row)
-    nights_of: dict[str, set[int]] = defaultdict(set)
-    for (cluster, _, _), attempts in runs.items():
-        nights_of[cluster].update(_night(attempts))
-    newest = {cluster: set(sorted(found, reverse=True)[:nights]) for cluster, found in nights_of.items()}
+    done = {key for key, attempts in runs.items() if any(row["done"] for row in attempts)}
+    dates_of: dict[str, set[date]] = defaultdict(set)
+    for cluster, _, run_date in done:
+        if run_date is not None:
+            dates_of[cluster].add(run_date)
+    newest = {cluster: sorted(dates, reverse=True)[:nights] for cluster, dates in dates_of.items()}
     for key, attempts in runs.items():
-        if key[:2] in pairs or newest[key[0]].intersection(_night(attempts)):
+        if key[:2] in pairs or (key in done and (key[2] is None or key[2] in newest[key[0]])):
             yield key, attempts
-
-
-def _night(attempts: Iterable[Row]) -> tuple[int, ...]:
-    """Returns the instant (ms) of the newest DONE attempt; nothing if none is DONE."""
-    done = [row["night"] for row in attempts if row["night"] is not None]
-    return (max(done),) if done else ()
 
 
 def _run(key: _Key, attempts: Iterable[Row], quarantined: Mapping[tuple[str, str], NeededRun]) -> NeededRun:

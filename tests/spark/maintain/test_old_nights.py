@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 from deltalake import DeltaTable as DeltaRs
 
-from pipelines.common.instants import DAY_MS
+from pipelines.common.instants import DAY_MS, HOUR_MS
 from pipelines.lake.run_summary import RunKey
 from pipelines.maintain.kept_runs import KeptRuns
 from schemas.deletions import DELETIONS
@@ -162,6 +162,18 @@ def test_the_newest_done_nights_of_each_cluster_are_kept(place: Place) -> None:
     }
     assert found.written[key("a", 1).run_date] == late
     assert found.written[key("a", -1).run_date] == late + 1
+
+
+def test_a_date_with_several_runs_is_one_night(place: Place) -> None:
+    """As in the findings, which compare tonight with earlier dates."""
+    captures = [RunKey.of("a", f"capture-{hour}", NOW - hour * HOUR_MS) for hour in (1, 2, 3)]
+    rows = [identity(one) | {"status": "DONE", "at": NOW, "files_started_at": NOW} for one in captures]
+    undated = {"cluster": "a", "run_id": "undated", "run_date": None, "status": "DONE", "at": NOW}
+    assert {one.run_date for one in captures} == {key("a", 0).run_date}
+    place.tables.append_rows(RUNS, [*rows, undated])
+    found = KeptRuns(place.spark, f"file:{place.lake}").needed(2)
+    of_a = {run.run_id for run in found.runs if run.cluster == "a"}
+    assert of_a == {"capture-1", "capture-2", "capture-3", "run-0", "run-1", "undated"}
 
 
 @pytest.mark.long
