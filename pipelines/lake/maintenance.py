@@ -92,9 +92,9 @@ class LakeMaintenance:
             return int(configs.getMilliSeconds(configs.parseCalendarInterval(stated)))
 
     def set_grace(self, table: Table, grace_ms: int) -> None:
-        """Sets `grace_ms` with a commit to the log."""
-        hours = -(-grace_ms // HOUR_MS)
-        change = f"ALTER TABLE {self._name(table)} SET TBLPROPERTIES ('{_GRACE}' = 'interval {hours} hours')"
+        """Sets `grace_ms`, a whole number of hours, with a commit to the log."""
+        hours = f"interval {grace_ms // HOUR_MS} hours"
+        change = f"ALTER TABLE {self._name(table)} SET TBLPROPERTIES ('{_GRACE}' = '{hours}')"
         self._retrying(table, lambda: self._few.sql(change))
 
     def removable(self, table: Table, named: int) -> FileTotals:
