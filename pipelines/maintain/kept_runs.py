@@ -9,8 +9,8 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pipelines.lake.delta_log import has_log
-from pipelines.lake.lake_errors import lake_errors
 from pipelines.lake.lake_queries import LakeQueries
+from pipelines.lake.maintenance import table_errors
 from pipelines.lake.query import Query, Row
 from pipelines.lake.retention import NeededRun, NeededRuns
 from pipelines.lake.run_summary import DONE
@@ -46,10 +46,11 @@ class KeptRuns:
 
         Raises:
             UsageError: there is no lake, or one of its tables is damaged.
-            UnavailableError: the lake did not answer.
+            UnavailableError: the lake did not answer, or Spark failed.
         """
         quarantined = self.quarantined()
-        rows = self._ask.rows(_ATTEMPTS)
+        with table_errors(f"{self._lake}/{RUNS.name}"):
+            rows = self._ask.rows(_ATTEMPTS)
         kept = [_run(run, attempts, quarantined) for run, attempts in _newest_or(rows, nights, set(quarantined))]
         written: dict[date, int] = {}
         for row in rows:
@@ -67,7 +68,7 @@ class KeptRuns:
         """
         if not has_log(self._spark, f"{self._lake}/{DELETIONS.name}"):
             return {}
-        with lake_errors(f"{self._lake}/{DELETIONS.name}"):
+        with table_errors(f"{self._lake}/{DELETIONS.name}"):
             rows = _in_quarantine(self._table(DELETIONS)).collect()
         return {(row["cluster"], row["run_id"]): NeededRun(**row.asDict(), quarantined=True) for row in rows}
 
