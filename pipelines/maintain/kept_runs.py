@@ -15,6 +15,8 @@ from pipelines.lake.query import Query, Row
 from pipelines.lake.retention import NeededRun, NeededRuns
 from pipelines.lake.run_summary import DONE
 from schemas.deletions import DELETIONS
+from schemas.findings import FINDINGS
+from schemas.registry import CLEANUP_TABLES, DECISION_TABLES
 from schemas.runs import RUNS
 from schemas.table import Table
 
@@ -27,14 +29,25 @@ _ATTEMPTS = Query(
 )
 _LEFT_THE_QUARANTINE = ("RESTORED", "PURGED", "ARCHIVED")
 
+# other jobs write findings, too
+_TABLES_OF_RUNS = tuple(table for table in (*DECISION_TABLES, *CLEANUP_TABLES) if table is not FINDINGS)
+
 _Key = tuple[str, str, date | None]
 
 
 class KeptRuns:
     """Reads from the lake which runs must be kept: all nights of `runs` and `deletions`, but few of their columns."""
 
-    def __init__(self, spark: SparkSession, lake_uri: str) -> None:
-        self._spark = spark
+    def __init__(self, spark: SparkSession, lake_uri: str, *, has_runs: bool = True) -> None:
+        """Reads nothing yet.
+
+        Args:
+            spark: reads the tables.
+            lake_uri: the folder of the tables.
+            has_runs: whether the lake must have runs, because there may be lists, snapshots or pages of them; if False,
+                a lake that neither reconcile nor a clean-up has written to has none.
+        """
+        self._spark, self._has_runs = spark, has_runs
         self._lake = lake_uri.rstrip("/")
         self._ask = LakeQueries.of(spark, lake_uri)
 
@@ -48,6 +61,8 @@ class KeptRuns:
             UsageError: there is no lake, or one of its tables is damaged.
             UnavailableError: the lake did not answer, or Spark failed.
         """
+        if not self._has_runs and not any(has_log(self._spark, f"{self._lake}/{one.name}") for one in _TABLES_OF_RUNS):
+            return NeededRuns()
         quarantined = self.quarantined()
         with table_errors(f"{self._lake}/{RUNS.name}"):
             rows = self._ask.rows(_ATTEMPTS)

@@ -1,17 +1,24 @@
 """maintain on real Delta: which nights go, and which stay."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 from deltalake import DeltaTable as DeltaRs
+from pyspark.sql import SparkSession
 
 from pipelines.common.instants import DAY_MS, HOUR_MS
 from pipelines.lake.run_summary import RunKey
 from pipelines.maintain.kept_runs import KeptRuns
+from schemas.cleanups import CLEANUPS
 from schemas.deletions import DELETIONS
+from schemas.findings import FINDINGS
 from schemas.runs import RUNS
+from schemas.split_verify import SPLIT_VERIFY
+from schemas.table import Table
+from schemas.verdict_totals import VERDICT_TOTALS
 from schemas.wal_verdicts import WAL_VERDICTS
-from tests.labs.maintained_lake import MANY_FILES, Place, identity, key, run_row, table_of, verdict
+from tests.labs.maintained_lake import MANY_FILES, Place, add_list, errors_of, identity, key, run_row, table_of, verdict
 from tests.labs.small_cluster import NOW
 
 
@@ -184,3 +191,23 @@ def test_a_replay_of_an_old_night_counts_from_when_it_was_written(place: Place) 
     assert place.maintain().exit_code == 0
     assert ("a", "replay") in place.nights()
     assert ("a", "run-100") not in place.nights()
+
+
+@pytest.mark.parametrize("others", [(), (VERDICT_TOTALS,), (CLEANUPS,)], ids=["none", "of_reconcile", "of_a_clean_up"])
+def test_a_lake_that_only_other_jobs_wrote_to_has_no_runs_to_keep(
+    spark: SparkSession, tmp_path: Path, others: tuple[Table, ...]
+) -> None:
+    other_jobs = Place(spark, tmp_path)
+    other_jobs.tables.ensure((SPLIT_VERIFY, FINDINGS, *others))
+    old, new = key("p", 20), key("p", 1)
+    other_jobs.tables.append_rows(SPLIT_VERIFY, [identity(old), identity(new)])
+    keep = "maintain: {keep: {other_tables: 10d}"
+    expired = add_list(other_jobs, "a", "run-300", 300)
+    refused = other_jobs.maintain(config=f"{keep}, lists: 'file:{tmp_path}/lists'}}")
+    assert list(errors_of(refused)) == ["runs to keep"], "the runs of lists must be known"
+    assert expired.exists()
+    assert other_jobs.nights(SPLIT_VERIFY) == {("p", "run-20"), ("p", "run-1")}
+    outcome = other_jobs.maintain(config=f"{keep}}}")
+    assert list(errors_of(outcome)) == (["runs to keep"] if others else [])
+    assert (("p", "run-20") in other_jobs.nights(SPLIT_VERIFY)) == bool(others)
+    assert ("p", "run-1") in other_jobs.nights(SPLIT_VERIFY)
