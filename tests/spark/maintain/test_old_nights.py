@@ -173,8 +173,9 @@ def test_the_newest_done_nights_of_each_cluster_are_kept(place: Place) -> None:
 
 def test_a_date_with_several_runs_is_one_night(place: Place) -> None:
     """As in the findings, which compare tonight with earlier dates."""
-    captures = [RunKey.of("a", f"capture-{hour}", NOW - hour * HOUR_MS) for hour in (1, 2, 3)]
-    rows = [identity(one) | {"status": "DONE", "at": NOW, "files_started_at": NOW} for one in captures]
+    hours = (1, 2, 3)
+    captures = [RunKey.of("a", f"capture-{hour}", NOW - hour * HOUR_MS) for hour in hours]
+    rows = [run_row(one, 0) | {"files_started_at": NOW - h * HOUR_MS} for one, h in zip(captures, hours, strict=True)]
     undated = {"cluster": "a", "run_id": "undated", "run_date": None, "status": "DONE", "at": NOW}
     assert {one.run_date for one in captures} == {key("a", 0).run_date}
     place.tables.append_rows(RUNS, [*rows, undated])
