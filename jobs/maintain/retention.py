@@ -3,6 +3,7 @@
 from jobs.cli.config.configuration import Config
 from pipelines.common.errors import UsageError
 from pipelines.common.human import human_duration
+from pipelines.common.instants import HOUR_MS
 from pipelines.lake.retention import RetentionPolicy
 from schemas.registry import TABLES
 from schemas.wal_verdicts import WAL_VERDICTS
@@ -34,7 +35,8 @@ def retention_policy(config: Config) -> RetentionPolicy:
         snapshots_ms=keep.snapshots,
         reports_ms=keep.reports,
         compact_from=section.compact_from,
-        grace_ms=section.vacuum_grace,
+        # whole hours, rounded up: tables store it so, and maintain compares it with what they store
+        grace_ms=None if section.vacuum_grace is None else -(-section.vacuum_grace // HOUR_MS) * HOUR_MS,
         # findings compare tonight with this many nights; one more in case the newest run was repeated and failed
         nights=max(config.findings.stalled_nights, config.findings.growth_nights) + 1,
     )

@@ -38,7 +38,11 @@ def run_maintain(
     reports = config.reports or f"{lake}/reports"
     ports = MaintainPorts(
         clock=context.clock,
-        reader=KeptRuns(spark, lake),
+        reader=KeptRuns(
+            spark,
+            lake,
+            has_runs=bool(section.lists or config.lists or section.snapshots or config.snapshots or config.reports),
+        ),
         keeper=LakeMaintenance(spark, lake),
         directories=[
             *(

@@ -10,7 +10,7 @@ import logging
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import date
 
 from delta.tables import DeltaTable
@@ -37,6 +37,23 @@ _REWRITE_SMALL_FILES = {
     "spark.databricks.delta.optimize.minFileSize": str(SMALL_FILE_BYTES),
     "spark.databricks.delta.optimize.maxFileSize": str(COMPACTED_FILE_BYTES),
 }
+
+
+@contextmanager
+def table_errors(location: str) -> Iterator[None]:
+    """Turns all Spark errors of one table into walsafe errors, so that the caller can go on; conflicts pass.
+
+    Raises:
+        UsageError: a person must act.
+        UnavailableError: another try may succeed; this is also so for errors that `lake_errors` does not know.
+    """
+    try:
+        with lake_errors(location):
+            yield
+    except (Py4JError, PySparkException) as error:
+        if is_conflict(error):
+            raise
+        raise UnavailableError(f"Delta table {location}: {java_cause(error)}; see the log, then try again") from error
 
 
 class LakeMaintenance:
@@ -92,9 +109,9 @@ class LakeMaintenance:
             return int(configs.getMilliSeconds(configs.parseCalendarInterval(stated)))
 
     def set_grace(self, table: Table, grace_ms: int) -> None:
-        """Sets `grace_ms` with a commit to the log."""
-        hours = -(-grace_ms // HOUR_MS)
-        change = f"ALTER TABLE {self._name(table)} SET TBLPROPERTIES ('{_GRACE}' = 'interval {hours} hours')"
+        """Sets `grace_ms`, a whole number of hours, with a commit to the log."""
+        hours = f"interval {grace_ms // HOUR_MS} hours"
+        change = f"ALTER TABLE {self._name(table)} SET TBLPROPERTIES ('{_GRACE}' = '{hours}')"
         self._retrying(table, lambda: self._few.sql(change))
 
     def removable(self, table: Table, named: int) -> FileTotals:
@@ -191,18 +208,8 @@ class LakeMaintenance:
             raise
         return None
 
-    @contextmanager
-    def _errors(self, table: Table) -> Iterator[None]:
-        """Turns errors of one table into walsafe errors, so that the caller can go on with others; conflicts pass."""
-        try:
-            with lake_errors(self._location(table)):
-                yield
-        except (Py4JError, PySparkException) as error:
-            if is_conflict(error):
-                raise
-            raise UnavailableError(
-                f"Delta table {self._location(table)}: {java_cause(error)}; see the log, then try again"
-            ) from error
+    def _errors(self, table: Table) -> AbstractContextManager[None]:
+        return table_errors(self._location(table))
 
 
 def _nights(dates: Collection[date]) -> str:

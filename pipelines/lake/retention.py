@@ -35,8 +35,9 @@ class RetentionPolicy:
         snapshots_ms: counted from the end of the capture.
         reports_ms: of a page, counted from the start of step `files`.
         compact_from: minimum number of small files for which a partition is compacted.
-        grace_ms: grace period of VACUUM; None = the table's own setting, by default a week.
-        nights: number of the newest nights of each cluster that are kept at any age, for comparisons with the past.
+        grace_ms: grace period of VACUUM, a whole number of hours; None = the table's own setting, by default a week.
+        nights: number of the newest nights of each cluster that are kept at any age, for comparisons with the past; a
+            date with several runs is one night.
     """
 
     tables_ms: Mapping[str, int]

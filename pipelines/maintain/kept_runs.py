@@ -9,46 +9,63 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pipelines.lake.delta_log import has_log
-from pipelines.lake.lake_errors import lake_errors
 from pipelines.lake.lake_queries import LakeQueries
+from pipelines.lake.maintenance import table_errors
 from pipelines.lake.query import Query, Row
 from pipelines.lake.retention import NeededRun, NeededRuns
 from pipelines.lake.run_summary import DONE
 from schemas.deletions import DELETIONS
+from schemas.findings import FINDINGS
+from schemas.registry import CLEANUP_TABLES, DECISION_TABLES
 from schemas.runs import RUNS
 from schemas.table import Table
 
 _ATTEMPTS = Query(
     RUNS,
     "cluster, run_id, run_date, snapshot_sha256, max(at) AS at, "
-    f"max(CASE WHEN status = '{DONE}' THEN coalesce(files_started_at, at) END) AS night",
+    f"max(CASE WHEN status = '{DONE}' THEN 1 ELSE 0 END) AS done",
     "true",
     "GROUP BY cluster, run_id, run_date, snapshot_sha256",
 )
 _LEFT_THE_QUARANTINE = ("RESTORED", "PURGED", "ARCHIVED")
 
-_Key = tuple[str, str, date]
+# other jobs write findings, too
+_TABLES_OF_RUNS = tuple(table for table in (*DECISION_TABLES, *CLEANUP_TABLES) if table is not FINDINGS)
+
+_Key = tuple[str, str, date | None]
 
 
 class KeptRuns:
     """Reads from the lake which runs must be kept: all nights of `runs` and `deletions`, but few of their columns."""
 
-    def __init__(self, spark: SparkSession, lake_uri: str) -> None:
-        self._spark = spark
+    def __init__(self, spark: SparkSession, lake_uri: str, *, has_runs: bool = True) -> None:
+        """Reads nothing yet.
+
+        Args:
+            spark: reads the tables.
+            lake_uri: the folder of the tables.
+            has_runs: whether the lake must have runs, because there may be lists, snapshots or pages of them; if False,
+                a lake that neither reconcile nor a clean-up has written to has none.
+        """
+        self._spark, self._has_runs = spark, has_runs
         self._lake = lake_uri.rstrip("/")
         self._ask = LakeQueries.of(spark, lake_uri)
 
     def needed(self, nights: int) -> NeededRuns:
-        """Returns the newest `nights` DONE runs of each cluster, and every run with a file that may be in quarantine.
+        """Returns the DONE runs of the newest `nights` dates of each cluster, and every run with a file in quarantine.
 
-        The result also says when the newest row of each `run_date` was written.
+        A date with several runs is one night, as in `pipelines.lake.look_back`. A file counts as in `quarantined`. The
+        result also says when the newest row of each `run_date` was written.
 
         Raises:
             UsageError: there is no lake, or one of its tables is damaged.
-            UnavailableError: the lake did not answer.
+            UnavailableError: the lake did not answer, or Spark failed.
         """
+        if not self._has_runs and not any(has_log(self._spark, f"{self._lake}/{one.name}") for one in _TABLES_OF_RUNS):
+            return NeededRuns()
         quarantined = self.quarantined()
-        rows = self._ask.rows(_ATTEMPTS)
+        with table_errors(f"{self._lake}/{RUNS.name}"):
+            rows = self._ask.rows(_ATTEMPTS)
         kept = [_run(run, attempts, quarantined) for run, attempts in _newest_or(rows, nights, set(quarantined))]
         written: dict[date, int] = {}
         for row in rows:
@@ -66,7 +83,7 @@ class KeptRuns:
         """
         if not has_log(self._spark, f"{self._lake}/{DELETIONS.name}"):
             return {}
-        with lake_errors(f"{self._lake}/{DELETIONS.name}"):
+        with table_errors(f"{self._lake}/{DELETIONS.name}"):
             rows = _in_quarantine(self._table(DELETIONS)).collect()
         return {(row["cluster"], row["run_id"]): NeededRun(**row.asDict(), quarantined=True) for row in rows}
 
@@ -75,23 +92,22 @@ class KeptRuns:
 
 
 def _newest_or(rows: Iterable[Row], nights: int, pairs: Set[tuple[str, str]]) -> Iterator[tuple[_Key, list[Row]]]:
-    """Yields the rows of the newest `nights` nights of each cluster that are DONE, and of the runs in `pairs`."""
+    """Yields the rows of the DONE runs of each cluster's newest `nights` dates, and those of the runs in `pairs`.
+
+    Only dates with a DONE run count. A DONE run without a date stays.
+    """
     runs = defaultdict(list)
     for row in rows:
         runs[row["cluster"], row["run_id"], row["run_date"]].append(row)
-    nights_of: dict[str, set[int]] = defaultdict(set)
-    for (cluster, _, _), attempts in runs.items():
-        nights_of[cluster].update(_night(attempts))
-    newest = {cluster: set(sorted(found, reverse=True)[:nights]) for cluster, found in nights_of.items()}
+    done = {key for key, attempts in runs.items() if any(row["done"] for row in attempts)}
+    dates_of: dict[str, set[date]] = defaultdict(set)
+    for cluster, _, run_date in done:
+        if run_date is not None:
+            dates_of[cluster].add(run_date)
+    newest = {cluster: sorted(dates, reverse=True)[:nights] for cluster, dates in dates_of.items()}
     for key, attempts in runs.items():
-        if key[:2] in pairs or newest[key[0]].intersection(_night(attempts)):
+        if key[:2] in pairs or (key in done and (key[2] is None or key[2] in newest[key[0]])):
             yield key, attempts
-
-
-def _night(attempts: Iterable[Row]) -> tuple[int, ...]:
-    """Returns the instant (ms) of the newest DONE attempt; nothing if none is DONE."""
-    done = [row["night"] for row in attempts if row["night"] is not None]
-    return (max(done),) if done else ()
 
 
 def _run(key: _Key, attempts: Iterable[Row], quarantined: Mapping[tuple[str, str], NeededRun]) -> NeededRun:

@@ -158,33 +158,33 @@ class _Work:
         keep_ms = self._policy.tables_ms[table.name]
         old = past_retention(partitions, keep_ms, self._now)
         gone = expired_partitions(partitions, keep_ms, self._now, self.needed, self._keeper.last_written(table, old))
-        story["dropped"] = _counted(gone)
         story["kept_old_nights"] = len(old) - len(gone)
         if gone and self._execute:
             self._keeper.drop(table, [one.run_date for one in gone if one.run_date is not None])
             _LOG.info("%s: %s deleted", table.name, human_count(len(gone), "night"))
+        story["dropped"] = _counted(gone)
         self._later += _total(gone)
         return gone
 
     def _compact(self, table: Table, chosen: Sequence[NightPartition], story: Json) -> None:
         small = sum((one.small for one in chosen), FileTotals())
+        if chosen and self._execute:
+            self._keeper.compact(table, [one.run_date for one in chosen if one.run_date is not None])
+            _LOG.info("%s: %s of %s compacted", table.name, human_count(small.files, "file"), human_bytes(small.bytes))
         story["compacted"] = {
             "partitions": len(chosen),
             "files": small.files,
             "bytes": small.bytes,
             "files_after": sum(map(files_after, chosen)),
         }
-        if chosen and self._execute:
-            self._keeper.compact(table, [one.run_date for one in chosen if one.run_date is not None])
-            _LOG.info("%s: %s of %s compacted", table.name, human_count(small.files, "file"), human_bytes(small.bytes))
         self._later += small
 
     def _vacuum(self, table: Table, named: int, story: Json) -> None:
         wanted = self._policy.grace_ms
         if wanted is not None and self._keeper.grace_ms(table) != wanted:
-            story["new_grace_ms"] = wanted
             if self._execute:
                 self._keeper.set_grace(table, wanted)
+            story["new_grace_ms"] = wanted
         if not self._execute and "new_grace_ms" in story:
             return  # without writing, VACUUM cannot report what it would remove under a grace that is not set yet
         removable = self._keeper.removable(table, named)

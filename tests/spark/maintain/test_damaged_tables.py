@@ -1,13 +1,21 @@
 """A lake that maintain cannot read, in part or at all."""
 
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from jobs.cli.context import JobContext
 from jobs.cli.entry import main
+from pipelines.common.errors import UnavailableError
+from pipelines.lake.lake_queries import LakeQueries
+from pipelines.maintain import kept_runs
+from pipelines.maintain.kept_runs import KeptRuns
+from schemas.deletions import DELETIONS
 from schemas.runs import RUNS
+from schemas.table import Table
 from schemas.wal_verdicts import WAL_VERDICTS
 from tests.labs.maintained_lake import Place, add_list, edited_log, errors_of, table_of, with_folders
 
@@ -36,6 +44,24 @@ def test_nothing_is_dropped_where_it_is_not_known_what_is_needed(place: Place) -
     assert place.nights() == before
     assert table_of(outcome)["compacted"]["partitions"] == 1
     assert outcome.result["expired"] == []
+
+
+@pytest.mark.parametrize("failing", [RUNS, DELETIONS], ids=lambda table: table.name)
+def test_if_spark_fails_another_try_may_tell_what_is_needed(
+    place: Place, monkeypatch: pytest.MonkeyPatch, failing: Table
+) -> None:
+    """A stage of Spark fails for a reason that has nothing to do with the lake."""
+
+    def failed(*_: object) -> NoReturn:
+        raise PySparkException("Job aborted due to stage failure: executor lost")
+
+    place.tables.ensure((DELETIONS,))
+    if failing is RUNS:
+        monkeypatch.setattr(LakeQueries, "rows", failed)
+    else:
+        monkeypatch.setattr(kept_runs, "_in_quarantine", failed)
+    with pytest.raises(UnavailableError, match=f"{failing.name}: Job aborted due to stage failure: .*try again"):
+        KeptRuns(place.spark, f"file:{place.lake}").needed(1)
 
 
 def test_no_lake_is_said(spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

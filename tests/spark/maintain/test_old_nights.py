@@ -1,17 +1,24 @@
 """maintain on real Delta: which nights go, and which stay."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 from deltalake import DeltaTable as DeltaRs
+from pyspark.sql import SparkSession
 
-from pipelines.common.instants import DAY_MS
+from pipelines.common.instants import DAY_MS, HOUR_MS
 from pipelines.lake.run_summary import RunKey
 from pipelines.maintain.kept_runs import KeptRuns
+from schemas.cleanups import CLEANUPS
 from schemas.deletions import DELETIONS
+from schemas.findings import FINDINGS
 from schemas.runs import RUNS
+from schemas.split_verify import SPLIT_VERIFY
+from schemas.table import Table
+from schemas.verdict_totals import VERDICT_TOTALS
 from schemas.wal_verdicts import WAL_VERDICTS
-from tests.labs.maintained_lake import MANY_FILES, Place, identity, key, run_row, table_of, verdict
+from tests.labs.maintained_lake import MANY_FILES, Place, add_list, errors_of, identity, key, run_row, table_of, verdict
 from tests.labs.small_cluster import NOW
 
 
@@ -164,6 +171,19 @@ def test_the_newest_done_nights_of_each_cluster_are_kept(place: Place) -> None:
     assert found.written[key("a", -1).run_date] == late + 1
 
 
+def test_a_date_with_several_runs_is_one_night(place: Place) -> None:
+    """As in the findings, which compare tonight with earlier dates."""
+    hours = (1, 2, 3)
+    captures = [RunKey.of("a", f"capture-{hour}", NOW - hour * HOUR_MS) for hour in hours]
+    rows = [run_row(one, 0) | {"files_started_at": NOW - h * HOUR_MS} for one, h in zip(captures, hours, strict=True)]
+    undated = {"cluster": "a", "run_id": "undated", "run_date": None, "status": "DONE", "at": NOW}
+    assert {one.run_date for one in captures} == {key("a", 0).run_date}
+    place.tables.append_rows(RUNS, [*rows, undated])
+    found = KeptRuns(place.spark, f"file:{place.lake}").needed(2)
+    of_a = {run.run_id for run in found.runs if run.cluster == "a"}
+    assert of_a == {"capture-1", "capture-2", "capture-3", "run-0", "run-1", "undated"}
+
+
 @pytest.mark.long
 def test_a_replay_of_an_old_night_counts_from_when_it_was_written(place: Place) -> None:
     replayed = RunKey.of("a", "replay", NOW - 150 * DAY_MS)
@@ -172,3 +192,23 @@ def test_a_replay_of_an_old_night_counts_from_when_it_was_written(place: Place) 
     assert place.maintain().exit_code == 0
     assert ("a", "replay") in place.nights()
     assert ("a", "run-100") not in place.nights()
+
+
+@pytest.mark.parametrize("others", [(), (VERDICT_TOTALS,), (CLEANUPS,)], ids=["none", "of_reconcile", "of_a_clean_up"])
+def test_a_lake_that_only_other_jobs_wrote_to_has_no_runs_to_keep(
+    spark: SparkSession, tmp_path: Path, others: tuple[Table, ...]
+) -> None:
+    other_jobs = Place(spark, tmp_path)
+    other_jobs.tables.ensure((SPLIT_VERIFY, FINDINGS, *others))
+    old, new = key("p", 20), key("p", 1)
+    other_jobs.tables.append_rows(SPLIT_VERIFY, [identity(old), identity(new)])
+    keep = "maintain: {keep: {other_tables: 10d}"
+    expired = add_list(other_jobs, "a", "run-300", 300)
+    refused = other_jobs.maintain(config=f"{keep}, lists: 'file:{tmp_path}/lists'}}")
+    assert list(errors_of(refused)) == ["runs to keep"], "the runs of lists must be known"
+    assert expired.exists()
+    assert other_jobs.nights(SPLIT_VERIFY) == {("p", "run-20"), ("p", "run-1")}
+    outcome = other_jobs.maintain(config=f"{keep}}}")
+    assert list(errors_of(outcome)) == (["runs to keep"] if others else [])
+    assert (("p", "run-20") in other_jobs.nights(SPLIT_VERIFY)) == bool(others)
+    assert ("p", "run-1") in other_jobs.nights(SPLIT_VERIFY)

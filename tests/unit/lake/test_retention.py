@@ -179,6 +179,12 @@ def test_every_table_has_its_time() -> None:
     assert policy.grace_ms == 14 * 24 * HOUR_MS
 
 
+def test_a_grace_is_rounded_up_to_whole_hours() -> None:
+    """As tables store it: a grace that differs from the stored one would be set again by each run."""
+    policy = retention_policy(parse_config("maintain: {vacuum_grace: 10090m}", "c.yaml"))
+    assert policy.grace_ms == 169 * HOUR_MS
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
