@@ -185,6 +185,13 @@ def test_queues_that_it_leaves_or_drops() -> None:
     assert plan.servers == (D1, H1), "a flag file is made for the owner of such a row too"
 
 
+def test_no_wal_of_a_removed_peer_is_missing() -> None:
+    removed = queue(f"9-{D1}", d1=(wal(D1, 1), 5))
+    for paths in (WALS, (*WALS, f"oldWALs/{wal(D1, 1)}")):
+        (one,) = planned([removed], *paths, peers=(), directories=()).queues
+        assert (one.action, one.missing, queue_row(one).missing_files) == (SyncUpAction.REMOVED_PEER, (), 0)
+
+
 @pytest.mark.parametrize("true_rows", [None, [OWN]])
 def test_a_half_split_directory_is_a_hole(true_rows: list[MergedQueueRow] | None) -> None:
     split = f"{HERE}-splitting/{wal(H1, 3)}"
