@@ -194,7 +194,7 @@ FINDINGS: Mapping[str, ConditionText] = {
     ),
     "SYNCUP_WAL_UNFOUND": ConditionText(
         "ReplicationSyncUp of HBase 2 looks for WALs at wrong paths, and tries to open them forever.",
-        "Start HBase and let it ship, or copy the WALs into `oldWALs` for the time of the run.",
+        "Start HBase and let it ship, or copy those that are not in `oldWALs` yet into it for the time of the run.",
     ),
     "SYNCUP_EMPTY_QUEUE": ConditionText(
         "An enabled peer has a queue without a WAL to read, and the tool waits for its end forever.",
