@@ -190,7 +190,7 @@ FINDINGS: Mapping[str, ConditionText] = {
     ),
     "SYNCUP_DISABLED_PEER": ConditionText(
         "ReplicationSyncUp claims the queues of a disabled peer and ships none; that of HBase 3 waits forever.",
-        "Enable the peer in ZooKeeper, or wait until HBase runs.",
+        "Enable the peer in ZooKeeper before the run; if HBase 3's tool was stopped, remove its flag files first.",
     ),
     "SYNCUP_WAL_UNFOUND": ConditionText(
         "ReplicationSyncUp of HBase 2 looks for WALs at wrong paths, and tries to open them forever.",
@@ -198,7 +198,7 @@ FINDINGS: Mapping[str, ConditionText] = {
     ),
     "SYNCUP_EMPTY_QUEUE": ConditionText(
         "An enabled peer has a queue without a WAL to read, and the tool waits for its end forever.",
-        "Stop the tool when every other queue has finished.",
+        "Stop the tool when every other queue has finished; enable a disabled peer before the run.",
     ),
     "SYNCUP_TWO_FILE_SYSTEMS": ConditionText(
         "`hbase.rootdir` and `hbase.wal.dir` are on two file systems, and the tool ends at once.",

@@ -348,3 +348,13 @@ def test_findings_with_their_reasons() -> None:
         ("warning", "SYNCUP_FLAG_STAYS"),
         ("info", "SYNCUP_REMOVED_PEER"),
     ]
+
+
+def test_a_stop_with_a_disabled_peer_needs_the_flag_files_removed() -> None:
+    """HBase 3 drops every queue of a server with a flag file when it starts."""
+    plan = planned([queue(f"1-{H1}", h1=(wal(H1, 9), -1))], *WALS, peers=(ONE, OFF))
+    found = {row.code: row for row in syncup_findings(plan, down(), CLEAN)}
+    disabled, empty = found["SYNCUP_DISABLED_PEER"], found["SYNCUP_EMPTY_QUEUE"]
+    assert "If you stop it, its flag files stay, and because of them HBase drops these queues" in disabled.message
+    assert "remove the files below hdfs://ns1/hbase/ReplicationSyncUp before HBase starts" in disabled.remedy
+    assert "if a peer is disabled (SYNCUP_DISABLED_PEER), follow the remedy for that peer first" in empty.remedy
