@@ -13,7 +13,8 @@ FINDINGS: Mapping[str, ConditionText] = {
     # replication queues
     "ORPHAN_QUEUE": ConditionText(
         "A queue that nobody will ever ship: its peer does not exist, or its owner is fully dead.",
-        "HBCK2 `replication --fix` for a removed peer, HBCK2 `scheduleRecoveries` for a dead owner.",
+        "HBCK2 `replication --fix` for a removed peer (HBase 1: `hbck -fixReplication`), `scheduleRecoveries` for a "
+        "dead owner.",
     ),
     "DUPLICATE_QUEUE": ConditionText(
         "One peer has several rows for the WALs of one server.",
