@@ -158,6 +158,9 @@ def test_a_claim_of_hbase_1_that_died_half_way() -> None:
     found = codes(queues, lock)
     assert found[f"MIGRATION_HALF_CLAIMED:rs/{H2}/lock"] == "warning"
     assert found[f"MIGRATION_HALF_CLAIMED:rs/{H1}/2-{H2}"] == "warning"
+    tree, peers = parse_tree([*znodes(queues), lock]), MigrationPeers.of(PEERS)
+    of_lock = next(row for row in plan_findings((), peers, tree, None) if row.subject == f"rs/{H2}/lock")
+    assert "restart one region server, which claims the queues when it starts, and capture again" in of_lock.remedy
     assert "error" not in found.values()
 
 
