@@ -174,7 +174,7 @@ FINDINGS: Mapping[str, ConditionText] = {
     ),
     "MIGRATION_HALF_CLAIMED": ConditionText(
         "A claim of HBase 1 died between copying and deleting, so WALs may be shipped twice.",
-        "If nobody is claiming, delete the lock, restart a region server; let one queue be shipped, or accept duplicates.",
+        "If nobody is claiming, delete the lock and restart a region server; of two queues, let one be shipped.",
     ),
     "MIGRATION_UNSETTLED": ConditionText(
         "The two readings of ZooKeeper disagree.",
