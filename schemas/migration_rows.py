@@ -31,7 +31,11 @@ MIGRATION_ROWS = Table(
             ),
             column("wals", LongType(), "Number of WALs of the group in the queue."),
             column("bytes", LongType(), "Bytes of these WALs, as far as they are in the listing."),
-            column("wal_listed", BooleanType(), "Whether the WAL of `value` is below WALs/ or oldWALs/."),
+            column(
+                "wal_listed",
+                BooleanType(),
+                "Whether the WAL of `value` is below WALs/ or oldWALs/; null if it may be younger than the listing.",
+            ),
         ]
     ),
 )

@@ -474,7 +474,7 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.migration_rows (
   `value` string COMMENT '`<wal>:<position>`, sequence id, or empty\; for BLOCK, the name of the WAL\'s znode.',
   `wals` bigint COMMENT 'Number of WALs of the group in the queue.',
   `bytes` bigint COMMENT 'Bytes of these WALs, as far as they are in the listing.',
-  `wal_listed` boolean COMMENT 'Whether the WAL of `value` is below WALs/ or oldWALs/.'
+  `wal_listed` boolean COMMENT 'Whether the WAL of `value` is below WALs/ or oldWALs/\; null if it may be younger than the listing.'
 )
 COMMENT 'One row for each cell that the migration would write, drop or throw on, as `plan-migration` found it in ZooKeeper.'
 STORED BY 'io.delta.hive.DeltaStorageHandler'

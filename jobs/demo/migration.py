@@ -23,14 +23,13 @@ def migration_lines(made: ZooKeeperCapture) -> list[str]:
     """Returns the plan as one line, and the errors of verifying a table that lacks one of the planned rows."""
     tree, peers = parse_tree(made.znodes), MigrationPeers.of(made.snapshot.peers)
     lengths = {file.path.rpartition("/")[2]: file.length for file in made.files}
-    rows = migration_rows(tree, peers, lengths)
+    began = made.snapshot.files_step.started_at
+    rows = migration_rows(tree, peers, lengths, began)
     found = plan_findings(rows, peers, tree, unsettled_reason([tree, tree]))
     go = "NO-GO" if any(one.severity == ERROR for one in found) else "GO"
     written = [row for row in rows if row.action == MigrationAction.WRITE.value and row.family == Family.QUEUE.value]
     dropped = sum(row.action == MigrationAction.DROP.value for row in rows)
-    before = BeforeMigration(
-        states_of(made.snapshot.peers), peers, rows, made.snapshot.files_step.finished_at, frozenset(lengths)
-    )
+    before = BeforeMigration(states_of(made.snapshot.peers), peers, rows, made.snapshot.files_step.finished_at)
     table: dict[QueueId, dict[str, GroupOffset]] = {}
     for row in written:
         offset = offset_of(row.value)
@@ -40,7 +39,7 @@ def migration_lines(made: ZooKeeperCapture) -> list[str]:
     if lost is not None:
         del table[lost]
     sids = {(row.peer_id, row.qualifier or ""): int(row.value or 0) for row in before.written(Family.SEQUENCE_ID)}
-    after = AfterMigration(before.states, table, sids, listed=frozenset(lengths), flags=(SAFE_FLAGS, SAFE_FLAGS))
+    after = AfterMigration(before.states, table, began, sids, listed=frozenset(lengths), flags=(SAFE_FLAGS, SAFE_FLAGS))
     codes = ", ".join(sorted({one.code for one in found})) or "none"
     plan = f"plan: {go}; {len(written)} offsets would be written, {dropped} entries dropped; findings: {codes}"
     return [plan, *_differences(before, after)]

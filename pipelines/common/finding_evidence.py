@@ -128,7 +128,7 @@ EVIDENCE: Mapping[str, Mapping[str, EvidenceValue]] = {
     "SYNCUP_DISABLED_PEER": {"queues": EvidenceValue("number", "queues of the peer")},
     "SYNCUP_WAL_UNFOUND": {
         "queues": EvidenceValue("number", "queues that the tool never ends with"),
-        "wals": EvidenceValue("list of strings", "at most ten of the WALs, below the WAL root"),
+        "wals": EvidenceValue("list of strings", "at most ten of the WALs to copy, below the WAL root"),
     },
     "SYNCUP_EMPTY_QUEUE": {},
     "SYNCUP_TWO_FILE_SYSTEMS": {

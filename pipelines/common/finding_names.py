@@ -13,7 +13,8 @@ FINDINGS: Mapping[str, ConditionText] = {
     # replication queues
     "ORPHAN_QUEUE": ConditionText(
         "A queue that nobody will ever ship: its peer does not exist, or its owner is fully dead.",
-        "HBCK2 `replication --fix` for a removed peer, HBCK2 `scheduleRecoveries` for a dead owner.",
+        "HBCK2 `replication --fix` for a removed peer (HBase 1: `hbck -fixReplication`), `scheduleRecoveries` for a "
+        "dead owner.",
     ),
     "DUPLICATE_QUEUE": ConditionText(
         "One peer has several rows for the WALs of one server.",
@@ -173,7 +174,7 @@ FINDINGS: Mapping[str, ConditionText] = {
     ),
     "MIGRATION_HALF_CLAIMED": ConditionText(
         "A claim of HBase 1 died between copying and deleting, so WALs may be shipped twice.",
-        "Delete the lock if nobody is claiming; let the peer ship one of the queues, or accept the duplicates.",
+        "If nobody is claiming, delete the lock and restart a region server; of two queues, let one be shipped.",
     ),
     "MIGRATION_UNSETTLED": ConditionText(
         "The two readings of ZooKeeper disagree.",
@@ -190,15 +191,15 @@ FINDINGS: Mapping[str, ConditionText] = {
     ),
     "SYNCUP_DISABLED_PEER": ConditionText(
         "ReplicationSyncUp claims the queues of a disabled peer and ships none; that of HBase 3 waits forever.",
-        "Enable the peer in ZooKeeper, or wait until HBase runs.",
+        "Enable the peer in ZooKeeper before the run; if HBase 3's tool was stopped, remove its flag files first.",
     ),
     "SYNCUP_WAL_UNFOUND": ConditionText(
         "ReplicationSyncUp of HBase 2 looks for WALs at wrong paths, and tries to open them forever.",
-        "Start HBase and let it ship, or copy the WALs into `oldWALs` for the time of the run.",
+        "Start HBase and let it ship, or copy those that are not in `oldWALs` yet into it for the time of the run.",
     ),
     "SYNCUP_EMPTY_QUEUE": ConditionText(
         "An enabled peer has a queue without a WAL to read, and the tool waits for its end forever.",
-        "Stop the tool when every other queue has finished.",
+        "Stop the tool when every other queue has finished; enable a disabled peer before the run.",
     ),
     "SYNCUP_TWO_FILE_SYSTEMS": ConditionText(
         "`hbase.rootdir` and `hbase.wal.dir` are on two file systems, and the tool ends at once.",

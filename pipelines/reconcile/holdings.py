@@ -223,7 +223,10 @@ def _remedy(level: str, holder: Holder, state: str | None, of_peer: int, *, wait
     if not waits_for_queue:
         return f"nothing at peer {peer}: the servers of these files are not proven dead; see the findings"
     if state is None:  # queues of removed peers hold files only in ZooKeeper
-        return f"peer {peer} does not exist: remove its queues with HBCK2 'replication --fix'"
+        return (
+            f"peer {peer} does not exist: remove its queues with HBCK2 'replication --fix' "
+            "(in HBase 1: hbase hbck -fixReplication)"
+        )
     if state == "DISABLED":
         return disabled_peer(peer, of_peer)
     if holder.owner is None and level != "peer":

@@ -240,7 +240,7 @@ def test_queues_in_zookeeper(spark: SparkSession, tmp_path: Path) -> None:
         f"{H1}/1": ["NORMAL"],
         f"{H2}/2": ["NORMAL"],
         f"{H1}/1-{D1}": ["RECOVERED"],
-        f"{D2}/1": ["MISSING_WAL", "ORPHAN"],
+        f"{D2}/1": ["LOST_WALS", "ORPHAN"],
         f"{D2}/9": ["UNDELETED_PEER"],
         f"{D2}/lock": ["STALE_LOCK"],
         str(D1): ["EMPTY_REPLICATOR"],

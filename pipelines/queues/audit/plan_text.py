@@ -7,7 +7,7 @@ from pipelines.lake.run_summary import RunKey
 from pipelines.queues.audit.classes import QueueClass
 from pipelines.queues.audit.observed_cluster import ObservedCluster
 from pipelines.queues.audit.plan import PeerRestart
-from pipelines.queues.audit.remedies import FIX_PEERS, HBCK2, recover_command
+from pipelines.queues.audit.remedies import HBCK2, fix_peers, recover_command
 from pipelines.queues.audit.rows import AuditRow, ClaimPlanRow
 
 PLAN, SERVERS = "claim-plan.txt", "servers.txt"
@@ -41,7 +41,7 @@ def claim_plan_text(
         again: peers whose recovered queues will ship edits a second time.
     """
     head, steps = _head(key, cluster, rows, plan), _steps(cluster, plan, again)
-    return "\n".join([*head, *_before(rows), *steps, *_after(cluster, plan)]) + "\n"
+    return "\n".join([*head, *_before(cluster, rows), *steps, *_after(cluster, plan)]) + "\n"
 
 
 def _head(
@@ -66,7 +66,7 @@ def _head(
     yield "HBase picks who claims at random; `to` is what a balanced distribution looks like. Any live server is right."
 
 
-def _before(rows: Sequence[AuditRow]) -> Iterator[str]:
+def _before(cluster: ObservedCluster, rows: Sequence[AuditRow]) -> Iterator[str]:
     """Yields what must be removed first: HBase 2's `ClaimReplicationQueuesProcedure` retries queues of removed peers.
 
     It retries such a queue forever.
@@ -77,7 +77,7 @@ def _before(rows: Sequence[AuditRow]) -> Iterator[str]:
         yield ""
         yield "first"
     if removed:
-        yield f"  {human_count(len(removed), 'queue')} of removed peers: {FIX_PEERS}"
+        yield f"  {human_count(len(removed), 'queue')} of removed peers: {fix_peers(cluster)}"
     for row in locks:
         yield f"  lock left behind: {row.remedy}"
 

@@ -52,10 +52,10 @@ class MissingWals:
         return tuple(sorted(self._listed.missing.get(key_of(queue), ())))
 
     def later(self, queue: QueueId) -> bool:
-        """Tell whether every group with a missing WAL still has files to read."""
+        """Tell whether every group whose offset names a missing WAL still has files to read."""
         lacking = self._listed.missing.get(key_of(queue), frozenset())
         groups = [row for row in self._bare.get(key_of(queue), ()) if row.wal in lacking]
-        return bool(lacking) and all(row.pending_files + row.live_pending_files for row in groups)
+        return bool(groups) and all(row.pending_files + row.live_pending_files for row in groups)
 
 
 def listed_names(listing: AuditedListing, names: Sequence[str]) -> set[str]:

@@ -3,7 +3,8 @@
 `scheduleRecoveries` of HBCK2 takes servers, not queues: the master submits a `HBCKServerCrashProcedure`, which has
 every queue of that server claimed by servers that it picks at random. A master that still lists the server as dead
 returns -1 (`ServerManager.expireServer`): run `clear_deadservers` first. `replication --fix` removes the queues and
-hfile-refs of all removed peers (`ReplicationChecker`), in both storages since HBASE-29671.
+hfile-refs of all removed peers (`ReplicationChecker`), in both storages since HBASE-29671. HBase 1 has no HBCK2: its
+`hbase hbck -fixReplication` removes the queues of removed peers.
 """
 
 from collections.abc import Sequence
@@ -15,12 +16,20 @@ from pipelines.reconcile.findings.storage_words import STORAGE_WORDS
 
 HBCK2 = "hbase hbck -j hbase-hbck2.jar"
 """The HBCK2 command; the jar is from hbase-operator-tools."""
-FIX_PEERS = f"{HBCK2} replication --fix"
+_FIX_PEERS, _FIX_PEERS_1 = f"{HBCK2} replication --fix", "hbase hbck -fixReplication"
 
 
 def recover_command(server: ServerName | str) -> str:
     """Returns the command that has the queues of a dead server claimed."""
     return f"{HBCK2} scheduleRecoveries {server}"
+
+
+def fix_peers(cluster: ObservedCluster) -> str:
+    """Returns the command that removes queues of removed peers; two if the HBase version is unknown."""
+    by_hbck2 = cluster.storage.repaired_by_hbck2(cluster.hbase_version)
+    if by_hbck2 is None:
+        return f"from HBase 2 on {_FIX_PEERS}, before {_FIX_PEERS_1}"
+    return _FIX_PEERS if by_hbck2 else _FIX_PEERS_1
 
 
 def remedy(
@@ -71,7 +80,7 @@ def _of_queue(cluster: ObservedCluster, queue: ObservedQueue, classes: Sequence[
     owner = queue.key.owner
     match classes[0]:
         case QueueClass.UNDELETED_PEER:
-            return f"{FIX_PEERS} removes it, with all queues and hfile-refs of removed peers; look first without --fix."
+            return _undeleted_peer(cluster)
         case QueueClass.LOST_WALS:
             return (
                 "Look for the WAL in corrupt/ and in quarantines. If it is gone, its edits are lost to the peer: "
@@ -101,6 +110,15 @@ def _of_queue(cluster: ObservedCluster, queue: ObservedQueue, classes: Sequence[
             return "Capture again with a walsafe that reads /hbase/rs, or look whether the owner is online."
         case _:
             return None
+
+
+def _undeleted_peer(cluster: ObservedCluster) -> str:
+    by_hbck2 = cluster.storage.repaired_by_hbck2(cluster.hbase_version)
+    later = f"{_FIX_PEERS} removes it, with all queues and hfile-refs of removed peers; look first without --fix."
+    first = f"{_FIX_PEERS_1} removes it, with all queues of removed peers; look first without -fixReplication."
+    if by_hbck2 is None:
+        return f"From HBase 2 on: {later} Before: {first}"
+    return later if by_hbck2 else first
 
 
 def _without_wal(cluster: ObservedCluster, classes: Sequence[QueueClass]) -> str:

@@ -19,6 +19,7 @@ class AuditedStorage:
         procedure_since: HBase version from which the master has queues claimed after a crash (HBASE-26029); None = in
             every version. Before, every region server looks for queues of dead servers itself, the last time at its
             own start.
+        hbck2_since: HBase version from which HBCK2 repairs the queues, instead of `hbase hbck`; None = every version.
     """
 
     name: str
@@ -27,15 +28,25 @@ class AuditedStorage:
     placeholders: bool
     sync_up_marks: bool
     procedure_since: tuple[int, int] | None
+    hbck2_since: tuple[int, int] | None
 
     def claims_by_procedure(self, hbase_version: str | None) -> bool | None:
         """Tell whether the master has queues claimed after a crash; None = unknown."""
-        if self.procedure_since is None:
-            return True
-        parts = (hbase_version or "").split(".")
-        if len(parts) < 2 or not all(part.isascii() and part.isdigit() for part in parts[:2]):
-            return None
-        return (int(parts[0]), int(parts[1])) >= self.procedure_since
+        return _reaches(hbase_version, self.procedure_since)
+
+    def repaired_by_hbck2(self, hbase_version: str | None) -> bool | None:
+        """Tell whether HBCK2 repairs the queues; None = unknown."""
+        return _reaches(hbase_version, self.hbck2_since)
+
+
+def _reaches(hbase_version: str | None, since: tuple[int, int] | None) -> bool | None:
+    """Tell whether a version is `since` or a later one; None = the version is unknown."""
+    if since is None:
+        return True
+    parts = (hbase_version or "").split(".")
+    if len(parts) < 2 or not all(part.isascii() and part.isdigit() for part in parts[:2]):
+        return None
+    return (int(parts[0]), int(parts[1])) >= since
 
 
 IN_TABLE = AuditedStorage(
@@ -45,6 +56,7 @@ IN_TABLE = AuditedStorage(
     placeholders=True,
     sync_up_marks=True,
     procedure_since=None,
+    hbck2_since=None,
 )
 IN_ZOOKEEPER = AuditedStorage(
     ZOOKEEPER.name,
@@ -53,6 +65,7 @@ IN_ZOOKEEPER = AuditedStorage(
     placeholders=False,
     sync_up_marks=False,
     procedure_since=(2, 5),
+    hbck2_since=(2, 0),
 )
 AUDITED_STORAGES = {storage.name: storage for storage in (IN_TABLE, IN_ZOOKEEPER)}
 """By name."""

@@ -1,13 +1,13 @@
 """The queues in ZooKeeper for an audit."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from pyspark.sql import DataFrame
 
 from pipelines.common.errors import MalformedError
 from pipelines.decide.rule.cluster_view import ClusterView
 from pipelines.hbase.server_names import SPLITTING, ServerName, server_of_directory
-from pipelines.hbase.zookeeper.queued_wals import number_of, queue_key
+from pipelines.hbase.zookeeper.queued_wals import group_of, number_of, queue_key
 from pipelines.hbase.zookeeper.tree import ReplicationTree
 from pipelines.queues.audit.listed_rows import live_directories
 from pipelines.queues.audit.observed_cluster import Backlog, Key, ListedEvidence, ObservedQueue
@@ -24,7 +24,7 @@ class ZooKeeperQueues:
     def stored(self, opened: OpenedSnapshot, _view: ClusterView, listed: ListedEvidence) -> StoredQueues:
         """See `AuditedQueues.stored`."""
         tree = opened.trees[-1]
-        queues = _znode_queues(tree, listed)
+        queues = znode_queues(tree, listed)
         with_queues = {queue.key.owner for queue in queues}
         return StoredQueues(
             IN_ZOOKEEPER,
@@ -65,11 +65,13 @@ def missing_candidates(view: ClusterView, buckets: Mapping[str, int], files: Map
     return sorted(wal for wal, bucket in buckets.items() if bucket in short and (number_of(wal) or 0) < latest)
 
 
-def _znode_queues(tree: ReplicationTree, listed: ListedEvidence) -> list[ObservedQueue]:
+def znode_queues(tree: ReplicationTree, listed: ListedEvidence) -> list[ObservedQueue]:
+    """Returns the queues of one reading, with what the listing says of their WALs."""
     files, missing = backlogs(listed), MissingWals(listed)
     found = []
     for queue in tree.queues:
         key = queue_key(queue)
+        gone = tuple(wal for wal in missing.wals(key) if wal in queue.wals)
         found.append(
             ObservedQueue(
                 name=f"{queue.owner}/{queue.queue.text}",
@@ -77,10 +79,27 @@ def _znode_queues(tree: ReplicationTree, listed: ListedEvidence) -> list[Observe
                 hops=queue.queue.dead_servers,
                 backlog=files.get(key_of(key), Backlog()),
                 finished=not queue.wals,
-                missing=tuple(wal for wal in missing.wals(key) if wal in queue.wals),
-                later=missing.later(key),
+                missing=gone,
+                later=_later(queue.wals, frozenset(gone)),
             )
         )
+    return found
+
+
+def _later(wals: Iterable[str], missing: Collection[str]) -> bool:
+    """Tell whether every group with missing WALs has another one after the first of them.
+
+    A queue in ZooKeeper names every WAL that it reads, so a missing one may be in the middle of its group.
+    """
+    gone, there = _numbers(missing), _numbers(wal for wal in wals if wal not in missing)
+    return bool(gone) and all(max(there.get(group, ()), default=-1) > min(gone[group]) for group in gone)
+
+
+def _numbers(wals: Iterable[str]) -> dict[str, list[int]]:
+    """Returns the timestamps of WALs by WAL group."""
+    found: dict[str, list[int]] = {}
+    for wal in wals:
+        found.setdefault(group_of(wal), []).append(number_of(wal) or 0)
     return found
 
 

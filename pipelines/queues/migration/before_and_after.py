@@ -21,14 +21,12 @@ class BeforeMigration:
         states: ENABLED or DISABLED by peer, including the legacy peer.
         rows: everything in ZooKeeper, with the action that the migration takes.
         read_at: start of the last reading, ms since the epoch; servers that started later had no queue in ZooKeeper.
-        listed: names of WALs in queues that the listing of that snapshot has.
     """
 
     states: Mapping[str, str]
     peers: MigrationPeers
     rows: tuple[MigrationRow, ...]
     read_at: int
-    listed: frozenset[str]
 
     def written(self, family: Family) -> Iterator[MigrationRow]:
         """Yields what should have been written to a column family."""
@@ -42,6 +40,7 @@ class AfterMigration:
     Attributes:
         states: ENABLED or DISABLED by peer.
         rows: offsets by row and WAL group, of the last scan.
+        complete_before: ms; the listing lacks no existing WAL with an older timestamp.
         sequence_ids: by peer and encoded region.
         hfile_refs: by peer.
         listed: names of WALs of these offsets that the listing has.
@@ -50,6 +49,7 @@ class AfterMigration:
 
     states: Mapping[str, str]
     rows: Mapping[QueueId, Mapping[str, GroupOffset]]
+    complete_before: int
     sequence_ids: Mapping[tuple[str, str], int] = field(default_factory=dict)
     hfile_refs: Mapping[str, frozenset[str]] = field(default_factory=dict)
     listed: frozenset[str] = frozenset()

@@ -178,7 +178,8 @@ def _half_claimed(tree: ReplicationTree, peers: MigrationPeers) -> Iterator[Find
             f"rs/{server}/lock",
             f"The queues of {server} are locked by {owner or 'somebody'}: a claim is under way, or died. The migration "
             "takes what stands in both places, so that some WALs may be shipped twice.",
-            "If no server is claiming it, delete the lock before the upgrade: a live server claims the queues then.",
+            "If no server is claiming it, delete the lock before the upgrade, then restart one region server, which "
+            "claims the queues when it starts, and capture again.",
             server=str(server),
         )
     holders: Mapping[tuple[str, str], list[str]] = _holders(tree, peers)

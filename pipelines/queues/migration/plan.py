@@ -13,7 +13,7 @@ from pipelines.common.errors import MalformedError
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import GroupOffset
 from pipelines.hbase.wal_names import parse_wal_name, wal_timestamp
-from pipelines.hbase.zookeeper.queued_wals import group_of, queue_key
+from pipelines.hbase.zookeeper.queued_wals import group_of, number_of, queue_key
 from pipelines.hbase.zookeeper.tree import HFILE_REFS, QUEUES, REGIONS, ReplicationTree, ZkQueue
 from pipelines.queues.migration.convert import first_offsets
 from pipelines.queues.migration.rows import (
@@ -60,7 +60,7 @@ class MigrationPeers:
 
 
 def migration_rows(
-    tree: ReplicationTree, peers: MigrationPeers, lengths: Mapping[str, int]
+    tree: ReplicationTree, peers: MigrationPeers, lengths: Mapping[str, int], complete_before: int
 ) -> tuple[MigrationRow, ...]:
     """Returns one row for everything in ZooKeeper, with the action that the migration takes.
 
@@ -68,8 +68,9 @@ def migration_rows(
         tree: the last reading, which has sequence ids and HFile references.
         peers: of the same snapshot.
         lengths: bytes of the listed WALs by name; at least those of WALs in queues.
+        complete_before: ms; the listing lacks no existing WAL with an older timestamp.
     """
-    queues = [row for queue in tree.queues for row in _of_queue(queue, peers, lengths)]
+    queues = [row for queue in tree.queues for row in _of_queue(queue, peers, lengths, complete_before)]
     sids = (
         _plain(Family.SEQUENCE_ID, peers, peer, f"{REGIONS}/{region}-{peer}", region, str(number))
         for (region, peer), number in sorted(tree.sequence_ids.items())
@@ -89,7 +90,9 @@ def _plain(family: Family, peers: MigrationPeers, peer: str, znode: str, qualifi
     return MigrationRow(family.value, action.value, reason, peer, None, None, znode, peer, qualifier, value)
 
 
-def _of_queue(queue: ZkQueue, peers: MigrationPeers, lengths: Mapping[str, int]) -> Iterator[MigrationRow]:
+def _of_queue(
+    queue: ZkQueue, peers: MigrationPeers, lengths: Mapping[str, int], complete_before: int
+) -> Iterator[MigrationRow]:
     """Yields the rows of a queue.
 
     HBase parses the positions of every queue, but the WAL names only of queues that it writes.
@@ -131,10 +134,16 @@ def _of_queue(queue: ZkQueue, peers: MigrationPeers, lengths: Mapping[str, int])
         offsets = first_offsets(wals)[group]
         reason = MigrationReason.SAME_TIMESTAMP.value if len(offsets) > 1 else None
         for offset in offsets:
-            listed = offset.wal in lengths
+            listed = True if offset.wal in lengths else None if too_new(offset.wal, complete_before) else False
             yield replace(
                 of_group, action=MigrationAction.WRITE.value, reason=reason, value=str(offset), wal_listed=listed
             )
+
+
+def too_new(wal: str, complete_before: int) -> bool:
+    """Tell whether a WAL may have been created after the listing began, so that the listing may lack it."""
+    number = number_of(wal)
+    return number is not None and number >= complete_before
 
 
 def _fault(wal: str, position: int | None, *, written: bool) -> MigrationReason | None:

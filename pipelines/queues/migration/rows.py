@@ -54,7 +54,8 @@ class MigrationRow:
         value: `<wal>:<position>`, the sequence id, or empty.
         wals: number of WALs of this group in the znode.
         bytes: their sum as listed.
-        wal_listed: whether the listing has the WAL of `value`; None = `value` names no WAL.
+        wal_listed: whether the listing has the WAL of `value`; None = `value` names no WAL, or one that may have been
+            created after the listing began.
     """
 
     family: str

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from pipelines.lake.findings import ERROR, INFO, WARNING
 from pipelines.queues.migration.before_and_after import AfterMigration, BeforeMigration, may_have_moved
+from pipelines.queues.migration.plan import too_new
 from pipelines.queues.migration.rows import CheckAnswer, Family, MigrationCheck, MigrationRule
 from pipelines.queues.migration.verify_queues import queue_checks
 
@@ -98,14 +99,18 @@ def _unknown_peers(before: BeforeMigration, after: AfterMigration) -> Iterator[M
 
 
 def _wals(before: BeforeMigration, after: AfterMigration) -> Iterator[MigrationCheck]:
-    """The WAL of every offset must be below `WALs/` or `oldWALs/`, unless the offset is finished."""
-    missing_before = {row.value.rpartition(":")[0] for row in before.written(Family.QUEUE) if row.value} - before.listed
+    """The WAL of every unfinished offset must be below `WALs/` or `oldWALs/`, if it is not younger than the listing."""
+    missing_before = {
+        row.value.rpartition(":")[0] for row in before.written(Family.QUEUE) if row.value and row.wal_listed is False
+    }
     for queue, offsets in after.rows.items():
         for group, offset in offsets.items():
             if not offset.wal or offset.offset < 0:
                 continue
             if offset.wal in after.listed:
                 answer, severity = CheckAnswer.SAME, None
+            elif too_new(offset.wal, after.complete_before):
+                continue
             else:
                 answer, severity = CheckAnswer.MISSING, WARNING if offset.wal in missing_before else ERROR
             yield MigrationCheck(

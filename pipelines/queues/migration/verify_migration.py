@@ -16,7 +16,12 @@ from pipelines.queues.migration.before_and_after import (
     states_of,
 )
 from pipelines.queues.migration.findings import verify_findings
-from pipelines.queues.migration.plan_migration import PlannedMigration, plan_of_snapshot, readable_snapshot
+from pipelines.queues.migration.plan_migration import (
+    PlannedMigration,
+    complete_before,
+    plan_of_snapshot,
+    readable_snapshot,
+)
 from pipelines.queues.migration.rows import VERIFY_SUFFIX
 from pipelines.queues.migration.text import verify_lines, verify_result
 from pipelines.queues.migration.verify import verify
@@ -87,7 +92,7 @@ def _table_side(opened: OpenedSnapshot, zookeeper: OpenedSnapshot) -> OpenedSnap
 def _before(plan: PlannedMigration) -> BeforeMigration:
     known = plan.opened.known
     read = known.step("queues-2") or known.files_step
-    return BeforeMigration(states_of(known.peers), plan.peers, plan.rows, read.started_at, plan.listed)
+    return BeforeMigration(states_of(known.peers), plan.peers, plan.rows, read.started_at)
 
 
 def _after(snapshots: SnapshotDirectories, opened: OpenedSnapshot) -> AfterMigration:
@@ -98,6 +103,7 @@ def _after(snapshots: SnapshotDirectories, opened: OpenedSnapshot) -> AfterMigra
         return AfterMigration(
             states=states_of(known.peers),
             rows=rows,
+            complete_before=complete_before(known),
             sequence_ids=sequence_ids_of(cells),
             hfile_refs=hfile_refs_of(cells),
             listed=frozenset(wal_lengths(snapshots.files([opened]), wals) if wals else ()),

@@ -18,7 +18,7 @@ def syncup_findings(plan: SyncUpPlan, snapshot: Snapshot, facts: SyncUpFacts) ->
     return (
         *_two_file_systems(snapshot, facts),
         *_leftovers(facts),
-        *_disabled_peers(plan),
+        *_disabled_peers(plan, facts),
         *_empty_queues(plan),
         *_missing_wals(plan),
         *_stale(plan, facts),
@@ -64,8 +64,12 @@ def _leftovers(facts: SyncUpFacts) -> Iterator[FindingRow]:
     )
 
 
-def _disabled_peers(plan: SyncUpPlan) -> Iterator[FindingRow]:
-    """A source of a disabled peer sleeps until the peer is enabled."""
+def _disabled_peers(plan: SyncUpPlan, facts: SyncUpFacts) -> Iterator[FindingRow]:
+    """A source of a disabled peer sleeps until the peer is enabled, so the tool has to be stopped.
+
+    It leaves its flag files then. `AssignReplicationQueuesProcedure.removeQueues` of the next master drops all queues
+    of their servers, whatever the peer.
+    """
     queues = [
         one for one in plan.queues if one.action is SyncUpAction.WAITS and one.peer and one.peer.state != "ENABLED"
     ]
@@ -77,9 +81,11 @@ def _disabled_peers(plan: SyncUpPlan) -> Iterator[FindingRow]:
             ERROR,
             peer_id,
             f"Peer {peer_id} is DISABLED: ReplicationSyncUp claims {human_count(len(own), 'queue')} of it with "
-            f"{human_bytes(size)}, ships nothing, and never ends.",
-            f"Without a master only ZooKeeper can enable it: set {peer_state_znode(peer_id)} to the bytes 50 42 55 46 "
-            "08 00 (docs/syncup.md#a-disabled-peer), or wait until HBase runs.",
+            f"{human_bytes(size)}, ships nothing, and never ends. If you stop it, its flag files stay, and because of "
+            "them HBase drops these queues unshipped when it starts.",
+            "Before you run it, enable the peer. Without a master only ZooKeeper can enable it: set "
+            f"{peer_state_znode(peer_id)} to the bytes 50 42 55 46 08 00 (docs/syncup.md#a-disabled-peer). If you have "
+            f"stopped it: remove the files below {facts.root}/ReplicationSyncUp before HBase starts.",
             peer_id=peer_id,
             files=sum(len(one.edits) for one in own),
             size=size,
@@ -106,7 +112,8 @@ def _empty_queues(plan: SyncUpPlan) -> Iterator[FindingRow]:
             f"There is no WAL to read for {kind} {queue}: ReplicationSyncUp waits for it forever, after it has "
             "shipped all others.",
             "Before you run ReplicationSyncUp, remove the server's empty directory below WALs. Or stop it when "
-            "every other queue has a line 'Finished recovering queue' and its log has been silent for some minutes.",
+            "every other queue has a line 'Finished recovering queue' and its log has been silent for some minutes; "
+            "but if a peer is disabled (SYNCUP_DISABLED_PEER), follow the remedy for that peer first.",
             peer_id=queue.peer_id,
             server=str(queue.owner),
         )

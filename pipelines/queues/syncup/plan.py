@@ -27,7 +27,7 @@ class QueuePlan:
         peer: None if it was removed.
         is_placeholder: whether the tool creates the row itself.
         wals: the WALs that it reads, in the order of the tool.
-        missing: (group, WAL) of offsets whose WAL no directory has.
+        missing: (group, WAL) of offsets whose WAL no directory has; empty if the peer was removed.
         is_stale: whether unflushed cells change the row; None = unknown.
         resent_bytes: bytes to read that the peer already has; None = unknown.
     """
@@ -157,16 +157,17 @@ def plan_syncup(cluster: SyncUpInput) -> SyncUpPlan:
     )
     queues = []
     for row, is_placeholder in sorted(rows, key=lambda one: str(one[0].queue)):
-        files = seen.get(row.queue.wals_of, []) if row.queue.peer_id in peers else []
+        peer = peers.get(row.queue.peer_id)
+        files = seen.get(row.queue.wals_of, []) if peer else []
         wals = planned_wals(row.queue.wals_of, row.offsets, files)
         stale, resent = _staleness(row, is_placeholder, wals, cluster)
         queues.append(
             QueuePlan(
                 row=row,
-                peer=peers.get(row.queue.peer_id),
+                peer=peer,
                 is_placeholder=is_placeholder,
                 wals=wals,
-                missing=tuple(missing_wals(row.offsets, cluster.files.written_by(row.queue.wals_of))),
+                missing=tuple(missing_wals(row.offsets, cluster.files.written_by(row.queue.wals_of))) if peer else (),
                 is_stale=stale,
                 resent_bytes=resent,
             )

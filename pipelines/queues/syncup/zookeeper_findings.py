@@ -7,7 +7,8 @@ from pipelines.lake.findings import ERROR, finding
 from pipelines.lake.run_summary import FindingRow
 from pipelines.queues.syncup.findings import peer_state_znode, removed_peers
 from pipelines.queues.syncup.plan import SyncUpPlan
-from pipelines.queues.syncup.rows import SyncUpAction
+from pipelines.queues.syncup.rows import SyncUpAction, SyncUpContent
+from pipelines.queues.syncup.wals import ARCHIVE
 from pipelines.queues.syncup.zookeeper_plan import ZooKeeperQueuePlan
 
 _SHOWN = 10
@@ -48,13 +49,15 @@ def _disabled_peers(queues: Sequence[ZooKeeperQueuePlan]) -> Iterator[FindingRow
 
 def _missing_wals(queues: Sequence[ZooKeeperQueuePlan]) -> Iterator[FindingRow]:
     for one in queues:
+        outcome = "tries to open it forever, and ships no later WAL of this group"
+        if one.action is SyncUpAction.MOVES:
+            outcome = "ships nothing of a disabled peer; a run after the peer is enabled tries to open it forever"
         for group, wal in one.missing:
             yield finding(
                 "MISSING_WAL",
                 ERROR,
                 f"{one.name}/{group}",
-                f"Queue {one.name} names {wal}, which is nowhere; ReplicationSyncUp tries to open it forever, and "
-                "ships no later WAL of this group.",
+                f"Queue {one.name} names {wal}, which is nowhere; ReplicationSyncUp {outcome}.",
                 "Look for it in corrupt/ and in backups of HDFS, and put it into oldWALs. If it is lost, delete its "
                 "znode, and compare the tables with VerifyReplication afterwards.",
                 peer_id=one.row.queue.peer_id,
@@ -64,7 +67,11 @@ def _missing_wals(queues: Sequence[ZooKeeperQueuePlan]) -> Iterator[FindingRow]:
 
 
 def _unfound_wals(queues: Sequence[ZooKeeperQueuePlan]) -> Iterator[FindingRow]:
-    """Yields one finding for all WALs that are there and that the tool does not find."""
+    """Yields one finding for all WALs that are there and that the tool does not find.
+
+    A WAL directly in oldWALs may be unread only because it follows such a WAL. It is the original, which the operator
+    must not copy, nor remove after the run, so it is not in the list.
+    """
     stuck = [
         one
         for one in queues
@@ -73,19 +80,20 @@ def _unfound_wals(queues: Sequence[ZooKeeperQueuePlan]) -> Iterator[FindingRow]:
     if not stuck:
         return
     unread = [wal for one in stuck for wal in one.wals if not wal.bytes and wal.waiting]
-    paths = sorted({one.file.path for one in unread})
-    size = sum(one.waiting for one in unread)
+    count, size = len({one.file.path for one in unread}), sum(one.waiting for one in unread)
+    files = {one.file for queue in stuck for one in queue.wals if one.content is SyncUpContent.NOT_READ}
+    to_copy = sorted(file.path for file in files if file.directory != ARCHIVE)
     yield finding(
         "SYNCUP_WAL_UNFOUND",
         ERROR,
         "",
         f"ReplicationSyncUp finds a WAL only in oldWALs itself, or as the first file of a directory below WALs. For "
-        f"{human_count(len(stuck), 'queue')} it would try forever, and not ship {human_count(len(paths), 'WAL')}, "
+        f"{human_count(len(stuck), 'queue')} it would try forever, and not ship {human_count(count, 'WAL')}, "
         f"{human_bytes(size)}.",
-        "Start HBase and let it ship; or copy these WALs into oldWALs for the time of the run "
+        "Start HBase and let it ship; or copy the WALs that are not in oldWALs yet into it for the time of the run "
         "(docs/syncup.md#wals-that-the-tool-of-hbase-2-does-not-find).",
-        files=len(paths),
+        files=count,
         size=size,
         queues=len(stuck),
-        wals=paths[:_SHOWN],
+        wals=to_copy[:_SHOWN],
     )

@@ -18,7 +18,7 @@ def orphan_queues(evidence: Evidence) -> Iterator[FindingRow]:
         return
     # a capture from ZooKeeper alone does not show which servers' crashes are still being processed
     known = evidence.snapshot.membership is not None and evidence.snapshot.step("crashing") is not None
-    rescue = storage_words(view).rescue
+    words = storage_words(view)
     for row in view.rows:
         queue = row.queue
         files, size = pending.get((queue.peer_id, str(queue.owner), str(queue.wals_of)), (0, 0))
@@ -28,7 +28,7 @@ def orphan_queues(evidence: Evidence) -> Iterator[FindingRow]:
                 WARNING,
                 str(queue),
                 f"Queue {queue} belongs to peer {queue.peer_id}, which does not exist.",
-                "Remove it with HBCK2 'replication --fix'; HBase itself never will.",
+                f"Remove it with {words.fix_peers}; HBase itself never will.",
                 peer_id=queue.peer_id,
                 server=str(queue.owner),
                 files=files,
@@ -41,7 +41,7 @@ def orphan_queues(evidence: Evidence) -> Iterator[FindingRow]:
                 WARNING,
                 str(queue),
                 f"Queue {queue} belongs to {queue.owner}, which is fully dead: nobody ships it.",
-                rescue.format(queue.owner),
+                words.rescue.format(queue.owner),
                 peer_id=queue.peer_id,
                 server=str(queue.owner),
                 files=files,

@@ -16,6 +16,7 @@ class StorageWords:
         restored: that the queues were restored or edited.
         held_while_moving: the files that are held if the cluster moved during the capture.
         rescue: how a queue of a dead server is claimed; `{}` is the server.
+        fix_peers: what removes the queues of removed peers.
         removable: when one of several queues for the same WALs may be removed without losing an edit.
         forget_wal: what makes a queue forget a WAL that is gone, before its owner restarts; empty if nothing has to.
         dead_writers: whether a server that was taken for dead may still write a row of its own queue.
@@ -24,6 +25,7 @@ class StorageWords:
     restored: str
     held_while_moving: str
     rescue: str
+    fix_peers: str
     removable: str
     forget_wal: str
     dead_writers: bool
@@ -35,6 +37,7 @@ STORAGE_WORDS: Mapping[str, StorageWords] = {
         held_while_moving="of dead servers",
         rescue="HBCK2 'scheduleRecoveries {}' lets a live server claim it; audit-queues --plan says how, and what it "
         "costs.",
+        fix_peers="HBCK2 'replication --fix'",
         removable="it has come at least as far as another in every WAL group",
         forget_wal="",
         dead_writers=True,
@@ -44,6 +47,7 @@ STORAGE_WORDS: Mapping[str, StorageWords] = {
         held_while_moving="that no queue has",
         rescue="Restart a region server, which claims the queues of dead ones at its start; from HBase 2.5 on HBCK2 "
         "'scheduleRecoveries {}' does.",
+        fix_peers="HBCK2 'replication --fix' (in HBase 1: hbase hbck -fixReplication)",
         removable="another names every WAL that it names",
         forget_wal="delete its znode in the queue, ",
         dead_writers=False,

@@ -114,4 +114,7 @@ def test_queues_and_pins_follow_from_totals() -> None:
     pins = {row.peer_id: row for row in pinned_rows(view, table, totals, {"2": "ENABLED"}) if row.level == "peer"}
     assert (pins["2"].files, pins["2"].exclusive_files, pins["2"].freed_files) == (6, 5, 5)
     assert (pins["9"].joint_files, pins["9"].freed_files) == (1, 0)
-    assert pins["9"].remedy == "peer 9 does not exist: remove its queues with HBCK2 'replication --fix'"
+    assert pins["9"].remedy == (
+        "peer 9 does not exist: remove its queues with HBCK2 'replication --fix' "
+        "(in HBase 1: hbase hbck -fixReplication)"
+    )

@@ -57,7 +57,7 @@ def test_the_migration_gives_the_rows_of_the_same_cluster_with_the_table(upgrade
     lengths = {file.path.rpartition("/")[2]: file.length for file in upgrade.old.files}
     rows = [
         row
-        for row in migration_rows(upgrade.tree, MigrationPeers.of(upgrade.old.snapshot.peers), lengths)
+        for row in migration_rows(upgrade.tree, MigrationPeers.of(upgrade.old.snapshot.peers), lengths, NOW)
         if row.family == "queue"
     ]
     written = {(row.row, row.qualifier): row for row in rows if row.action == "WRITE"}

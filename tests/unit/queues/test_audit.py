@@ -5,22 +5,25 @@ from dataclasses import fields, replace
 import pytest
 
 from pipelines.decide.rule.settings import ReconcileSettings
+from pipelines.hbase.zookeeper.tree import parse_tree
 from pipelines.lake.findings import dated
 from pipelines.lake.run_summary import QueueOffsetRow
 from pipelines.lake.twins import twins_of
 from pipelines.queues.audit.classes import OwnerState, QueueClass
 from pipelines.queues.audit.classify import audit_rows
 from pipelines.queues.audit.findings import OVERDUE_MS, audit_findings
-from pipelines.queues.audit.observed_cluster import FAILOVER_GRACE_MS, ObservedServers
+from pipelines.queues.audit.observed_cluster import FAILOVER_GRACE_MS, ListedEvidence, ObservedServers
 from pipelines.queues.audit.rows import AuditRow, ClaimPlanRow, ClaimRow
 from pipelines.queues.audit.storages import IN_TABLE, IN_ZOOKEEPER, AuditedStorage
 from pipelines.queues.audit.table_queues import expected_wals
 from pipelines.queues.audit.timeline import timeline
+from pipelines.queues.audit.zookeeper_queues import znode_queues
 from schemas.claim_plans import CLAIM_PLANS
 from schemas.queue_audits import QUEUE_AUDITS
 from schemas.queue_claims import QUEUE_CLAIMS
 from schemas.table import Table
 from tests.labs.queue_pictures import AT, HOUR, A, B, C, D, E, classes, cluster, only, queue, servers
+from tests.labs.small_cluster import H1, H2, group, wal
 from tests.strategies.zookeeper import ZooKeeperCase, view_of_zookeeper, znodes, zookeeper_snapshot
 
 # classes, in hbase:replication
@@ -100,6 +103,22 @@ def test_a_wal_that_is_nowhere_is_lost_unless_later_ones_are_there() -> None:
 def test_a_queue_goes_on_without_a_wal_that_is_gone(row: str, storage: AuditedStorage, words: str, later: bool) -> None:
     found = only(cluster(queue(row, 5, missing=("w.1",), later=later), storage=storage))
     assert (words if not later else words.replace(":", ",", 1)) in (found.remedy or "")
+
+
+@pytest.mark.parametrize(
+    ("gone", "expected"),
+    [({1}, "MISSING_WAL"), ({2}, "MISSING_WAL"), ({1, 3}, "MISSING_WAL"), ({3}, "LOST_WALS"), ({2, 3}, "LOST_WALS")],
+)
+def test_in_zookeeper_a_missing_wal_may_be_in_the_middle_of_its_group(gone: set[int], expected: str) -> None:
+    """The row of `queue_offsets` names only the first WAL of a group."""
+    tree = parse_tree(znodes({(str(H1), "1"): {wal(H1, number): b"" for number in (1, 2, 3)} | {wal(H2, 9): b""}}))
+    row = QueueOffsetRow("1", True, str(H1), str(H1), False, group(H1), wal(H1, 1), 0, None, 3 - len(gone), 0)
+    missing = {("1", str(H1), str(H1)): frozenset(wal(H1, number) for number in gone)}
+    found = only(cluster(*znode_queues(tree, ListedEvidence(offsets=[row], missing=missing)), storage=IN_ZOOKEEPER))
+    assert found.queue_class == expected
+    assert ("later ones are there" in found.evidence) == (expected == "MISSING_WAL")
+    whole = znode_queues(tree, ListedEvidence(offsets=[row]))
+    assert [(one.missing, one.later) for one in whole] == [((), False)]
 
 
 def test_a_claimed_queue_with_nothing_left_is_finished() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pipelines.queues.audit.classify import audit_rows
 from pipelines.queues.audit.plan import claim_plan, peer_restarts
 from pipelines.queues.audit.plan_text import claim_plan_text, claim_servers_text
-from pipelines.queues.audit.storages import IN_ZOOKEEPER
+from pipelines.queues.audit.storages import IN_TABLE, IN_ZOOKEEPER, AuditedStorage
 from tests.labs.queue_pictures import KEY, A, B, C, D, E, cluster, queue, servers
 
 
@@ -93,6 +93,25 @@ def test_how_a_queue_in_zookeeper_is_claimed_hangs_on_the_version(
     assert claim_servers_text(picture, plan) == (f"{C}\n" if schedule else "")
     assert ("scheduleRecoveries -i servers.txt" in text) == bool(schedule)
     assert "Then capture again" in text
+
+
+@pytest.mark.parametrize(
+    ("storage", "version", "hbck2", "hbck"),
+    [
+        (IN_ZOOKEEPER, "1.7.2", False, True),
+        (IN_ZOOKEEPER, "2.0.0", True, False),
+        (IN_ZOOKEEPER, None, True, True),
+        (IN_TABLE, None, True, False),
+    ],
+)
+def test_queues_of_removed_peers_go_by_the_command_of_the_version(
+    storage: AuditedStorage, version: str | None, hbck2: bool, hbck: bool
+) -> None:
+    picture = cluster(queue("9-a"), storage=storage, hbase_version=version)
+    rows = audit_rows(picture)
+    for text in (str(rows[0].remedy), claim_plan_text(KEY, picture, rows, (), ())):
+        assert ("hbase hbck -j hbase-hbck2.jar replication --fix" in text) == hbck2
+        assert ("hbase hbck -fixReplication" in text) == hbck
 
 
 def test_nothing_to_claim_is_said() -> None:

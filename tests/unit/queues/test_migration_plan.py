@@ -9,7 +9,7 @@ from pipelines.hbase.zookeeper.tree import Znode, parse_tree
 from pipelines.queues.migration.findings import plan_findings
 from pipelines.queues.migration.plan import MigrationPeers, migration_rows
 from pipelines.queues.migration.rows import LEGACY_ENDPOINT, LEGACY_PEER, MigrationRow
-from tests.labs.small_cluster import D1, H1, H2, group, wal
+from tests.labs.small_cluster import D1, H1, H2, NOW, group, wal
 from tests.strategies.zookeeper import BASE, Queues, znodes
 
 PEERS = (
@@ -24,7 +24,7 @@ LENGTHS = {wal(H1, number): 1 << number for number in range(1, 5)}
 
 
 def rows(queues: Queues, *others: Znode, peers: tuple[Peer, ...] = PEERS) -> tuple[MigrationRow, ...]:
-    return migration_rows(parse_tree([*znodes(queues), *others]), MigrationPeers.of(peers), LENGTHS)
+    return migration_rows(parse_tree([*znodes(queues), *others]), MigrationPeers.of(peers), LENGTHS, NOW)
 
 
 def actions(found: tuple[MigrationRow, ...]) -> list[tuple[object, ...]]:
@@ -36,7 +36,7 @@ def codes(
 ) -> Mapping[str, str]:
     tree = parse_tree([*znodes(queues), *others])
     as_seen = MigrationPeers.of(peers)
-    found = plan_findings(migration_rows(tree, as_seen, LENGTHS), as_seen, tree, moved)
+    found = plan_findings(migration_rows(tree, as_seen, LENGTHS, NOW), as_seen, tree, moved)
     return {row.key: row.severity for row in found if row.code != "MIGRATION_ENABLED_PEERS"}
 
 
@@ -48,6 +48,15 @@ def test_a_queue_becomes_a_row_with_the_oldest_wal_of_each_group() -> None:
     assert (one.bytes, one.wal_listed) == (2 + 4, True)
     assert (two.qualifier, two.value, two.wals, two.wal_listed) == (other, f"{other}.5:7", 2, False)
     assert codes(queues) == {f"MIGRATION_MISSING_WAL:1-{H1}/{other}": "warning"}
+
+
+def test_a_wal_that_may_be_younger_than_the_listing_is_not_missing() -> None:
+    young, old = (f"{group(H1)}.{NOW + after}" for after in (0, -1))
+    (row,) = rows({(str(H1), "1"): {young: b""}})
+    assert (row.action, row.wal_listed, codes({(str(H1), "1"): {young: b""}})) == ("WRITE", None, {})
+    (row,) = rows({(str(H1), "1"): {old: b""}})
+    assert (row.action, row.wal_listed) == ("WRITE", False)
+    assert codes({(str(H1), "1"): {old: b""}}) == {f"MIGRATION_MISSING_WAL:1-{H1}/{group(H1)}": "warning"}
 
 
 def test_of_many_claims_the_first_owner_stays() -> None:
@@ -149,6 +158,9 @@ def test_a_claim_of_hbase_1_that_died_half_way() -> None:
     found = codes(queues, lock)
     assert found[f"MIGRATION_HALF_CLAIMED:rs/{H2}/lock"] == "warning"
     assert found[f"MIGRATION_HALF_CLAIMED:rs/{H1}/2-{H2}"] == "warning"
+    tree, peers = parse_tree([*znodes(queues), lock]), MigrationPeers.of(PEERS)
+    of_lock = next(row for row in plan_findings((), peers, tree, None) if row.subject == f"rs/{H2}/lock")
+    assert "restart one region server, which claims the queues when it starts, and capture again" in of_lock.remedy
     assert "error" not in found.values()
 
 
@@ -156,7 +168,7 @@ def test_peers_that_are_enabled_and_queues_that_move_are_told() -> None:
     queues = {(str(H1), "1"): {wal(H1, 1): b""}}
     tree, peers = parse_tree(znodes(queues)), MigrationPeers.of(PEERS)
     assert (peers.enabled, sorted(peers.migrated), sorted(peers.legacy)) == (("1",), ["1", "2"], ["old", LEGACY_PEER])
-    found = plan_findings(migration_rows(tree, peers, LENGTHS), peers, tree, "a server left")
+    found = plan_findings(migration_rows(tree, peers, LENGTHS, NOW), peers, tree, "a server left")
     assert [(row.key, row.severity) for row in found] == [
         ("MIGRATION_ENABLED_PEERS", "warning"),
         ("MIGRATION_UNSETTLED", "warning"),

@@ -46,9 +46,10 @@ WALS = frozenset({wal(H1, 2), wal(D1, 1), wal(H2, 1)})
 LATER = H1._replace(startcode=NOW + 1)
 
 
-def before() -> BeforeMigration:
+def before(wals: frozenset[str] = WALS, complete_before: int = NOW) -> BeforeMigration:
     tree, peers = parse_tree([*znodes(QUEUES), *OTHERS]), MigrationPeers.of(PEERS)
-    return BeforeMigration(states_of(PEERS), peers, migration_rows(tree, peers, dict.fromkeys(WALS, 1)), NOW, WALS)
+    rows = migration_rows(tree, peers, dict.fromkeys(wals, 1), complete_before)
+    return BeforeMigration(states_of(PEERS), peers, rows, NOW)
 
 
 def after(rows: Mapping[str, Mapping[str, str]] | None = None, **changes: object) -> AfterMigration:
@@ -65,7 +66,7 @@ def after(rows: Mapping[str, Mapping[str, str]] | None = None, **changes: object
         for qualifier, value in offsets.items()
     ]
     made = AfterMigration(
-        states_of(PEERS), rows_of(parse_queue_cells(cells)), {(peer, REGION): 7 for peer in "12"},
+        states_of(PEERS), rows_of(parse_queue_cells(cells)), NOW, {(peer, REGION): 7 for peer in "12"},
         {peer: frozenset({"f"}) for peer in "12"}, WALS, (SAFE_FLAGS, SAFE_FLAGS),
     )  # fmt: skip
     return replace(made, **changes)  # type: ignore[arg-type]
@@ -251,11 +252,28 @@ def test_a_claimed_queue_is_found_under_its_new_owner() -> None:
 
 
 def test_a_wal_that_was_missing_before_is_no_fault_of_the_migration() -> None:
-    was = replace(before(), listed=WALS - {wal(H2, 1)})
+    was = before(WALS - {wal(H2, 1)})
     (one,) = [one for one in verify(was, after(listed=WALS - {wal(H2, 1)})) if one.severity]
     assert (one.rule, one.severity) == ("WAL_EXISTS", "warning")
     finished = after({f"2-{H2}": {group(H2): f"{wal(H2, 1)}:-1"}}, listed=WALS - {wal(H2, 1)})
     assert not [one for one in verify(before(), finished) if one.rule == "WAL_EXISTS" and one.severity]
+
+
+def test_a_wal_that_may_be_younger_than_the_listing_is_not_missing() -> None:
+    young, old = (f"{group(H2)}.{NOW + later}" for later in (0, -1))
+    severities = {
+        name: [
+            one.severity
+            for one in verify(before(), after({f"2-{H2}": {group(H2): f"{name}:7"}}))
+            if one.rule == "WAL_EXISTS" and one.subject == f"2-{H2}"
+        ]
+        for name in (young, old)
+    }
+    assert severities == {young: [], old: ["error"]}
+    # it was not missing before either, so its loss since then is an error
+    was = before(WALS - {wal(H2, 1)}, complete_before=0)
+    (one,) = [one for one in verify(was, after(listed=WALS - {wal(H2, 1)})) if one.severity]
+    assert (one.rule, one.severity) == ("WAL_EXISTS", "error")
 
 
 def test_findings_are_one_for_each_rule_and_severity() -> None:

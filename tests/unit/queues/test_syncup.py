@@ -185,6 +185,13 @@ def test_queues_that_it_leaves_or_drops() -> None:
     assert plan.servers == (D1, H1), "a flag file is made for the owner of such a row too"
 
 
+def test_no_wal_of_a_removed_peer_is_missing() -> None:
+    removed = queue(f"9-{D1}", d1=(wal(D1, 1), 5))
+    for paths in (WALS, (*WALS, f"oldWALs/{wal(D1, 1)}")):
+        (one,) = planned([removed], *paths, peers=(), directories=()).queues
+        assert (one.action, one.missing, queue_row(one).missing_files) == (SyncUpAction.REMOVED_PEER, (), 0)
+
+
 @pytest.mark.parametrize("true_rows", [None, [OWN]])
 def test_a_half_split_directory_is_a_hole(true_rows: list[MergedQueueRow] | None) -> None:
     split = f"{HERE}-splitting/{wal(H1, 3)}"
@@ -341,3 +348,13 @@ def test_findings_with_their_reasons() -> None:
         ("warning", "SYNCUP_FLAG_STAYS"),
         ("info", "SYNCUP_REMOVED_PEER"),
     ]
+
+
+def test_a_stop_with_a_disabled_peer_needs_the_flag_files_removed() -> None:
+    """HBase 3 drops every queue of a server with a flag file when it starts."""
+    plan = planned([queue(f"1-{H1}", h1=(wal(H1, 9), -1))], *WALS, peers=(ONE, OFF))
+    found = {row.code: row for row in syncup_findings(plan, down(), CLEAN)}
+    disabled, empty = found["SYNCUP_DISABLED_PEER"], found["SYNCUP_EMPTY_QUEUE"]
+    assert "If you stop it, its flag files stay, and because of them HBase drops these queues" in disabled.message
+    assert "remove the files below hdfs://ns1/hbase/ReplicationSyncUp before HBase starts" in disabled.remedy
+    assert "if a peer is disabled (SYNCUP_DISABLED_PEER), follow the remedy for that peer first" in empty.remedy

@@ -1,5 +1,6 @@
 """What ReplicationSyncUp of HBase 2 does with queues in ZooKeeper: without a cluster."""
 
+import json
 from collections.abc import Mapping
 
 import pytest
@@ -124,6 +125,16 @@ def test_nothing_behind_such_a_file_is_read_in_its_group_alone() -> None:
     assert codes(plan) == [("error", "SYNCUP_WAL_UNFOUND")]
 
 
+def test_a_wal_that_is_in_the_archive_already_is_not_to_be_copied() -> None:
+    """The recipe of the page ends with the removal of the copies."""
+    wals: dict[str, int | None] = {wal(H1, 1): 0, wal(H1, 2): 0, wal(H1, 3): 0}
+    below = f"oldWALs/{H1}/{wal(H1, 1)}", f"{HERE}/{wal(H1, 3)}"
+    plan = planned([queue(H1, "1", wals)], below[0], OLD[1], below[1])
+    (found,) = zookeeper_findings(plan, [only(plan)])
+    assert (found.files, found.bytes) == (3, 300), "everything that is not shipped"
+    assert json.loads(found.evidence)["wals"] == sorted(below)
+
+
 def test_a_wal_that_is_nowhere_keeps_the_tool_for_ever() -> None:
     plan = planned([queue(H1, "1", {wal(H1, 1): 5, wal(H1, 2): 0})], OLD[1])
     one = only(plan)
@@ -146,6 +157,15 @@ def test_queues_of_a_disabled_peer_are_moved_and_the_tool_ends() -> None:
     assert codes(plan) == [("error", "SYNCUP_DISABLED_PEER")]
     (found,) = zookeeper_findings(plan, [only(plan)])
     assert (found.files, found.bytes) == (1, 60)
+
+
+def test_a_missing_wal_of_a_disabled_peer_does_not_keep_the_tool() -> None:
+    plan = planned([queue(H1, "2", {wal(H1, 1): 0})], peers=(OFF,))
+    missing = next(row for row in zookeeper_findings(plan, [only(plan)]) if row.code == "MISSING_WAL")
+    assert "ReplicationSyncUp ships nothing of a disabled peer" in missing.message
+    enabled = planned([queue(H1, "1", {wal(H1, 1): 0})])
+    (missing,) = zookeeper_findings(enabled, [only(enabled)])
+    assert "ReplicationSyncUp tries to open it forever, and ships no later WAL" in missing.message
 
 
 def test_queues_of_a_removed_peer_stay_and_empty_ones_go() -> None:

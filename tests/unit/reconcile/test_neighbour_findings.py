@@ -10,10 +10,12 @@ from pipelines.common.instants import DAY_MS, HOUR_MS
 from pipelines.decide.reason_texts import REASON_TEXTS
 from pipelines.decide.rule.cluster_view import MergedQueueRow
 from pipelines.decide.rule.decision_table import decision_table
+from pipelines.decide.rule.queue_storage import ReplicationQueueStorage
 from pipelines.decide.rule.remote_wals import RemoteDirectory, RemoteKind
 from pipelines.decide.rule.settings import ReconcileSettings
-from pipelines.decide.rule.table_queue_storage import table_view
+from pipelines.decide.rule.table_queue_storage import TABLE, table_view
 from pipelines.decide.rule.totals import BucketTotal
+from pipelines.decide.rule.zookeeper_queue_storage import ZOOKEEPER
 from pipelines.hbase.peer_rules import PeerRule
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import QueueId
@@ -83,6 +85,15 @@ def test_a_queue_is_an_orphan_only_once_nothing_moves() -> None:
     assert of(findings(replace(all_, view=view))) == {f"ORPHAN_QUEUE:9-{H1}": "warning"}
     moving = replace(view, restless=f"queue 9-{H1} is in only one of the two passes")
     assert of(findings(replace(all_, view=moving))) == {}
+
+
+@pytest.mark.parametrize("storage", [TABLE, ZOOKEEPER])
+def test_a_queue_of_a_removed_peer_in_zookeeper_may_be_one_of_hbase_1(storage: ReplicationQueueStorage) -> None:
+    all_ = evidence()
+    view = replace(all_.view, storage=storage, rows=(MergedQueueRow(QueueId("9", H1, None), {}),))
+    (found,) = (row for row in findings(replace(all_, view=view)) if row.code == "ORPHAN_QUEUE")
+    assert "HBCK2 'replication --fix'" in found.remedy
+    assert ("hbase hbck -fixReplication" in found.remedy) == (storage is ZOOKEEPER)
 
 
 # below remoteWALs
