@@ -2,6 +2,7 @@
 
 import gc
 import json
+import logging
 import sys
 from collections.abc import Iterator
 from functools import partial
@@ -28,6 +29,11 @@ if not hasattr(sys.modules["__main__"], "__file__"):
     sys.modules["__main__"].__file__ = str(Path(pytest.__file__).with_name("__main__.py"))
 
 gc.set_threshold(NEW_OBJECTS)  # as in the processes of jobs: unit tests take a twentieth less CPU time
+
+# py4j tells of objects of a JVM that has ended while Python collects garbage. To show such an error, Python 3.11 parses
+# the lines of code, and an ast.parse in which the collection began fails
+logging.getLogger("py4j").addHandler(logging.NullHandler())
+logging.getLogger("py4j").propagate = False
 
 # a slow machine makes the suite slow, not red
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])

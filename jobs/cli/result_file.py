@@ -6,20 +6,20 @@ import re
 import sys
 import tempfile
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from jobs.cli import log
 from jobs.cli.context import JobContext
 from pipelines.common.errors import EXIT_UNAVAILABLE, UnavailableError, UsageError
 
+_FILE = re.compile(r"file:(?://[^/]*)?(?=/)", re.IGNORECASE)
 _URI = re.compile(r"file:|[A-Za-z][A-Za-z0-9+.-]+:/", re.IGNORECASE)
 """Hadoop takes `hdfs:/walsafe/r.json`, too. A colon without a slash is one in a name, such as that of a time."""
 
 
 def local_path(uri: str) -> Path | None:
     """Returns the local path of a `file:` URI; None for any other scheme and for a bare path."""
-    parts = urlsplit(uri)
-    return Path(parts.path) if parts.scheme == "file" else None
+    # by its text: `#` and `?` are characters of a path
+    return Path(_FILE.sub("", uri)) if _FILE.match(uri) else None
 
 
 def path_here(uri: str) -> Path | None:

@@ -1,6 +1,7 @@
 """The paths of the demo, and its configuration file."""
 
 import json
+import re
 from pathlib import Path
 
 from jobs.cli.context import project_file
@@ -10,6 +11,8 @@ from jobs.demo.text import DemoOutput
 from pipelines.common.errors import UnavailableError, UsageError
 from pipelines.common.instants import compact_instant
 from pipelines.lake.run_summary import RunSummary
+
+_PAIR = re.compile(r"\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}")
 
 
 class DemoPlaces:
@@ -52,8 +55,7 @@ class DemoPlaces:
         try:
             with self.config.open("a", encoding="utf-8") as out:
                 out.write("\n# the demo's own places, and its cluster: a directory that plays a live one\n")
-                # YAML reads a JSON escape of an emoji as two characters, so nothing is escaped
-                out.writelines(f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in sections.items())
+                out.writelines(f"{key}: {_yaml(value)}\n" for key, value in sections.items())
         except OSError as error:
             raise UnavailableError(f"{self.config} cannot be written: {error}; give another --out") from error
 
@@ -93,6 +95,11 @@ def new_directory(given: str | None, now: int) -> Path:
     except OSError as error:
         raise UnavailableError(f"--out {out} cannot be written: {error}; give another directory") from error
     return out.resolve()
+
+
+def _yaml(value: object) -> str:
+    """Returns a value as JSON, which YAML reads too: but not the two escapes that JSON has for an emoji."""
+    return _PAIR.sub(lambda pair: json.loads(f'"{pair[0]}"'), json.dumps(value))
 
 
 def local_uri(path: Path) -> str:

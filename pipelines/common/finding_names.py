@@ -123,7 +123,7 @@ FINDINGS: Mapping[str, ConditionText] = {
     ),
     "ORPHAN_HFILE_REFS": ConditionText(
         "There are references to bulk-loaded HFiles for a peer that does not exist.",
-        "HBCK2 `replication --fix`.",
+        "HBCK2 `replication --fix` (HBase 1: `hbck -fixReplication`).",
     ),
     # audits of queues
     "LOST_WALS": ConditionText(
@@ -174,7 +174,7 @@ FINDINGS: Mapping[str, ConditionText] = {
     ),
     "MIGRATION_HALF_CLAIMED": ConditionText(
         "A claim of HBase 1 died between copying and deleting, so WALs may be shipped twice.",
-        "If nobody is claiming, delete the lock and restart a region server; of two queues, let one be shipped.",
+        "If nobody is claiming, delete the lock, and have the queues claimed; let one of two equal queues be shipped.",
     ),
     "MIGRATION_UNSETTLED": ConditionText(
         "The two readings of ZooKeeper disagree.",
@@ -191,7 +191,7 @@ FINDINGS: Mapping[str, ConditionText] = {
     ),
     "SYNCUP_DISABLED_PEER": ConditionText(
         "ReplicationSyncUp claims the queues of a disabled peer and ships none; that of HBase 3 waits forever.",
-        "Enable the peer in ZooKeeper before the run; if HBase 3's tool was stopped, remove its flag files first.",
+        "Enable the peer first, or start HBase instead; remove the flag files of a stopped tool before HBase starts.",
     ),
     "SYNCUP_WAL_UNFOUND": ConditionText(
         "ReplicationSyncUp of HBase 2 looks for WALs at wrong paths, and tries to open them forever.",
@@ -199,7 +199,7 @@ FINDINGS: Mapping[str, ConditionText] = {
     ),
     "SYNCUP_EMPTY_QUEUE": ConditionText(
         "An enabled peer has a queue without a WAL to read, and the tool waits for its end forever.",
-        "Stop the tool when every other queue has finished; enable a disabled peer before the run.",
+        "Stop the tool when every other queue has finished, unless a peer is disabled: enable it before the run.",
     ),
     "SYNCUP_TWO_FILE_SYSTEMS": ConditionText(
         "`hbase.rootdir` and `hbase.wal.dir` are on two file systems, and the tool ends at once.",

@@ -4,7 +4,7 @@
 every queue of that server claimed by servers that it picks at random. A master that still lists the server as dead
 returns -1 (`ServerManager.expireServer`): run `clear_deadservers` first. `replication --fix` removes the queues and
 hfile-refs of all removed peers (`ReplicationChecker`), in both storages since HBASE-29671. HBase 1 has no HBCK2: its
-`hbase hbck -fixReplication` removes the queues of removed peers.
+`hbase hbck -fixReplication` does the same.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ def fix_peers(cluster: ObservedCluster) -> str:
     """Returns the command that removes queues of removed peers; two if the HBase version is unknown."""
     by_hbck2 = cluster.storage.repaired_by_hbck2(cluster.hbase_version)
     if by_hbck2 is None:
-        return f"from HBase 2 on {_FIX_PEERS}, before {_FIX_PEERS_1}"
+        return f"HBase 2 and later: {_FIX_PEERS}; HBase 1: {_FIX_PEERS_1}"
     return _FIX_PEERS if by_hbck2 else _FIX_PEERS_1
 
 
@@ -48,7 +48,7 @@ def remedy(
         server: the server of the znode, if there is no queue.
     """
     if queue is None:
-        return _of_znode(classes[0], server)
+        return _of_znode(cluster, classes[0], server)
     return _of_queue(cluster, queue, classes)
 
 
@@ -65,11 +65,11 @@ def claim_words(cluster: ObservedCluster, server: ServerName | str) -> str:
     return master if by_procedure else start
 
 
-def _of_znode(one: QueueClass, server: ServerName | None) -> str | None:
+def _of_znode(cluster: ObservedCluster, one: QueueClass, server: ServerName | None) -> str | None:
     if one is QueueClass.STALE_LOCK:
         return (
             f"Make sure that no region server is copying these queues, then delete the znode of replication rs/{server}"
-            "/lock; the next region server that starts claims them."
+            f"/lock. {claim_words(cluster, str(server))}"
         )
     if one is QueueClass.EMPTY_REPLICATOR:
         return f"Harmless: once {server} is known to be dead, delete the znode of replication rs/{server}."
@@ -115,9 +115,9 @@ def _of_queue(cluster: ObservedCluster, queue: ObservedQueue, classes: Sequence[
 def _undeleted_peer(cluster: ObservedCluster) -> str:
     by_hbck2 = cluster.storage.repaired_by_hbck2(cluster.hbase_version)
     later = f"{_FIX_PEERS} removes it, with all queues and hfile-refs of removed peers; look first without --fix."
-    first = f"{_FIX_PEERS_1} removes it, with all queues of removed peers; look first without -fixReplication."
+    first = f"{_FIX_PEERS_1} removes them in the same way; look first without -fixReplication."
     if by_hbck2 is None:
-        return f"From HBase 2 on: {later} Before: {first}"
+        return f"HBase 2 and later: {later} HBase 1: {first}"
     return later if by_hbck2 else first
 
 

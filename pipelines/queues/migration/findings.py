@@ -178,8 +178,9 @@ def _half_claimed(tree: ReplicationTree, peers: MigrationPeers) -> Iterator[Find
             f"rs/{server}/lock",
             f"The queues of {server} are locked by {owner or 'somebody'}: a claim is under way, or died. The migration "
             "takes what stands in both places, so that some WALs may be shipped twice.",
-            "If no server is claiming it, delete the lock before the upgrade, then restart one region server, which "
-            "claims the queues when it starts, and capture again.",
+            "If no server is claiming them, delete the lock before the upgrade. Then have the queues claimed: "
+            "restart a region server, which claims the queues of dead ones at its start; from HBase 2.5 on HBCK2 "
+            f"'scheduleRecoveries {server}' does. Capture again.",
             server=str(server),
         )
     holders: Mapping[tuple[str, str], list[str]] = _holders(tree, peers)

@@ -122,7 +122,7 @@ def _of_queue(
             blocked.add(group_of(wal))
             yield replace(
                 whole, action=MigrationAction.BLOCK.value, reason=fault.value, qualifier=group_of(wal), value=wal,
-                wals=1, bytes=lengths.get(wal, 0), wal_listed=wal in lengths,
+                wals=1, bytes=lengths.get(wal, 0), wal_listed=_listed(wal, lengths, complete_before),
             )  # fmt: skip
     # if a WAL of a group blocks, the offset of this group is unknown until the fault is fixed
     for group, wals in sorted(item for item in groups.items() if item[0] not in blocked):
@@ -134,10 +134,17 @@ def _of_queue(
         offsets = first_offsets(wals)[group]
         reason = MigrationReason.SAME_TIMESTAMP.value if len(offsets) > 1 else None
         for offset in offsets:
-            listed = True if offset.wal in lengths else None if too_new(offset.wal, complete_before) else False
+            listed = _listed(offset.wal, lengths, complete_before)
             yield replace(
                 of_group, action=MigrationAction.WRITE.value, reason=reason, value=str(offset), wal_listed=listed
             )
+
+
+def _listed(wal: str, lengths: Mapping[str, int], complete_before: int) -> bool | None:
+    """Returns whether the listing has a WAL; None = it lacks it, but may be older than the WAL."""
+    if wal in lengths:
+        return True
+    return None if too_new(wal, complete_before) else False
 
 
 def too_new(wal: str, complete_before: int) -> bool:

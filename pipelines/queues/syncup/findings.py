@@ -83,9 +83,10 @@ def _disabled_peers(plan: SyncUpPlan, facts: SyncUpFacts) -> Iterator[FindingRow
             f"Peer {peer_id} is DISABLED: ReplicationSyncUp claims {human_count(len(own), 'queue')} of it with "
             f"{human_bytes(size)}, ships nothing, and never ends. If you stop it, its flag files stay, and because of "
             "them HBase drops these queues unshipped when it starts.",
-            "Before you run it, enable the peer. Without a master only ZooKeeper can enable it: set "
-            f"{peer_state_znode(peer_id)} to the bytes 50 42 55 46 08 00 (docs/syncup.md#a-disabled-peer). If you have "
-            f"stopped it: remove the files below {facts.root}/ReplicationSyncUp before HBase starts.",
+            "Enable the peer before you run it, or do not run it: start HBase. Without a master only ZooKeeper can "
+            f"enable the peer: set {peer_state_znode(peer_id)} to the bytes 50 42 55 46 08 00 "
+            f"(docs/syncup.md#a-disabled-peer). If you have stopped it: remove the files below {facts.root}"
+            "/ReplicationSyncUp before HBase starts.",
             peer_id=peer_id,
             files=sum(len(one.edits) for one in own),
             size=size,

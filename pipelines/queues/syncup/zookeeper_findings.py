@@ -51,7 +51,7 @@ def _missing_wals(queues: Sequence[ZooKeeperQueuePlan]) -> Iterator[FindingRow]:
     for one in queues:
         outcome = "tries to open it forever, and ships no later WAL of this group"
         if one.action is SyncUpAction.MOVES:
-            outcome = "ships nothing of a disabled peer; a run after the peer is enabled tries to open it forever"
+            outcome = "ships nothing of a disabled peer. Once the peer is enabled, a run tries to open this WAL forever"
         for group, wal in one.missing:
             yield finding(
                 "MISSING_WAL",

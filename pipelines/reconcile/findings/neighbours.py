@@ -10,6 +10,7 @@ from pipelines.hbase.peers import Peer
 from pipelines.lake.findings import WARNING, finding
 from pipelines.lake.run_summary import FindingRow, QueueOffsetRow
 from pipelines.reconcile.findings.evidence import Evidence, of_reason
+from pipelines.reconcile.findings.storage_words import storage_words
 from pipelines.snapshot.backup import COMPLETE, BackupSession
 from pipelines.snapshot.barriers import RegionBarriers, serial_gaps
 
@@ -141,7 +142,7 @@ def orphan_hfile_refs(evidence: Evidence) -> Iterator[FindingRow]:
             peer_id,
             f"{human_count(count, 'reference')} to bulk-loaded HFiles of peer {peer_id}, which does not exist: they "
             "keep HFiles in archive/ forever.",
-            "Remove them with HBCK2 'replication --fix'; HBase itself never will.",
+            f"Remove them with {storage_words(evidence.view).fix_peers}; HBase itself never will.",
             peer_id=peer_id,
             references=count,
         )

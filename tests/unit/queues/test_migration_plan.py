@@ -56,6 +56,8 @@ def test_a_wal_that_may_be_younger_than_the_listing_is_not_missing() -> None:
     assert (row.action, row.wal_listed, codes({(str(H1), "1"): {young: b""}})) == ("WRITE", None, {})
     (row,) = rows({(str(H1), "1"): {old: b""}})
     assert (row.action, row.wal_listed) == ("WRITE", False)
+    (row,) = rows({(str(H1), "1"): {young: b"443"}})
+    assert (row.action, row.wal_listed) == ("BLOCK", None)
     assert codes({(str(H1), "1"): {old: b""}}) == {f"MIGRATION_MISSING_WAL:1-{H1}/{group(H1)}": "warning"}
 
 
@@ -160,7 +162,8 @@ def test_a_claim_of_hbase_1_that_died_half_way() -> None:
     assert found[f"MIGRATION_HALF_CLAIMED:rs/{H1}/2-{H2}"] == "warning"
     tree, peers = parse_tree([*znodes(queues), lock]), MigrationPeers.of(PEERS)
     of_lock = next(row for row in plan_findings((), peers, tree, None) if row.subject == f"rs/{H2}/lock")
-    assert "restart one region server, which claims the queues when it starts, and capture again" in of_lock.remedy
+    assert "restart a region server, which claims the queues of dead ones" in of_lock.remedy
+    assert "from HBase 2.5 on HBCK2 'scheduleRecoveries" in of_lock.remedy
     assert "error" not in found.values()
 
 
