@@ -30,8 +30,8 @@ if not hasattr(sys.modules["__main__"], "__file__"):
 
 gc.set_threshold(NEW_OBJECTS)  # as in the processes of jobs: unit tests take a twentieth less CPU time
 
-# py4j tells of objects of a JVM that has ended while Python collects garbage. To show such an error, Python 3.11 parses
-# the lines of code, and an ast.parse in which the collection began fails
+# While Python collects garbage, py4j logs errors about objects of a JVM that has ended. To show such an error, Python
+# 3.11 parses the lines of code with ast.parse, and if the collection began in another ast.parse, that one fails
 logging.getLogger("py4j").addHandler(logging.NullHandler())
 logging.getLogger("py4j").propagate = False
 

@@ -2,41 +2,14 @@
 
 import logging
 import os
-import re
 import sys
 import tempfile
 from pathlib import Path
 
 from jobs.cli import log
 from jobs.cli.context import JobContext
-from pipelines.common.errors import EXIT_UNAVAILABLE, UnavailableError, UsageError
-
-_FILE = re.compile(r"file:(?://[^/]*)?(?=/)", re.IGNORECASE)
-_URI = re.compile(r"file:|[A-Za-z][A-Za-z0-9+.-]+:/", re.IGNORECASE)
-"""Hadoop takes `hdfs:/walsafe/r.json`, too. A colon without a slash is one in a name, such as that of a time."""
-
-
-def local_path(uri: str) -> Path | None:
-    """Returns the local path of a `file:` URI; None for any other scheme and for a bare path."""
-    # by its text: `#` and `?` are characters of a path
-    return Path(_FILE.sub("", uri)) if _FILE.match(uri) else None
-
-
-def path_here(uri: str) -> Path | None:
-    """Returns the local path of a `file:` URI or a bare path; None for a file of another file system."""
-    return local_path(uri) if _URI.match(uri) else Path(uri)
-
-
-def directory_here(given: str) -> Path:
-    """Returns the local path of the directory that `--out` names.
-
-    Raises:
-        UsageError: it is a URI of another file system.
-    """
-    here = path_here(given)
-    if here is None:
-        raise UsageError(f"--out {given}: give a directory of this machine")
-    return here
+from jobs.cli.local_paths import path_here
+from pipelines.common.errors import EXIT_UNAVAILABLE, UnavailableError
 
 
 def write_answer(text: str, code: int, file: str | None = None) -> int:

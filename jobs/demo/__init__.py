@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobs.cli.context import JobContext
+from jobs.cli.local_paths import local_uri
 from jobs.demo.cluster.capture import capture_at
 from jobs.demo.cluster.model import ClusterPlan, GeneratedCapture
 from jobs.demo.cluster.on_disk import write_cluster_files
@@ -21,7 +22,7 @@ from jobs.demo.commands import demo_commands
 from jobs.demo.dump import DUMP_TITLE, queue_lines
 from jobs.demo.generated_snapshot import write_snapshot
 from jobs.demo.migration import MIGRATION_TITLE, migration_lines, write_zookeeper_snapshot
-from jobs.demo.places import DemoPlaces, local_uri, new_directory
+from jobs.demo.places import DemoPlaces, new_directory
 from jobs.demo.queues import AUDIT_TITLE, audit_lines
 from jobs.demo.text import demo_text, night_line
 from pipelines.common.conditions import Condition

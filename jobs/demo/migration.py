@@ -15,6 +15,7 @@ from pipelines.queues.migration.findings import plan_findings
 from pipelines.queues.migration.plan import MigrationPeers, migration_rows, offset_of
 from pipelines.queues.migration.rows import Family, MigrationAction
 from pipelines.queues.migration.verify import verify
+from pipelines.snapshot.model import complete_before
 
 MIGRATION_TITLE = "If this were an HBase 2 before its upgrade: the plan to move its queues to hbase:replication"
 
@@ -23,8 +24,8 @@ def migration_lines(made: ZooKeeperCapture) -> list[str]:
     """Returns the plan as one line, and the errors of verifying a table that lacks one of the planned rows."""
     tree, peers = parse_tree(made.znodes), MigrationPeers.of(made.snapshot.peers)
     lengths = {file.path.rpartition("/")[2]: file.length for file in made.files}
-    began = made.snapshot.files_step.started_at
-    rows = migration_rows(tree, peers, lengths, began)
+    complete = complete_before(made.snapshot.files_step.started_at)
+    rows = migration_rows(tree, peers, lengths, complete)
     found = plan_findings(rows, peers, tree, unsettled_reason([tree, tree]))
     go = "NO-GO" if any(one.severity == ERROR for one in found) else "GO"
     written = [row for row in rows if row.action == MigrationAction.WRITE.value and row.family == Family.QUEUE.value]
@@ -39,7 +40,9 @@ def migration_lines(made: ZooKeeperCapture) -> list[str]:
     if lost is not None:
         del table[lost]
     sids = {(row.peer_id, row.qualifier or ""): int(row.value or 0) for row in before.written(Family.SEQUENCE_ID)}
-    after = AfterMigration(before.states, table, began, sids, listed=frozenset(lengths), flags=(SAFE_FLAGS, SAFE_FLAGS))
+    after = AfterMigration(
+        before.states, table, complete, sids, listed=frozenset(lengths), flags=(SAFE_FLAGS, SAFE_FLAGS)
+    )
     codes = ", ".join(sorted({one.code for one in found})) or "none"
     plan = f"plan: {go}; {len(written)} offsets would be written, {dropped} entries dropped; findings: {codes}"
     return [plan, *_differences(before, after)]

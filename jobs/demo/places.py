@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from jobs.cli.context import project_file
-from jobs.cli.result_file import directory_here
+from jobs.cli.local_paths import directory_here, local_uri
 from jobs.demo.cluster.on_disk import ROOT
 from jobs.demo.text import DemoOutput
 from pipelines.common.errors import UnavailableError, UsageError
@@ -98,10 +98,8 @@ def new_directory(given: str | None, now: int) -> Path:
 
 
 def _yaml(value: object) -> str:
-    """Returns a value as JSON, which YAML reads too: but not the two escapes that JSON has for an emoji."""
+    """Returns a value as JSON, which YAML reads as well, but with each emoji as it is.
+
+    JSON escapes an emoji as two halves, which YAML does not put together.
+    """
     return _PAIR.sub(lambda pair: json.loads(f'"{pair[0]}"'), json.dumps(value))
-
-
-def local_uri(path: Path) -> str:
-    """Returns a local path as Hadoop spells it: not percent-encoded, and local whatever `fs.defaultFS` is."""
-    return f"file:{path}"

@@ -41,7 +41,7 @@ def run_maintain(
         reader=KeptRuns(
             spark,
             lake,
-            has_runs=bool(section.lists or config.lists or section.snapshots or config.snapshots or config.reports),
+            needs_runs=bool(section.lists or config.lists or section.snapshots or config.snapshots or config.reports),
         ),
         keeper=LakeMaintenance(spark, lake),
         directories=[

@@ -6,7 +6,7 @@ from shlex import quote
 
 from jobs.cli.context import JobContext
 from jobs.cli.launch.places import PROGRAM
-from jobs.cli.result_file import directory_here
+from jobs.cli.local_paths import directory_here, local_uri
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import EXIT_DONE, EXIT_REFUSED, RefusedError, UsageError
 from pipelines.common.instants import compact_instant
@@ -56,12 +56,12 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     write_rows([row for row in emitted.after if row != lost], out / "after-with-a-loss")
 
     def verified(after: str) -> JobResult:
-        before = ComparedSide(f"file:{(out / 'before').resolve()}", Placement(GROUPS, GROUPS))
+        before = ComparedSide(local_uri((out / "before").resolve()), Placement(GROUPS, GROUPS))
         request = VerifyRequest(
-            "temp", before, ComparedSide(f"file:{(out / after).resolve()}", Placement(2 * GROUPS, GROUPS)), now
+            "temp", before, ComparedSide(local_uri((out / after).resolve()), Placement(2 * GROUPS, GROUPS)), now
         )
         of = split_run("split-verify", "simulated", now, request.inputs)
-        return run_split_verify(context, request, of, f"file:{(out / 'lake').resolve()}")
+        return run_split_verify(context, request, of, local_uri((out / "lake").resolve()))
 
     whole, damaged = verified("after"), verified("after-with-a-loss")
     shown = damaged.result["shown"]
@@ -84,7 +84,7 @@ def _next_commands(out: Path) -> str:
     """Returns commands to paste, with paths of this machine, whatever the default file system of Hadoop is."""
 
     def at(name: str) -> str:
-        return quote(f"file:{out.resolve()}/{name}")
+        return quote(local_uri(out.resolve() / name))
 
     return (
         f"  # Did ballots and partition counts keep to the rules?\n"

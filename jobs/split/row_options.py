@@ -1,10 +1,10 @@
 """Options of the split jobs that read rows."""
 
-import re
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from datetime import datetime
 
+from jobs.cli.local_paths import path_here
 from pipelines.common.errors import UsageError
 from pipelines.common.names import NAME
 
@@ -94,23 +94,16 @@ def check_reading_options(args: Namespace) -> None:
         raise UsageError("--app is a plain name, --file-size and --task-size at least 1, --cluster-id 0 to 127")
 
 
-def local_path(given: str) -> str | None:
-    """Returns the path of a local or mounted directory; None = it is a URI of another file system."""
-    found = re.match(r"([a-z][a-z0-9+.-]+):/", given)
-    if found and found[1] != "file":
-        return None
-    return re.sub("^file:/+", "/", given)
-
-
 def local_directory(option: str, given: str | None) -> str | None:
     """Returns the path of a local or mounted directory; None = the option is not given.
 
     Raises:
         UsageError: it is a URI of another file system, which RocksDB cannot open.
     """
-    path = None if given is None else local_path(given)
-    if given is None or path is not None:
-        return path
+    if given is None:
+        return None
+    if (here := path_here(given)) is not None:
+        return str(here)
     raise UsageError(
         f"{option} {given}: RocksDB's files are in local or mounted directories. Mount {given.partition(':')[0]} "
         "on every executor, or copy (hdfs dfs -get, hdfs dfs -put) and give the local directory"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from jobs.cli.context import JobContext
-from jobs.split.row_options import local_path
+from jobs.cli.local_paths import path_here
 from jobs.split.split_tasks import SplitInputs, filled_parts, finished_parts
 from pipelines.common.errors import UsageError
 from pipelines.common.version import VERSION
@@ -141,8 +141,8 @@ def partition_tools(app_id: int, opener: OpenSource, hadoop_conf: str, files: Pa
 
 def place_of(context: JobContext, given: str) -> tuple[FileReader, str]:
     """Returns what reads a directory on a local disk or on any file system that Spark knows, and its path or URI."""
-    if (local := local_path(given)) is not None:
-        return LocalFileReader(), local
+    if (here := path_here(given)) is not None:
+        return LocalFileReader(), str(here)
     files = file_reader_for(context.spark, given)
     return files, files.qualified(given)
 

@@ -15,8 +15,6 @@ _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?://([^/]*)|(?!//))(/.*)", re.DOT
 # the characters that the gate and the list refuse, and no other: a file that both let pass would be refused only after
 # its intent was written, and with it every later job of its run. Also surrogate halves, which UTF-8 cannot encode
 _UNSPEAKABLE = re.compile("[\x00-\x1f\x7f\x85\u2028\u2029\ud800-\udfff]")
-
-
 _NO_NAMES = frozenset({"", ".", ".."})
 
 

@@ -174,7 +174,7 @@ FINDINGS: Mapping[str, ConditionText] = {
     ),
     "MIGRATION_HALF_CLAIMED": ConditionText(
         "A claim of HBase 1 died between copying and deleting, so WALs may be shipped twice.",
-        "If nobody is claiming, delete the lock, and have the queues claimed; let one of two equal queues be shipped.",
+        "If nobody is claiming, delete the lock, and have the queues claimed; let one of equal queues be shipped.",
     ),
     "MIGRATION_UNSETTLED": ConditionText(
         "The two readings of ZooKeeper disagree.",

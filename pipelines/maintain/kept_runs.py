@@ -38,16 +38,16 @@ _Key = tuple[str, str, date | None]
 class KeptRuns:
     """Reads from the lake which runs must be kept: all nights of `runs` and `deletions`, but few of their columns."""
 
-    def __init__(self, spark: SparkSession, lake_uri: str, *, has_runs: bool = True) -> None:
+    def __init__(self, spark: SparkSession, lake_uri: str, *, needs_runs: bool = True) -> None:
         """Reads nothing yet.
 
         Args:
             spark: reads the tables.
             lake_uri: the folder of the tables.
-            has_runs: whether the lake must have runs, because there may be lists, snapshots or pages of them; if False,
-                a lake that neither reconcile nor a clean-up has written to has none.
+            needs_runs: whether there may be lists, snapshots or pages of runs. Then a lake without the table `runs` is
+                refused, even if neither reconcile nor a clean-up wrote to it.
         """
-        self._spark, self._has_runs = spark, has_runs
+        self._spark, self._needs_runs = spark, needs_runs
         self._lake = lake_uri.rstrip("/")
         self._ask = LakeQueries.of(spark, lake_uri)
 
@@ -61,7 +61,7 @@ class KeptRuns:
             UsageError: there is no lake, or one of its tables is damaged.
             UnavailableError: the lake did not answer, or Spark failed.
         """
-        if not self._has_runs and not any(has_log(self._spark, f"{self._lake}/{one.name}") for one in _TABLES_OF_RUNS):
+        if not self._needs_runs and not any(self._exists(table) for table in _TABLES_OF_RUNS):
             return NeededRuns()
         quarantined = self.quarantined()
         with table_errors(f"{self._lake}/{RUNS.name}"):
@@ -81,11 +81,14 @@ class KeptRuns:
         Such a file was last MOVED, or came there in place of another one, or has an INTENT without an OUTCOME. The
         result is empty for a lake that no clean-up has written to.
         """
-        if not has_log(self._spark, f"{self._lake}/{DELETIONS.name}"):
+        if not self._exists(DELETIONS):
             return {}
         with table_errors(f"{self._lake}/{DELETIONS.name}"):
             rows = _in_quarantine(self._table(DELETIONS)).collect()
         return {(row["cluster"], row["run_id"]): NeededRun(**row.asDict(), quarantined=True) for row in rows}
+
+    def _exists(self, table: Table) -> bool:
+        return has_log(self._spark, f"{self._lake}/{table.name}")
 
     def _table(self, table: Table) -> DataFrame:
         return self._spark.read.format("delta").load(f"{self._lake}/{table.name}")

@@ -14,6 +14,19 @@ from pipelines.hbase.server_names import ServerName
 
 QUEUE_STORAGE_TABLE = "table"
 QUEUE_STORAGE_ZOOKEEPER = "zookeeper"
+_CREATION_MARGIN_MS = 600_000
+
+
+def complete_before(files_started: int) -> int:
+    """Returns the timestamp (ms) up to which a listing shows every WAL that exists.
+
+    A WAL with this timestamp in its name, or a later one, may have been created after the listing began, by a server
+    whose clock is slow.
+
+    Args:
+        files_started: when the listing began, ms.
+    """
+    return files_started - _CREATION_MARGIN_MS
 
 
 @dataclass(frozen=True, slots=True)

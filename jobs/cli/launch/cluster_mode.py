@@ -12,7 +12,8 @@ from jobs.cli import log
 from jobs.cli.command_line import Invocation
 from jobs.cli.context import JobContext
 from jobs.cli.launch.child import run_child
-from jobs.cli.result_file import path_here, write_answer, write_result
+from jobs.cli.local_paths import path_here
+from jobs.cli.result_file import write_answer, write_result
 from pipelines.common.errors import EXIT_DONE, UnavailableError
 
 _ASK_YARN = "the driver's log tells what it did, for YARN: yarn logs -applicationId <the id above>"

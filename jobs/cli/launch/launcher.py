@@ -37,8 +37,9 @@ from jobs.cli.launch.submit import (
     result_location,
     submit_command,
 )
+from jobs.cli.local_paths import local_path, path_here
 from jobs.cli.registry import JOBS, JobEntry
-from jobs.cli.result_file import local_path, path_here, write_answer
+from jobs.cli.result_file import write_answer
 from jobs.cli.stop_file import STOP_FILE_ENV
 from pipelines.common.errors import (
     EXIT_DONE,

@@ -127,7 +127,8 @@ def _evidence(
         yield f"{cluster.locks[key.owner] or 'somebody'} holds the lock of its owner and copies it"
     if queue.missing:
         more = f" and {len(queue.missing) - 1:,} more" if len(queue.missing) > 1 else ""
-        behind = "later ones are there" if queue.later else "neither is any after it"
+        behind = "neither is any after it" if not more else "of at least one of their groups, neither is any later WAL"
+        behind = "later ones are there" if queue.later else behind
         yield f"it is to read {queue.missing[0]}{more}, which neither WALs/ nor oldWALs/ has; {behind}"
     for server in _alive_before(cluster, queue):
         yield f"it was claimed from {server}, which is online"

@@ -80,7 +80,10 @@ def _of_queue(cluster: ObservedCluster, queue: ObservedQueue, classes: Sequence[
     owner = queue.key.owner
     match classes[0]:
         case QueueClass.UNDELETED_PEER:
-            return _undeleted_peer(cluster)
+            return (
+                "Look at all queues and hfile-refs of removed peers without the fix option, then remove them: "
+                f"{fix_peers(cluster)}."
+            )
         case QueueClass.LOST_WALS:
             return (
                 "Look for the WAL in corrupt/ and in quarantines. If it is gone, its edits are lost to the peer: "
@@ -110,15 +113,6 @@ def _of_queue(cluster: ObservedCluster, queue: ObservedQueue, classes: Sequence[
             return "Capture again with a walsafe that reads /hbase/rs, or look whether the owner is online."
         case _:
             return None
-
-
-def _undeleted_peer(cluster: ObservedCluster) -> str:
-    by_hbck2 = cluster.storage.repaired_by_hbck2(cluster.hbase_version)
-    later = f"{_FIX_PEERS} removes it, with all queues and hfile-refs of removed peers; look first without --fix."
-    first = f"{_FIX_PEERS_1} removes them in the same way; look first without -fixReplication."
-    if by_hbck2 is None:
-        return f"HBase 2 and later: {later} HBase 1: {first}"
-    return later if by_hbck2 else first
 
 
 def _without_wal(cluster: ObservedCluster, classes: Sequence[QueueClass]) -> str:

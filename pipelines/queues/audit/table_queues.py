@@ -8,7 +8,7 @@ from pipelines.queues.audit.observed_cluster import Backlog, Key, ListedEvidence
 from pipelines.queues.audit.queue_files import MissingWals, backlogs, by_queue, key_of, listed_names
 from pipelines.queues.audit.queue_storage import AuditedListing, StoredQueues
 from pipelines.queues.audit.storages import IN_TABLE
-from pipelines.reconcile.findings.queues import CREATION_MARGIN_MS
+from pipelines.snapshot.model import complete_before
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 
 
@@ -48,7 +48,7 @@ def expected_wals(view: ClusterView, offsets: Iterable[QueueOffsetRow]) -> dict[
     A WAL that may have been created after the listing is not expected, nor one that is finished or of a removed peer.
     """
     found: dict[str, set[Key]] = {}
-    latest = view.files_started - CREATION_MARGIN_MS
+    latest = complete_before(view.files_started)
     for row in offsets:
         to_read = row.peer_exists and row.wal and row.offset is not None and row.offset >= 0
         if to_read and row.wal and row.need_timestamp is not None and 0 <= row.need_timestamp < latest:

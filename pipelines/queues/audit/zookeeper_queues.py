@@ -14,7 +14,7 @@ from pipelines.queues.audit.observed_cluster import Backlog, Key, ListedEvidence
 from pipelines.queues.audit.queue_files import MissingWals, backlogs, by_queue, key_of, listed_names
 from pipelines.queues.audit.queue_storage import AuditedListing, StoredQueues
 from pipelines.queues.audit.storages import IN_ZOOKEEPER
-from pipelines.reconcile.findings.queues import CREATION_MARGIN_MS
+from pipelines.snapshot.model import complete_before
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 
 
@@ -61,7 +61,7 @@ def missing_candidates(view: ClusterView, buckets: Mapping[str, int], files: Map
     for bucket in buckets.values():
         names[bucket] = names.get(bucket, 0) + 1
     short = {bucket for bucket, number in names.items() if files.get(bucket, 0) < number}
-    latest = view.files_started - CREATION_MARGIN_MS
+    latest = complete_before(view.files_started)
     return sorted(wal for wal, bucket in buckets.items() if bucket in short and (number_of(wal) or 0) < latest)
 
 

@@ -40,7 +40,7 @@ class AfterMigration:
     Attributes:
         states: ENABLED or DISABLED by peer.
         rows: offsets by row and WAL group, of the last scan.
-        complete_before: ms; the listing lacks no existing WAL with an older timestamp.
+        complete_before: see `pipelines.snapshot.model.complete_before`.
         sequence_ids: by peer and encoded region.
         hfile_refs: by peer.
         listed: names of WALs of these offsets that the listing has.

@@ -68,7 +68,7 @@ def migration_rows(
         tree: the last reading, which has sequence ids and HFile references.
         peers: of the same snapshot.
         lengths: bytes of the listed WALs by name; at least those of WALs in queues.
-        complete_before: ms; the listing lacks no existing WAL with an older timestamp.
+        complete_before: see `pipelines.snapshot.model.complete_before`.
     """
     queues = [row for queue in tree.queues for row in _of_queue(queue, peers, lengths, complete_before)]
     sids = (
@@ -141,7 +141,7 @@ def _of_queue(
 
 
 def _listed(wal: str, lengths: Mapping[str, int], complete_before: int) -> bool | None:
-    """Returns whether the listing has a WAL; None = it lacks it, but may be older than the WAL."""
+    """Returns whether the listing has a WAL; None = it lacks a WAL that may have been created after it began."""
     if wal in lengths:
         return True
     return None if too_new(wal, complete_before) else False

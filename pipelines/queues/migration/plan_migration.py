@@ -18,8 +18,7 @@ from pipelines.queues.migration.rows import PLAN_SUFFIX, MigrationRow
 from pipelines.queues.migration.text import plan_lines, plan_result
 from pipelines.queues.snapshot_run import snapshot_run
 from pipelines.queues.wals.listed_wals import wal_lengths
-from pipelines.reconcile.findings.queues import CREATION_MARGIN_MS
-from pipelines.snapshot.model import QUEUE_STORAGE_ZOOKEEPER, Snapshot
+from pipelines.snapshot.model import QUEUE_STORAGE_ZOOKEEPER, complete_before
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 from pipelines.snapshot.reader import SnapshotDirectories
 from schemas.migration_rows import MIGRATION_ROWS
@@ -87,16 +86,11 @@ def plan_of_snapshot(
     names = {wal for queue in tree.queues for wal in queue.wals}
     lengths = wal_lengths(snapshots.files([whole]), names) if names else {}
     peers = MigrationPeers.of(whole.known.peers)
-    rows = migration_rows(tree, peers, lengths, complete_before(whole.known))
+    rows = migration_rows(tree, peers, lengths, complete_before(whole.known.files_step.started_at))
     # without queues there is nothing to disagree about
     moved = unsettled_reason(whole.trees) if any(one.queues for one in whole.trees) else None
     findings = plan_findings(rows, peers, tree, moved)
     return PlannedMigration(whole, peers, rows, findings)
-
-
-def complete_before(snapshot: Snapshot) -> int:
-    """Returns the timestamp (ms) from which on a WAL may have been created after the listing of a snapshot began."""
-    return snapshot.files_step.started_at - CREATION_MARGIN_MS
 
 
 def readable_snapshot(opened: OpenedSnapshot) -> OpenedSnapshot:

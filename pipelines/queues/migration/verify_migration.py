@@ -16,18 +16,13 @@ from pipelines.queues.migration.before_and_after import (
     states_of,
 )
 from pipelines.queues.migration.findings import verify_findings
-from pipelines.queues.migration.plan_migration import (
-    PlannedMigration,
-    complete_before,
-    plan_of_snapshot,
-    readable_snapshot,
-)
+from pipelines.queues.migration.plan_migration import PlannedMigration, plan_of_snapshot, readable_snapshot
 from pipelines.queues.migration.rows import VERIFY_SUFFIX
 from pipelines.queues.migration.text import verify_lines, verify_result
 from pipelines.queues.migration.verify import verify
 from pipelines.queues.snapshot_run import snapshot_run
 from pipelines.queues.wals.listed_wals import wal_lengths
-from pipelines.snapshot.model import QUEUE_STORAGE_TABLE
+from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, complete_before
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 from pipelines.snapshot.reader import SnapshotDirectories
 from schemas.migration_checks import MIGRATION_CHECKS
@@ -103,7 +98,7 @@ def _after(snapshots: SnapshotDirectories, opened: OpenedSnapshot) -> AfterMigra
         return AfterMigration(
             states=states_of(known.peers),
             rows=rows,
-            complete_before=complete_before(known),
+            complete_before=complete_before(known.files_step.started_at),
             sequence_ids=sequence_ids_of(cells),
             hfile_refs=hfile_refs_of(cells),
             listed=frozenset(wal_lengths(snapshots.files([opened]), wals) if wals else ()),

@@ -6,9 +6,7 @@ from pipelines.lake.findings import ERROR, WARNING, finding
 from pipelines.lake.run_summary import FindingRow
 from pipelines.reconcile.findings.evidence import Evidence
 from pipelines.reconcile.findings.storage_words import storage_words
-
-CREATION_MARGIN_MS = 600_000
-"""A WAL named less than this (ms) before the listing may have been created after it, by a server with a slow clock."""
+from pipelines.snapshot.model import complete_before
 
 
 def orphan_queues(evidence: Evidence) -> Iterator[FindingRow]:
@@ -82,7 +80,7 @@ def missing_wals(evidence: Evidence) -> Iterator[FindingRow]:
             continue
         found = evidence.offset_wals.get(row.wal)
         queue = f"{row.peer_id}-{row.owner}" + (f"/{row.source}" if row.recovered else "")
-        if found is None and 0 <= row.need_timestamp < evidence.view.files_started - CREATION_MARGIN_MS:
+        if found is None and 0 <= row.need_timestamp < complete_before(evidence.view.files_started):
             yield finding(
                 "MISSING_WAL",
                 ERROR,

@@ -11,8 +11,8 @@ import pytest
 
 from jobs.cli import command_line, entry
 from jobs.cli.context import SHIPPED_ENV, JobContext, project_file
+from jobs.cli.local_paths import path_here
 from jobs.cli.registry import JOBS, JobEntry
-from jobs.cli.result_file import path_here
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, SnapshotError, UnavailableError, UsageError
 from pipelines.common.job_result import JobResult
