@@ -22,6 +22,12 @@ _OF_BEGUN_WALS = (
     "no edit."
 )
 
+_OF_ODD_OFFSETS = (
+    "The WAL was replaced or the offset edited. Set the offset to 0 (in ZooKeeper: empty the data of the WAL's znode), "
+    "and restart the region server that owns the queue: the WAL is shipped again from its start. If it was replaced, "
+    "compare the tables with VerifyReplication."
+)
+
 
 def wal_findings(
     queues: Sequence[QueueEditsRow], files: Iterable[InspectedFile], *, is_whole: bool = True
@@ -32,7 +38,7 @@ def wal_findings(
     return (
         *_headerless(living, by_path),
         *_corrupt(living, by_path),
-        *_offsets(living),
+        *_offsets(living, by_path),
         *(_unwanted(living) if is_whole else ()),
         *_unreadable(by_path),
     )
@@ -133,8 +139,9 @@ def _corrupt(queues: Sequence[QueueEditsRow], files: Mapping[str, InspectedFile]
         )
 
 
-def _offsets(queues: Sequence[QueueEditsRow]) -> Iterator[FindingRow]:
+def _offsets(queues: Sequence[QueueEditsRow], files: Mapping[str, InspectedFile]) -> Iterator[FindingRow]:
     """Yields offsets from which no reader can continue."""
+    torn = {file.name.name: file.contents for file in files.values() if file.ending == WalEnd.TORN.value}
     for row in queues:
         if row.offset_status == OffsetStatus.BEYOND_EOF.value:
             yield _of_queue(
@@ -147,14 +154,15 @@ def _offsets(queues: Sequence[QueueEditsRow]) -> Iterator[FindingRow]:
                 offset=row.offset,
             )
         elif row.offset_status == OffsetStatus.MID_ENTRY.value:
+            contents = torn.get(row.wal or "")
+            is_torn_before = contents is not None and contents.good_end < (row.offset or 0)
+            place = "behind the last entry that can be read" if is_torn_before else "inside of an entry"
             yield _of_queue(
                 "OFFSET_MID_ENTRY",
                 ERROR,
                 row,
-                f"Queue {row.queue} stands at {row.offset} in {row.wal}, inside of an entry: no reader can go on.",
-                "The WAL was replaced or the offset edited. Set the offset to 0 (in ZooKeeper: empty the data of the "
-                "WAL's znode), and restart the region server that owns the queue: the WAL is shipped again from its "
-                "start. If it was replaced, compare the tables with VerifyReplication.",
+                f"Queue {row.queue} stands at {row.offset} in {row.wal}, {place}: no reader can go on.",
+                _OF_BROKEN_WALS if is_torn_before else _OF_ODD_OFFSETS,
                 wal=row.wal,
                 offset=row.offset,
             )

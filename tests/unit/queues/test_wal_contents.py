@@ -427,13 +427,16 @@ def test_offsets_that_stop_a_queue_and_broken_heads_are_findings() -> None:
     assert codes([queue(GroupOffset(f"{GROUP}.20", at))], [inspected(20, DATA, at)]) == ["OFFSET_MID_ENTRY"]
     (inside,) = findings_of([queue(GroupOffset(f"{GROUP}.20", at))], [inspected(20, DATA, at)])
     assert "Set the offset to 0 (in ZooKeeper: empty the data of the WAL's znode), and restart" in inside.remedy
+    torn, behind = damaged(OPEN, CELL_LENGTH, 0x7F), STARTS[700]
+    (unread,) = findings_of([queue(GroupOffset(f"{GROUP}.20", behind))], [inspected(20, torn, behind)])
+    assert (unread.code, "offset to 0" in unread.remedy) == ("OFFSET_MID_ENTRY", False), "it may begin an entry"
     assert codes([queue(GroupOffset(f"{GROUP}.20", 9999))], [inspected(20, DATA, 9999)]) == ["BEYOND_EOF"]
     broken = DATA[: BOUNDARIES[1]] + b"\xff" * 40
     assert codes([queue(GroupOffset(f"{GROUP}.20", 0))], [inspected(20, broken)]) == ["CORRUPT_WAL"]
     (corrupt,) = findings_of([queue(GroupOffset(f"{GROUP}.20", 0))], [inspected(20, broken)])
     assert "delete its znode if the queue is in ZooKeeper, restart the region server that owns" in corrupt.remedy
-    unread = replace(inspected(20, None), fault=UNREADABLE, problem="no such block")
-    assert codes([queue(GroupOffset(f"{GROUP}.20", 0))], [unread]) == ["UNREADABLE_WAL"]
+    lost = replace(inspected(20, None), fault=UNREADABLE, problem="no such block")
+    assert codes([queue(GroupOffset(f"{GROUP}.20", 0))], [lost]) == ["UNREADABLE_WAL"]
 
 
 def test_much_that_nobody_wants_is_a_finding() -> None:
