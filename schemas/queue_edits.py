@@ -16,7 +16,8 @@ QUEUE_EDITS = Table(
             column(
                 "rule_known",
                 BooleanType(),
-                "Whether the snapshot says which tables the peer takes; if not, every edit of scope 1 counts.",
+                "Whether the snapshot says which edits the peer takes; if not, every edit of scope 1 counts as wanted, "
+                "and with an endpoint other than HBase's usual one, every edit.",
             ),
             column("owner", StringType(), "The server that owns the row."),
             column("source", StringType(), "The server that wrote the WALs; equals owner in a normal queue."),
@@ -49,7 +50,12 @@ QUEUE_EDITS = Table(
                 "edits back.",
             ),
             column("unread_files", LongType(), "Pending files that could not be read, or not to their end."),
-            column("unread_bytes", LongType(), "Bytes in these files whose content is unknown."),
+            column(
+                "unread_bytes",
+                LongType(),
+                "Bytes of unknown content that the queue still has to read; the whole length of a file that could not "
+                "be opened.",
+            ),
             twin("offset"),
         ]
     ),

@@ -32,8 +32,16 @@ WAL_FILES = Table(
             column("good_end", LongType(), "Offset after the last whole entry."),
             column("first_sequence_id", LongType(), "Sequence id of the first entry; each region counts its own."),
             column("last_sequence_id", LongType(), "Sequence id of the last entry."),
-            column("first_write_time", TimestampType(), "Write time of the first entry (UTC)."),
-            column("last_write_time", TimestampType(), "Write time of the last entry (UTC)."),
+            column(
+                "first_write_time",
+                TimestampType(),
+                "Write time of the first entry (UTC); NULL also if it is not in 1970 to 2999.",
+            ),
+            column(
+                "last_write_time",
+                TimestampType(),
+                "Write time of the last entry (UTC); NULL also if it is not in 1970 to 2999.",
+            ),
             column("host", StringType(), "Host of `server`."),
             twin("wal_timestamp"),
         ]

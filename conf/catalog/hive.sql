@@ -269,8 +269,8 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.wal_files (
   `good_end` bigint COMMENT 'Offset after the last whole entry.',
   `first_sequence_id` bigint COMMENT 'Sequence id of the first entry\; each region counts its own.',
   `last_sequence_id` bigint COMMENT 'Sequence id of the last entry.',
-  `first_write_time` timestamp COMMENT 'Write time of the first entry (UTC).',
-  `last_write_time` timestamp COMMENT 'Write time of the last entry (UTC).',
+  `first_write_time` timestamp COMMENT 'Write time of the first entry (UTC)\; NULL also if it is not in 1970 to 2999.',
+  `last_write_time` timestamp COMMENT 'Write time of the last entry (UTC)\; NULL also if it is not in 1970 to 2999.',
   `host` string COMMENT 'Host of `server`.',
   `wal_at` timestamp COMMENT '`wal_timestamp` as a time (UTC)\; NULL if it is not in the years 1970 to 9999.'
 )
@@ -300,7 +300,7 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.queue_edits (
   `peer_id` string COMMENT 'Peer of the queue.',
   `peer_state` string COMMENT 'ENABLED or DISABLED\; NULL for a removed peer.',
   `peer_exists` boolean COMMENT 'Whether the peer exists\; a removed peer needs nothing.',
-  `rule_known` boolean COMMENT 'Whether the snapshot says which tables the peer takes\; if not, every edit of scope 1 counts.',
+  `rule_known` boolean COMMENT 'Whether the snapshot says which edits the peer takes\; if not, every edit of scope 1 counts as wanted, and with an endpoint other than HBase\'s usual one, every edit.',
   `owner` string COMMENT 'The server that owns the row.',
   `source` string COMMENT 'The server that wrote the WALs\; equals owner in a normal queue.',
   `wal_group` string COMMENT 'WAL group, URL-encoded.',
@@ -316,7 +316,7 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.queue_edits (
   `wanted_bytes` bigint COMMENT 'Bytes that these take.',
   `foreign_entries` bigint COMMENT 'Number of wanted entries that came from other clusters\; HBase does not send a peer its own edits back.',
   `unread_files` bigint COMMENT 'Pending files that could not be read, or not to their end.',
-  `unread_bytes` bigint COMMENT 'Bytes in these files whose content is unknown.',
+  `unread_bytes` bigint COMMENT 'Bytes of unknown content that the queue still has to read\; the whole length of a file that could not be opened.',
   `offset_bytes` bigint COMMENT 'The same as `offset`, whose name is a word of SQL.'
 )
 COMMENT 'One row for each queue row and WAL group in the files that `inspect-wals` read: its offset and its pending edits.'

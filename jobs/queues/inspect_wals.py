@@ -19,7 +19,8 @@ a restriction all files are read that some queue still needs: terabytes, if tera
 hbase:replication or in ZooKeeper, where each names what it needs. It only reads; memory does not grow with the
 files. Executors need Python here, and Java, which they have (docs/inspect-wals.md).
 
-Exit code 5: a queue is stuck (a headerless or broken WAL at its head, an offset inside of an entry), and this is new.
+Exit code 5: a queue is stuck (a headerless or broken WAL at its head, an offset inside of an entry or behind the last
+byte of its WAL), or the file system could not return a WAL, and this is new.
 
 examples:
   ./spark-submit.sh inspect-wals --snapshot /snapshots/prod-a/2026-11-21 --server h1.example.org,16020

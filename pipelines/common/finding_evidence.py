@@ -73,7 +73,7 @@ EVIDENCE: Mapping[str, Mapping[str, EvidenceValue]] = {
     },
     "HEADERLESS_WAL": {
         "wal": EvidenceValue("string", "the WAL at the head of the queue"),
-        "length": EvidenceValue("number", "its length as read, bytes", may_be_null=True),
+        "length": EvidenceValue("number", "its length, bytes", may_be_null=True),
     },
     "CORRUPT_WAL": {
         "wal": EvidenceValue("string", "the WAL at the head of the queue"),

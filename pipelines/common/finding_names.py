@@ -62,8 +62,9 @@ FINDINGS: Mapping[str, ConditionText] = {
     # inside the WALs
     "HEADERLESS_WAL": ConditionText(
         "The WAL at the head of a queue is empty or ends inside its header, so replication stands still there.",
-        "Set `replication.source.eof.autorecovery=true` on the region servers; before HBase 2.6, delete the znode of a "
-        "WAL that is not empty, and restart the owner of the queue.",
+        "If it cannot hold edits (its offset is 0, it has at most 1 KiB, and its header is not damaged), set "
+        "`replication.source.eof.autorecovery=true` on the region servers; before HBase 2.6, delete the znode of a WAL "
+        "that is not empty, and restart the owner of the queue; if it may hold edits, proceed as with a CORRUPT_WAL.",
     ),
     "CORRUPT_WAL": ConditionText(
         "The WAL at the head of a queue contains bytes that are not an entry, so replication stands still there.",
@@ -73,15 +74,16 @@ FINDINGS: Mapping[str, ConditionText] = {
     "OFFSET_MID_ENTRY": ConditionText(
         "A stored offset lies inside an entry, so no reader can continue there.",
         "Set the offset to 0 (in ZooKeeper: empty the data of the WAL's znode) and restart the owner of the queue, or "
-        "have it claimed if the owner is dead; if the WAL was replaced, compare the tables with VerifyReplication.",
+        "have it claimed if the owner is dead; if the WAL was replaced, compare the tables with VerifyReplication; if "
+        "it cannot be read as far as the offset, proceed as with a CORRUPT_WAL.",
     ),
     "UNWANTED_EDITS": ConditionText(
         "A queue has 1 GiB or more still to read, but its peer wants none of these edits.",
         "`enable_peer` lets it read past them; if it is enabled, find out why the queue stands still.",
     ),
     "UNREADABLE_WAL": ConditionText(
-        "The file system could not return some of the WALs.",
-        "`hdfs fsck -files -blocks`, then `inspect-wals --path`.",
+        "The file system could not return some of a server's WALs.",
+        "See the error; if blocks are missing, `hdfs fsck -files -blocks`; then `inspect-wals --path`.",
     ),
     # synchronous replication
     "ORPHAN_REMOTE_WALS": ConditionText(

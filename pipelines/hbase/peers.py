@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pipelines.hbase.peer_rules import PeerRule
 
 PEER_STATES = ("ENABLED", "DISABLED")
-
+INTER_CLUSTER_ENDPOINT = "org.apache.hadoop.hbase.replication.regionserver.HBaseInterClusterReplicationEndpoint"
+"""HBase's endpoint of a peer that names none; it sends edits of families with scope 1, by the peer's tables."""
 
 SYNC_REPLICATION_STATES = ("NONE", "ACTIVE", "DOWNGRADE_ACTIVE", "STANDBY")
 
@@ -25,6 +26,14 @@ class Peer:
     remote_wal_dir: str | None = None
     config: Mapping[str, str] | None = None
     rule: PeerRule | None = None
+
+    @property
+    def has_own_endpoint(self) -> bool:
+        """Whether a class other than HBase's usual one decides which edits are sent; it need not look at scopes.
+
+        Such a class is HBase's own for region replicas (`RegionReplicaReplicationEndpoint`), up to HBase 2.
+        """
+        return self.endpoint not in {None, "", INTER_CLUSTER_ENDPOINT}
 
 
 def ambiguous_peer(peers: Sequence[Peer]) -> str | None:

@@ -32,6 +32,11 @@ def varint(data: bytes, pos: int, end: int) -> tuple[int, int]:
     raise MalformedError("a varint in a protobuf message has more than ten bytes")
 
 
+def signed_int64(value: int) -> int:
+    """Converts a varint to the int64 that it encodes."""
+    return value if value < 1 << 63 else value - (1 << 64)
+
+
 def fields(data: bytes, pos: int, end: int) -> Iterator[tuple[int, int, int | bytes]]:
     """Yields the fields of a message in order: number, wire type, value (an int for VARINT, else bytes).
 

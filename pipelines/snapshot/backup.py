@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 from pipelines.common.errors import MalformedError
 from pipelines.common.instants import HOUR_MS, format_instant, is_instant
+from pipelines.hbase.protobuf_wire import signed_int64
 from pipelines.hbase.replication_queues import Cell
 from pipelines.hbase.server_names import MAX_LONG
-from pipelines.hbase.zookeeper.wire import Value, fields_by_number, last_number, last_text, signed_int64
+from pipelines.hbase.zookeeper.wire import Value, fields_by_number, last_number, last_text
 from pipelines.snapshot.model import Backup
 
 BACKUP_TABLE = "backup:system"

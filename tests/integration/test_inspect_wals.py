@@ -31,6 +31,7 @@ from tests.labs.cluster.hdfs import HdfsCluster
 from tests.labs.cluster.jvm import Jvm
 from tests.labs.cluster.wals import HBaseCell, HBaseEntry, HBaseWals, PrintedCell, PrintedEntry
 from tests.labs.places import TESTS
+from tests.labs.wal_files import damaged
 
 pytestmark = [pytest.mark.realhbase, pytest.mark.long]
 
@@ -160,6 +161,23 @@ def test_every_truncation_ends_as_replication_finds_it(name: str, writers: HBase
         unnoticed = entries - len(found) == 1 and any(0 < end - kept <= GZIP_REST for end in ends)
         assert len(found) == entries or (name == "compval.1" and unnoticed), (kept, state, entries, len(found))
         assert reader.ending in STATES[state], (kept, state, reader.ending)
+
+
+def test_a_damaged_length_is_for_replication_an_end(writers: HBaseWals, tmp_path: Path) -> None:
+    """Of the header, or of the region in the key of the third entry: HBase says so of a file that has all its edits."""
+    data, file = (GOLDEN / "plain.1").read_bytes(), tmp_path / "damaged.1"
+    ends = [entry.end for entry in read(data)[0]]
+    header, key = data.index(b"ProtobufLogWriter") - 1, ends[1] + 2
+    for place, wrong, state, ending in (
+        (header, (0xF0,), "NO_HEADER", WalEnd.NO_HEADER),
+        (key, (0x7F,), "EOF_AND_RESET", WalEnd.CORRUPT),
+    ):
+        file.write_bytes(damaged(data, place, *wrong))
+        found, said = writers.read(f"file:{file}")
+        entries, reader = read(file.read_bytes())
+        assert (said, reader.ending) == (state, ending)
+        assert len(found) == len(entries)
+        assert reader.header_damaged == (place == header)
 
 
 @pytest.mark.parametrize("form", FORMS)

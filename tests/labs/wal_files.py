@@ -12,7 +12,8 @@ PUT = 4
 
 
 def varint(number: int) -> bytes:
-    """Encodes a number as a protobuf varint."""
+    """Encodes a number, also a negative one, as a protobuf varint."""
+    number &= (1 << 64) - 1
     out = bytearray()
     while number > 0x7F:
         out.append(number & 0x7F | 0x80)
@@ -59,6 +60,10 @@ class Edit:
     cells: Sequence[Cell] = (Cell("f"),)
     scopes: Mapping[str, int] = field(default_factory=lambda: {"f": 1})
     clusters: int = 0
+    sequence_id: int | None = None
+    """None = its number in the WAL."""
+    write_time: int | None = None
+    """None = `T` plus its number in the WAL."""
 
 
 def cell(one: Cell) -> bytes:
@@ -77,8 +82,8 @@ def entry(edit: Edit, number: int = 0) -> bytes:
     key = message(
         (1, b"6b2c8f8555335cc9af74455b94516cbe"),
         (2, edit.table.encode()),
-        (3, number),
-        (4, T + number),
+        (3, number if edit.sequence_id is None else edit.sequence_id),
+        (4, T + number if edit.write_time is None else edit.write_time),
         *scopes,
         (7, len(edit.cells)),
         *clusters,
@@ -89,6 +94,11 @@ def entry(edit: Edit, number: int = 0) -> bytes:
 def wal(*edits: Edit, trailer: bytes = TRAILER) -> bytes:
     """Encodes a whole file."""
     return header() + b"".join(entry(edit, number) for number, edit in enumerate(edits)) + trailer
+
+
+def damaged(data: bytes, place: int, *wrong: int) -> bytes:
+    """Returns a file with other bytes at a place."""
+    return data[:place] + bytes(wrong) + data[place + len(wrong) :]
 
 
 def ends(*edits: Edit) -> list[int]:

@@ -70,6 +70,12 @@ def test_a_run_can_be_restricted(inspected: Inspected, options: tuple[str, str],
         assert {one["pending_files"] for one in result["queues"]} == {0}, "no queue needs it any more"
 
 
+def test_a_named_file_is_not_the_head_of_a_queue_that_stands_elsewhere(inspected: Inspected) -> None:
+    code, result = inspected.run("--path", f"oldWALs/{wal(H2, 2)}")
+    assert (code, result["findings"], result["endings"]) == (0, [], {"NO_HEADER": 1})
+    assert (queues(result)[STUCK]["pending_files"], queues(result)[STUCK]["head"]) == (1, None)
+
+
 def test_the_text_tells_the_same(inspected: Inspected, capsys: pytest.CaptureFixture[str]) -> None:
     path = f"file://{inspected.hbase}/oldWALs/{wal(H1, 2)}"
     inspected.run("--path", path)

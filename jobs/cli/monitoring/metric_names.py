@@ -82,7 +82,7 @@ METRICS = (
     Metric("queues_pending_bytes", "Bytes of the WALs that queues still have to ship, by the last dump-queues."),
     Metric("queues_missing_wals", "WALs that queues name and that are not there, by the last dump-queues."),
     Metric("inspected_wals", "WALs that the last inspect-wals read."),
-    Metric("inspected_bytes", "Bytes that the last inspect-wals read."),
+    Metric("inspected_bytes", "Bytes of the WALs of the last inspect-wals."),
     Metric("migration_rows", "Rows of the last plan-migration, by family and action.", ("family", "action")),
     Metric("migration_checks", "Checks of the last verify-migration, by rule and answer.", ("rule", "answer")),
     Metric("syncup_bytes", "Bytes that ReplicationSyncUp would ship, by the last plan-syncup."),

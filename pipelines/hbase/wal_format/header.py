@@ -11,10 +11,16 @@ PLAIN_CODEC = "org.apache.hadoop.hbase.regionserver.wal.WALCellCodec"
 WRITERS = ("ProtobufLogWriter", "AsyncProtobufLogWriter", "SecureProtobufLogWriter", "SecureAsyncProtobufLogWriter")
 ALGORITHMS = ("LZO", "GZ", "NONE", "SNAPPY", "LZ4", "BZIP2", "ZSTD", "LZMA", "BROTLI")
 """HBase's `Compression.Algorithm`, by ordinal."""
+LARGEST_HEADER = 1 << 10
+"""More bytes than HBase writes for any header."""
 
 
 class HeaderEndError(CutOffError):
     """The file ends inside its header (`WALHeaderEOFException`)."""
+
+
+class HeaderDamagedError(HeaderEndError):
+    """HBase says the same of this header, but its lengths are wrong: entries may follow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,19 +49,24 @@ def read_header(window: FileWindow) -> WalHeader:
 
     Raises:
         HeaderEndError: the file ends inside the header.
+        HeaderDamagedError: it does so only by the lengths in the header, which are wrong.
         MalformedError: the file is not a WAL, or its writer class or value compression is unknown.
     """
+    size = 0
     try:
         magic = window.take(len(MAGIC))
         if magic != MAGIC:
             raise MalformedError(f"not a WAL: it begins with {magic!r}, not with {MAGIC!r}")
-        message = window.take(window.varint())
+        size = window.varint()
+        message = window.take(size)
     except CutOffError as error:
+        if size > LARGEST_HEADER:
+            raise HeaderDamagedError(f"the header is damaged: it would have {size:,} bytes") from error
         raise HeaderEndError("the file ends inside its header") from error
     try:
         numbers, texts = _values(message)
     except CutOffError as error:
-        raise HeaderEndError("the header ends inside a field") from error
+        raise HeaderDamagedError("the header is damaged: it ends inside a field") from error
     header = WalHeader(
         writer=texts.get(4),
         codec=texts.get(5),

@@ -8,7 +8,14 @@ from pipelines.common.errors import MalformedError
 from pipelines.hbase.protobuf_wire import CutOffError
 from pipelines.hbase.wal_format.cells import CellDecoder, CellVisitor, CompressedCells, PlainCells
 from pipelines.hbase.wal_format.dictionary import Dictionaries
-from pipelines.hbase.wal_format.header import PLAIN_CODEC, HeaderEndError, WalHeader, read_header
+from pipelines.hbase.wal_format.header import (
+    LARGEST_HEADER,
+    PLAIN_CODEC,
+    HeaderDamagedError,
+    HeaderEndError,
+    WalHeader,
+    read_header,
+)
 from pipelines.hbase.wal_format.wal_key import WalKey, parse_wal_key
 from pipelines.hbase.wal_format.window import FileWindow
 
@@ -28,9 +35,12 @@ class WalEnd(StrEnum):
     TORN = "TORN"
     """It ends inside an entry or the trailer: the writer died. Readers stop after the last whole entry."""
     NO_HEADER = "NO_HEADER"
-    """The file is empty or ends inside its header: replication retries forever (HBase: WALHeaderEOFException)."""
+    """The file is empty or ends inside its header: replication retries forever (HBase: WALHeaderEOFException).
+
+    A damaged header can look like this, too; see `WalReader.header_damaged`.
+    """
     CORRUPT = "CORRUPT"
-    """It contains bytes that are not an entry: replication retries forever."""
+    """It contains bytes that are not an entry: replication retries forever, or passes over the rest of the file."""
     ENCRYPTED = "ENCRYPTED"
     """The reader read only the header: the cells need the cluster's key."""
     FOREIGN = "FOREIGN"
@@ -57,6 +67,8 @@ class WalReader:
 
     Attributes:
         header: the header; None until it is read, or if the file has no header.
+        header_damaged: whether a NO_HEADER file is more than what a server leaves that dies while it creates the file;
+            then it may hold entries.
         header_end: the offset of the first entry.
         good_end: the offset after the last whole entry; the header's end if there is no entry.
         length: the bytes of the file; None unless the file was read to its end.
@@ -68,6 +80,7 @@ class WalReader:
         self._window = FileWindow(read)
         self._values = values
         self.header: WalHeader | None = None
+        self.header_damaged = False
         self.header_end = self.good_end = 0
         self.length: int | None = None
         self.ending = WalEnd.OPEN
@@ -89,8 +102,14 @@ class WalReader:
                 yield entry
         except HeaderEndError as error:
             self._ends(WalEnd.NO_HEADER, str(error))
+            damaged = isinstance(error, HeaderDamagedError) or self._has_trailer()
+            self.header_damaged = damaged or (self._window.length or 0) > LARGEST_HEADER
         except CutOffError as error:
-            self._ends(WalEnd.TORN, str(error))
+            if self._has_trailer():  # its writer closed it, so it was whole once
+                problem = "by its lengths, it reaches past the end of the file, which has its trailer"
+                self._ends(WalEnd.CORRUPT, f"the entry at {self.good_end} is broken: {problem}")
+            else:
+                self._ends(WalEnd.TORN, str(error))
         except MalformedError as error:
             self._ends(WalEnd.CORRUPT, str(error))
         self.length = self._window.length
@@ -111,10 +130,14 @@ class WalReader:
         window = self._window
         start = window.offset
         try:
-            key = parse_wal_key(window.take(window.varint()), dictionaries)
+            message = window.take(window.varint())
         except CutOffError:
             raise
         except MalformedError as error:
+            raise MalformedError(f"no entry at {start}: {error}") from None
+        try:
+            key = parse_wal_key(message, dictionaries)
+        except MalformedError as error:  # also a CutOffError: the message is whole, so the file does not end in it
             raise MalformedError(f"no entry at {start}: {error}") from None
         try:
             decoder.read(key.cells, visit)
@@ -139,6 +162,13 @@ class WalReader:
             self.ending = WalEnd.CLOSED
             return True
         return False
+
+    def _has_trailer(self) -> bool:
+        """Returns whether the file ends with a trailer, whatever comes before it; False before its end is reached."""
+        tail = self._window.tail
+        if self._window.length is None or len(tail) < _TRAILER_FRAME or not tail.endswith(TRAILER_MAGIC):
+            return False
+        return 0 <= int.from_bytes(tail[:4], "big", signed=True) <= _LARGEST_TRAILER
 
     def _ends(self, ending: WalEnd, problem: str) -> None:
         self.ending, self.problem = ending, problem

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from pipelines.common.errors import MalformedError
-from pipelines.hbase.protobuf_wire import LENGTH, VARINT, CutOffError, fields, varint
+from pipelines.hbase.protobuf_wire import LENGTH, VARINT, CutOffError, fields, signed_int64, varint
 from pipelines.hbase.wal_format.dictionary import Dictionaries, LruDictionary
 
 SCOPE_LOCAL, SCOPE_GLOBAL = 0, 1
@@ -20,7 +20,7 @@ class WalKey:
         region: the encoded region name.
         table: `namespace:table`, without the default namespace.
         sequence_id: the sequence id of the edit.
-        write_time: ms since the epoch.
+        write_time: ms since the epoch, as stored; a damaged one may be no instant (`is_instant`).
         scopes: the replication scope by family at the time of the edit; families without a scope are absent.
         cells: the number of cells that follow.
         clusters: the number of other clusters that the edit has passed through.
@@ -43,11 +43,11 @@ def parse_wal_key(data: bytes, dictionaries: Dictionaries | None) -> WalKey:
         dictionaries: the dictionaries of a compressed file; None for an uncompressed file.
 
     Raises:
-        CutOffError: a field is longer than the message; HBase treats this as the end of the file.
+        CutOffError: a field is longer than the message.
         MalformedError: the message is not a key.
     """
     region = table = None
-    numbers = {3: -1, 4: -1, 7: 0}
+    numbers: dict[int, int] = {}
     scopes: list[tuple[bytes, int]] = []
     attributes: list[bytes] = []
     clusters = 0
@@ -75,13 +75,15 @@ def parse_wal_key(data: bytes, dictionaries: Dictionaries | None) -> WalKey:
             clusters += 1
         else:
             attributes.append(part)
-    if region is None or table is None or numbers[3] < 0 or numbers[4] < 0:
+    if region is None or table is None or 3 not in numbers or 4 not in numbers:
         raise MalformedError("a key without region, table, sequence id or write time")
     if dictionaries is not None:
         region, table = dictionaries.region.item_of(region), dictionaries.table.item_of(table)
         scopes = [(dictionaries.family.item_of(family), scope) for family, scope in scopes]
         _attributes(attributes, dictionaries.table)
-    return WalKey(region, _name(table), numbers[3], numbers[4], dict(scopes), numbers[7] & 0xFFFFFFFF, clusters)
+    sequence_id, write_time = signed_int64(numbers[3]), signed_int64(numbers[4])
+    cells = numbers.get(7, 0) & 0xFFFFFFFF
+    return WalKey(region, _name(table), sequence_id, write_time, dict(scopes), cells, clusters)
 
 
 @lru_cache(1024)

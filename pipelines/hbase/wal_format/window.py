@@ -10,6 +10,7 @@ BLOCK = 1 << 20
 LARGEST = 64 << 20
 """The largest piece that must be in memory as a whole (a key, row or qualifier); larger values are skipped unread."""
 _VARINT_BITS = 64
+_TAIL = 8
 
 
 class FileWindow:
@@ -18,9 +19,10 @@ class FileWindow:
     Attributes:
         data: the bytes in memory.
         pos: position of the cursor in `data`. Decoders may copy both into local variables and write `pos` back.
+        tail: the last eight bytes that were read; at the end of the file, its last eight.
     """
 
-    __slots__ = ("_base", "_ended", "_read", "data", "pos")
+    __slots__ = ("_base", "_ended", "_read", "data", "pos", "tail")
 
     def __init__(self, read: Callable[[int], bytes]) -> None:
         self._read = read
@@ -28,6 +30,7 @@ class FileWindow:
         self._ended = False
         self.data = b""
         self.pos = 0
+        self.tail = b""
 
     @property
     def offset(self) -> int:
@@ -103,6 +106,7 @@ class FileWindow:
     def _more(self, count: int) -> bytes:
         piece = b"" if self._ended else self._read(count)
         self._ended = not piece
+        self.tail = (self.tail + piece[-_TAIL:])[-_TAIL:]
         return piece
 
     def byte(self) -> int:

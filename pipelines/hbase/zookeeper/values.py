@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from pipelines.common.errors import MalformedError
 from pipelines.hbase.peer_rules import DEFAULT_NAMESPACE, PeerRule, Tables, table_name
 from pipelines.hbase.peers import SYNC_REPLICATION_STATES, Peer
+from pipelines.hbase.protobuf_wire import signed_int64
 from pipelines.hbase.zookeeper.wire import (
     MAGIC,
     Value,
@@ -15,7 +16,6 @@ from pipelines.hbase.zookeeper.wire import (
     fields_by_number,
     last_number,
     last_text,
-    signed_int64,
     without_metadata,
 )
 

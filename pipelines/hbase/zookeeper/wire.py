@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 
 from pipelines.common.errors import MalformedError
 from pipelines.hbase.protobuf_wire import fields, varint
-from pipelines.hbase.server_names import MAX_LONG
 
 MAGIC = b"PBUF"
 """The prefix that HBase puts before a message in a znode (`ProtobufMagic`)."""
@@ -54,11 +53,6 @@ def delimited_messages(data: bytes) -> Iterator[bytes]:
             raise MalformedError("the data end inside a message")
         yield data[at : at + size]
         at += size
-
-
-def signed_int64(value: int) -> int:
-    """Converts a varint to the int64 that it encodes."""
-    return value if value <= MAX_LONG else value - (1 << 64)
 
 
 def last_number(values: Mapping[int, tuple[Value, ...]], field: int) -> int | None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pyspark.sql import SparkSession
 
 from pipelines.files.hadoop_jvm import HadoopJvm, hadoop_configuration
+from pipelines.hbase.server_names import SPLITTING
 from pipelines.queues.wals.inspected import WalAnswer, WalTask, inspect_wal
 from pipelines.queues.wals.rows import InspectedFile
 
@@ -23,7 +24,7 @@ class SparkWalContents:
     ) -> Sequence[InspectedFile]:
         """Returns the same files with their contents, or with the fault that prevented reading.
 
-        A WAL below `WALs/` that has been archived since the listing is read from oldWALs.
+        A WAL below `WALs/` that has been moved since the listing is read from where HBase moves it.
 
         Args:
             wal_root: full URI, without a trailing slash.
@@ -57,9 +58,15 @@ class SparkWalContents:
 
 
 def possible_uris(wal_root: str, file: InspectedFile) -> tuple[str, ...]:
-    """Returns the URIs where a WAL may be by now (`AbstractFSWALProvider.findArchivedLog`)."""
+    """Returns the URIs where a WAL may be by now (`AbstractFSWALProvider.findArchivedLog`).
+
+    While a server crashes, its directory is called `<server>-splitting`.
+    """
     places = [file.path]
     if file.path.startswith("WALs/"):
+        directory = file.path.rpartition("/")[0]
+        if not directory.endswith(SPLITTING):
+            places.append(f"{directory}{SPLITTING}/{file.name.name}")
         places.append(f"oldWALs/{file.name.name}")
         if file.name.server is not None:
             places.append(f"oldWALs/{file.name.server}/{file.name.name}")

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from pipelines.common.human import human_bytes
+from pipelines.common.human import human_bytes, human_count
+from pipelines.hbase.wal_format.header import LARGEST_HEADER
 from pipelines.hbase.wal_format.reader import WalEnd
 from pipelines.lake.findings import ERROR, WARNING, finding
 from pipelines.lake.run_summary import FindingRow
@@ -11,17 +12,34 @@ from pipelines.queues.wals.rows import UNREADABLE, InspectedFile, QueueEditsRow
 
 UNWANTED_FROM = 1 << 30
 """A queue must pin at least this many unwanted bytes before it becomes a finding."""
+_OF_BROKEN_WALS = (
+    "Compare its replicas with 'hdfs fsck -files -blocks'. If all are broken, move it away, delete its znode if the "
+    "queue is in ZooKeeper, restart the region server that owns the queue (if it is dead, have the queue claimed), and "
+    "compare the tables with VerifyReplication."
+)
+_OF_BEGUN_WALS = (
+    "Set replication.source.eof.autorecovery=true on the region servers: HBase passes over such a WAL then; it holds "
+    "no edit."
+)
+
+_OF_ODD_OFFSETS = (
+    "The WAL was replaced or the offset edited. Set the offset to 0 (in ZooKeeper: empty the data of the WAL's znode), "
+    "and restart the region server that owns the queue: the WAL is shipped again from its start. If it was replaced, "
+    "compare the tables with VerifyReplication."
+)
 
 
-def wal_findings(queues: Sequence[QueueEditsRow], files: Iterable[InspectedFile]) -> tuple[FindingRow, ...]:
-    """Returns all findings of one inspection."""
+def wal_findings(
+    queues: Sequence[QueueEditsRow], files: Iterable[InspectedFile], *, is_whole: bool = True
+) -> tuple[FindingRow, ...]:
+    """Returns all findings of one inspection; `is_whole` as in `queue_edits`."""
     by_path = {file.path: file for file in files}
     living = [row for row in queues if row.peer_exists]
     return (
         *_headerless(living, by_path),
         *_corrupt(living, by_path),
-        *_offsets(living),
-        *_unwanted(living),
+        *_offsets(living, by_path),
+        *(_unwanted(living) if is_whole else ()),
         *_unreadable(by_path),
     )
 
@@ -53,17 +71,19 @@ def _of_queue(
 
 
 def _headerless(queues: Sequence[QueueEditsRow], files: Mapping[str, InspectedFile]) -> Iterator[FindingRow]:
-    """Yields WALs without a whole header at the head of a queue, except the newest of a group below `WALs/`.
+    """Yields WALs without a whole header at the head of a queue.
 
-    That one may be a file that a live server has just created.
+    One that cannot hold edits is left out if it is the newest of a group below `WALs/`: a live server may have just
+    created it.
     """
     newest = _newest(files.values())
     for row in queues:
         if row.head is None or row.head_ending != WalEnd.NO_HEADER.value:
             continue
-        if row.head.startswith("WALs/") and row.head == newest[row.wal_group]:
-            continue
         file = files[row.head]
+        may_hold_edits = _may_hold_edits(row, file)
+        if row.head.startswith("WALs/") and row.head == newest[row.wal_group] and not may_hold_edits:
+            continue
         early = (
             " Before HBase 2.6, it passes over empty WALs only: delete the znode of this WAL in the queue, and restart "
             "the region server that owns the queue; if it is dead, have the queue claimed."
@@ -72,33 +92,46 @@ def _headerless(queues: Sequence[QueueEditsRow], files: Mapping[str, InspectedFi
             "HEADERLESS_WAL",
             ERROR,
             row,
-            f"Queue {row.queue} has {row.head} at its head: {file.read_length} bytes, without a whole header. "
-            "Replication tries to open it forever, and ships nothing behind it.",
-            "Set replication.source.eof.autorecovery=true on the region servers: HBase passes over such a WAL then; "
-            f"it holds no edit.{early if file.read_length else ''}",
+            f"Queue {row.queue} has {row.head} at its head: {file.known_length} bytes, without a whole header. "
+            "Replication tries to open it forever, and ships nothing behind it."
+            f"{' Its header was lost or damaged later, so it may hold edits.' if may_hold_edits else ''}",
+            _OF_BROKEN_WALS if may_hold_edits else f"{_OF_BEGUN_WALS}{early if file.known_length else ''}",
             files=row.pending_files,
             size=row.pending_bytes,
             wal=row.head,
-            length=file.read_length,
+            length=file.known_length,
         )
 
 
+def _may_hold_edits(row: QueueEditsRow, file: InspectedFile) -> bool:
+    """Returns whether a WAL without a whole header is more than one whose server died while it created the file."""
+    damaged = file.contents is not None and file.contents.header_damaged
+    return damaged or file.length > LARGEST_HEADER or _offset_in(row, file) > 0
+
+
+def _offset_in(row: QueueEditsRow, file: InspectedFile) -> int:
+    return row.offset if row.offset is not None and row.wal == file.name.name else 0
+
+
 def _corrupt(queues: Sequence[QueueEditsRow], files: Mapping[str, InspectedFile]) -> Iterator[FindingRow]:
-    """Yields WALs at the head of a queue that are corrupt from some offset on."""
+    """Yields WALs at the head of a queue that are corrupt from some offset on.
+
+    A reader that begins behind the damage never sees it, unless the file is compressed.
+    """
     for row in queues:
         if row.head is None or row.head_ending != WalEnd.CORRUPT.value:
             continue
         file = files[row.head]
         good_end = file.contents.good_end if file.contents else 0
+        if file.contents is not None and file.contents.is_plain and _offset_in(row, file) > good_end:
+            continue
         yield _of_queue(
             "CORRUPT_WAL",
             ERROR,
             row,
             f"Queue {row.queue} has {row.head} at its head, which cannot be read behind byte {good_end}: "
-            f"{file.problem_text}. Replication tries to read on there forever.",
-            "Compare its replicas with 'hdfs fsck -files -blocks'. If all are broken, move it away, delete its znode "
-            "if the queue is in ZooKeeper, restart the region server that owns the queue (if it is dead, have the "
-            "queue claimed), and compare the tables with VerifyReplication.",
+            f"{file.problem_text}. Replication tries to read on there forever, or passes over the rest of the file.",
+            _OF_BROKEN_WALS,
             files=row.pending_files,
             size=row.pending_bytes,
             wal=row.head,
@@ -106,8 +139,9 @@ def _corrupt(queues: Sequence[QueueEditsRow], files: Mapping[str, InspectedFile]
         )
 
 
-def _offsets(queues: Sequence[QueueEditsRow]) -> Iterator[FindingRow]:
+def _offsets(queues: Sequence[QueueEditsRow], files: Mapping[str, InspectedFile]) -> Iterator[FindingRow]:
     """Yields offsets from which no reader can continue."""
+    torn = {file.name.name: file.contents for file in files.values() if file.ending == WalEnd.TORN.value}
     for row in queues:
         if row.offset_status == OffsetStatus.BEYOND_EOF.value:
             yield _of_queue(
@@ -120,14 +154,15 @@ def _offsets(queues: Sequence[QueueEditsRow]) -> Iterator[FindingRow]:
                 offset=row.offset,
             )
         elif row.offset_status == OffsetStatus.MID_ENTRY.value:
+            contents = torn.get(row.wal or "")
+            is_torn_before = contents is not None and contents.good_end < (row.offset or 0)
+            place = "behind the last entry that can be read" if is_torn_before else "inside of an entry"
             yield _of_queue(
                 "OFFSET_MID_ENTRY",
                 ERROR,
                 row,
-                f"Queue {row.queue} stands at {row.offset} in {row.wal}, inside of an entry: no reader can go on.",
-                "The WAL was replaced or the offset edited. Set the offset to 0 (in ZooKeeper: empty the data of the "
-                "WAL's znode), and restart the region server that owns the queue: the WAL is shipped again from its "
-                "start. If it was replaced, compare the tables with VerifyReplication.",
+                f"Queue {row.queue} stands at {row.offset} in {row.wal}, {place}: no reader can go on.",
+                _OF_BROKEN_WALS if is_torn_before else _OF_ODD_OFFSETS,
                 wal=row.wal,
                 offset=row.offset,
             )
@@ -152,15 +187,20 @@ def _unwanted(queues: Sequence[QueueEditsRow]) -> Iterator[FindingRow]:
 
 
 def _unreadable(files: Mapping[str, InspectedFile]) -> Iterator[FindingRow]:
-    """Yields one finding for all files that the file system could not read."""
-    broken = [file for file in files.values() if file.fault == UNREADABLE]
-    if broken:
+    """Yields a finding for each server with files that the file system could not read."""
+    servers: dict[str, list[InspectedFile]] = {}
+    for file in files.values():
+        if file.fault == UNREADABLE:
+            servers.setdefault(str(file.name.server or ""), []).append(file)
+    for server, broken in sorted(servers.items()):
         yield finding(
             "UNREADABLE_WAL",
             ERROR,
-            "",
-            f"{len(broken)} WALs could not be read, such as {broken[0].path}: {broken[0].problem}.",
-            "Look at the file with 'hdfs fsck -files -blocks'; then inspect again with --path.",
+            server,
+            f"{human_count(len(broken), 'WAL')} could not be read, such as {broken[0].path}: {broken[0].problem}.",
+            "See the error; if blocks are missing, look at the file with 'hdfs fsck -files -blocks'. Then inspect "
+            "again with --path.",
+            server=server or None,
             files=len(broken),
             size=sum(file.length for file in broken),
             paths=sorted(file.path for file in broken)[:10],

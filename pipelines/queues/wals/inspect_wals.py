@@ -106,14 +106,15 @@ def inspect_wals(request: InspectRequest, ports: InspectPorts) -> JobResult:
     broken = [file for file in files if file.fault == UNREADABLE]
     if broken and len(broken) == len(files):
         raise UnavailableError(f"no WAL could be read; the first: {broken[0].problem}. Put it right and try again")
-    queues = queue_edits(rows, snapshot.peers, by_group(files))
+    is_whole = not request.paths
+    queues = queue_edits(rows, snapshot.peers, by_group(files), is_whole=is_whole)
     run = snapshot_run(opened, request.suffix, request.settings)
     tables = (
         (WAL_FILES, [file_row(file) for file in files]),
         (WAL_TABLES, [row for file in files for row in table_rows(file)]),
         (QUEUE_EDITS, queues),
     )
-    findings = run.record(ports.lake, tables, wal_findings(queues, files))
+    findings = run.record(ports.lake, tables, wal_findings(queues, files, is_whole=is_whole))
     lines = inspection_lines(snapshot.cluster, files, queues, findings)
     return run.answer(inspection_result(snapshot, files, queues), lines, findings)
 
@@ -147,7 +148,7 @@ def _rows(request: InspectRequest, rows: Sequence[MergedQueueRow]) -> list[Merge
             raise UsageError(f"--queue {request.queue}: no such queue; there are {len(rows)}: {shown or 'none'}")
     if request.server is not None:
         found = [row for row in found if f"{row.queue.wals_of},".startswith(f"{request.server.rstrip(',')},")]
-        if not found and not request.paths:
+        if not found:
             shown = ", ".join(sorted({str(row.queue.wals_of) for row in rows})[:5])
             raise UsageError(f"--server {request.server}: no queue reads WALs of it; queues are of {shown or 'none'}")
     return found

@@ -31,9 +31,6 @@ class OffsetStatus(StrEnum):
     """The queue has no offset for the group yet: it will begin with the oldest WAL."""
 
 
-STUCK = (OffsetStatus.MID_ENTRY, OffsetStatus.BEYOND_EOF, OffsetStatus.NO_HEADER)
-
-
 def offset_status(offset: int, contents: WalContents) -> OffsetStatus:
     """Returns the status of an offset in a WAL that was tallied with this offset as a cut.
 
@@ -56,7 +53,6 @@ def offset_status(offset: int, contents: WalContents) -> OffsetStatus:
         return OffsetStatus.AT_END if at_end else OffsetStatus.OK
     if contents.ending is WalEnd.CORRUPT and offset > contents.good_end:
         return OffsetStatus.UNREADABLE
-    compressed = contents.header is not None and contents.header.compressed
-    if offset == contents.length and not compressed:
+    if offset == contents.length and contents.is_plain:
         return OffsetStatus.AT_END  # a reader that seeks there finds the end of the file, not part of an entry
     return OffsetStatus.MID_ENTRY

@@ -50,7 +50,9 @@ def smallest_needed_timestamps(rows: Sequence[MergedQueueRow]) -> dict[str, int]
     return smallest
 
 
-def queue_edits(rows: Iterable[MergedQueueRow], peers: Iterable[Peer], groups: Groups) -> list[QueueEditsRow]:
+def queue_edits(
+    rows: Iterable[MergedQueueRow], peers: Iterable[Peer], groups: Groups, *, is_whole: bool = True
+) -> list[QueueEditsRow]:
     """Returns one row per queue and group that has files.
 
     A queue without an offset for a group of its server still has to read the whole group, unless it names its WALs.
@@ -59,10 +61,11 @@ def queue_edits(rows: Iterable[MergedQueueRow], peers: Iterable[Peer], groups: G
         rows: of both passes.
         peers: all peers.
         groups: the files that were to be read.
+        is_whole: whether these are all listed files of their groups that the queues still need.
     """
     known = {peer.peer_id: peer for peer in peers}
     return [
-        _queue_edits(row, group, known.get(row.queue.peer_id), groups[group])
+        _queue_edits(row, group, known.get(row.queue.peer_id), groups[group], is_whole=is_whole)
         for row in rows
         for group in groups_of(row, groups)
     ]
@@ -89,25 +92,29 @@ def is_never_replicated(name: WalName, server: ServerName) -> bool:
     return name.is_meta or is_replication_table_group(name.group, server)
 
 
-def _queue_edits(row: MergedQueueRow, group: str, peer: Peer | None, files: Sequence[InspectedFile]) -> QueueEditsRow:
+def _queue_edits(
+    row: MergedQueueRow, group: str, peer: Peer | None, files: Sequence[InspectedFile], *, is_whole: bool
+) -> QueueEditsRow:
     offset = row.offsets.get(group)
     pending = [file for file in files if _is_pending(row, group, file)]
+    unread: list[int] = []
     entries = size = wanted = wanted_size = foreign = 0
     for file in pending:
-        for share in _shares(file, _position(row, offset, file)):
+        position = _position(row, offset, file)
+        unread.append(file.unread_bytes(position))
+        for share in _shares(file, position):
             entries += share.entries
             size += share.bytes
             if is_wanted(peer, share):
                 wanted += share.entries
                 wanted_size += share.bytes
                 foreign += share.foreign
-    unread = [file for file in pending if file.unread_bytes]
-    head = pending[0] if pending else None
+    head = pending[0] if pending and (_is_offset_in(offset, pending[0]) or (is_whole and row.wals is None)) else None
     return QueueEditsRow(
         peer_id=row.queue.peer_id,
         peer_state=peer.state if peer else None,
         peer_exists=peer is not None,
-        rule_known=peer is not None and peer.rule is not None and peer.replicate_all is not None,
+        rule_known=peer is not None and _is_rule_known(peer),
         owner=str(row.queue.owner),
         source=str(row.queue.wals_of),
         wal_group=group,
@@ -122,22 +129,30 @@ def _queue_edits(row: MergedQueueRow, group: str, peer: Peer | None, files: Sequ
         wanted_entries=wanted,
         wanted_bytes=wanted_size,
         foreign_entries=foreign,
-        unread_files=len(unread),
-        unread_bytes=sum(file.unread_bytes for file in unread),
+        unread_files=sum(behind > 0 for behind in unread),
+        unread_bytes=sum(unread),
     )
 
 
 def is_wanted(peer: Peer | None, share: EntryShare) -> bool:
     """Tell whether the peer is sent these entries, or at least one cell of each.
 
-    A peer that does not exist wants none. A peer that the edits came through may be sent fewer: a snapshot does not say
-    which cluster the peer is.
+    A peer that does not exist wants none. A peer with an endpoint of its own may want all. A peer that the edits came
+    through may be sent fewer: a snapshot does not say which cluster the peer is.
     """
     if peer is None:
         return False
-    if share.marker:
+    if share.marker or peer.has_own_endpoint:
         return True
     return any(replicates_family(peer.replicate_all, peer.rule, share.table, family) for family in share.families)
+
+
+def _is_rule_known(peer: Peer) -> bool:
+    return peer.rule is not None and peer.replicate_all is not None and not peer.has_own_endpoint
+
+
+def _is_offset_in(offset: GroupOffset | None, file: InspectedFile) -> bool:
+    return offset is not None and offset.offset >= 0 and offset.wal == file.name.name
 
 
 def _is_pending(row: MergedQueueRow, group: str, file: InspectedFile) -> bool:

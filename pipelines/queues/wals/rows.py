@@ -5,6 +5,8 @@ Field names equal the column names of the tables in `schemas/`; a test compares 
 
 from dataclasses import dataclass
 
+from pipelines.common.instants import is_instant
+from pipelines.hbase.wal_format.wal_key import WalKey
 from pipelines.hbase.wal_names import WalName
 from pipelines.queues.wals.tally import WalContents
 
@@ -44,17 +46,19 @@ class InspectedFile:
         return (self.contents.problem if self.contents else self.problem) or "nothing is known to be wrong"
 
     @property
-    def read_length(self) -> int:
-        """Bytes read; the listed length if the file was not read to its end."""
+    def known_length(self) -> int:
+        """Its length as read; as listed if it was not read to its end."""
         length = self.contents.length if self.contents else None
         return self.length if length is None else length
 
-    @property
-    def unread_bytes(self) -> int:
-        """Bytes of unknown content; a torn last entry does not count, because no reader will ever read it."""
+    def unread_bytes(self, position: int) -> int:
+        """Returns the bytes of unknown content behind a position.
+
+        A torn last entry does not count, because no reader will ever read it.
+        """
         if self.contents is None:
             return self.length
-        return 0 if self.contents.is_read else max(self.read_length - self.contents.good_end, 0)
+        return 0 if self.contents.is_read else max(self.known_length - max(self.contents.good_end, position), 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +153,13 @@ def file_row(file: InspectedFile) -> WalFileRow:
         good_end=contents.good_end if contents else None,
         first_sequence_id=first.sequence_id if first else None,
         last_sequence_id=last.sequence_id if last else None,
-        first_write_time=first.write_time if first else None,
-        last_write_time=last.write_time if last else None,
+        first_write_time=_write_time(first),
+        last_write_time=_write_time(last),
     )
+
+
+def _write_time(key: WalKey | None) -> int | None:
+    return key.write_time if key and is_instant(key.write_time) else None
 
 
 def table_rows(file: InspectedFile) -> list[WalTableRow]:

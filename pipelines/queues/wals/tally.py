@@ -54,6 +54,7 @@ class WalContents:
         shares: the entries, one row per cut, table and treatment.
         boundaries: the cuts at which an entry begins, or the last one ends.
         first, last: keys of the first and last entry of the file.
+        header_damaged: see `WalReader.header_damaged`.
     """
 
     ending: WalEnd
@@ -66,6 +67,7 @@ class WalContents:
     boundaries: frozenset[int]
     first: WalKey | None = None
     last: WalKey | None = None
+    header_damaged: bool = False
 
     @property
     def entries(self) -> int:
@@ -76,6 +78,11 @@ class WalContents:
     def cells(self) -> int:
         """Number of cells in whole entries."""
         return sum(share.cells for share in self.shares)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether a reader can begin at any entry; in a compressed file, it needs the entries before it."""
+        return self.header is not None and not self.header.compressed
 
     @property
     def is_read(self) -> bool:
@@ -157,6 +164,7 @@ def tally_wal(read: Callable[[int], bytes], cuts: Iterable[int] = ()) -> WalCont
         boundaries=frozenset(boundaries),
         first=first,
         last=last,
+        header_damaged=reader.header_damaged,
     )
 
 

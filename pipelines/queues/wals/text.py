@@ -34,7 +34,7 @@ def inspection_result(
     return {
         "files_started_at": human_instant(snapshot.files_step.started_at),
         "files": len(files),
-        "bytes": sum(file.read_length for file in files),
+        "bytes": sum(file.known_length for file in files),
         "endings": dict(sorted(Counter(file.ending for file in files).items())),
         "tables": tables_of(files),
         "wals": [
@@ -72,7 +72,7 @@ def _without_path(row: object) -> Mapping[str, object]:
 
 
 def _head(cluster: str, files: Sequence[InspectedFile]) -> Iterator[str]:
-    size = human_bytes(sum(file.read_length for file in files))
+    size = human_bytes(sum(file.known_length for file in files))
     endings = ", ".join(
         f"{number:,} {ending}" for ending, number in Counter(file.ending for file in files).most_common()
     )
@@ -98,7 +98,7 @@ def _file_lines(files: Sequence[InspectedFile]) -> Iterator[str]:
         row = file_row(file)
         yield ""
         yield f"  {row.path}"
-        size = human_bytes(file.read_length)
+        size = human_bytes(file.known_length)
         yield f"    {row.ending}, {size}, {_entries(row.entries)}"
         if row.problem:
             yield f"    {row.problem}"
@@ -144,7 +144,7 @@ def _queue_lines(queues: Sequence[QueueEditsRow]) -> Iterator[str]:
 def _doubts(row: QueueEditsRow) -> str:
     doubts = []
     if row.peer_exists and not row.rule_known:
-        doubts.append("the snapshot does not know its tables: at most")
+        doubts.append("the snapshot does not say which edits it takes: at most")
     if row.foreign_entries:
         doubts.append(f"{row.foreign_entries:,} came from other clusters")
     if row.unread_files:

@@ -16,8 +16,10 @@ import pytest
 from pipelines.files import executor_streams
 from pipelines.files.executor_streams import NotReadError, open_file, task_jvm
 from pipelines.hbase.wal_format.reader import WalEnd
+from pipelines.hbase.wal_names import parse_wal_name
+from pipelines.queues.wals.executors import possible_uris
 from pipelines.queues.wals.inspected import WalAnswer, WalTask, inspect_wal
-from pipelines.queues.wals.rows import GONE, UNREADABLE
+from pipelines.queues.wals.rows import GONE, UNREADABLE, InspectedFile
 from tests.labs.wal_files import Edit, ends, wal
 
 EDITS = (Edit("t"), Edit("ns:u"))
@@ -53,6 +55,21 @@ def test_what_is_not_there_is_looked_for_elsewhere(there: Path, scheme: str) -> 
     assert ask(nowhere, f"{scheme}{there}").contents is not None
     gone = ask(nowhere)
     assert (gone.contents, gone.fault) == (None, GONE)
+
+
+@pytest.mark.parametrize(
+    ("directory", "places"),
+    [
+        ("WALs/h1,16020,5", ["WALs/h1,16020,5", "WALs/h1,16020,5-splitting", "oldWALs", "oldWALs/h1,16020,5"]),
+        ("WALs/h1,16020,5-splitting", ["WALs/h1,16020,5-splitting", "oldWALs", "oldWALs/h1,16020,5"]),
+        ("oldWALs", ["oldWALs"]),
+    ],
+)
+def test_where_hbase_may_have_moved_a_wal_since(directory: str, places: list[str]) -> None:
+    name = parse_wal_name("h1%2C16020%2C5.17")
+    assert name is not None
+    uris = possible_uris("hdfs://ns1/hbase", InspectedFile(f"{directory}/{name.name}", name, 1))
+    assert list(uris) == [f"hdfs://ns1/hbase/{place}/{name.name}" for place in places]
 
 
 @pytest.mark.parametrize("scheme", ["file://", ""], ids=["local", "Hadoop"])

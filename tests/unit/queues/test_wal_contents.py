@@ -14,7 +14,7 @@ from pipelines.common.errors import SnapshotError
 from pipelines.common.forms import value_of
 from pipelines.decide.rule.cluster_view import MergedQueueRow
 from pipelines.hbase.peer_rules import PeerRule, replicates_family, rule_document
-from pipelines.hbase.peers import Peer
+from pipelines.hbase.peers import INTER_CLUSTER_ENDPOINT, Peer
 from pipelines.hbase.replication_queues import GroupOffset, QueueId
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.wal_format.reader import WalEnd, WalReader
@@ -42,7 +42,7 @@ from schemas.table import Table
 from schemas.wal_files import WAL_FILES
 from schemas.wal_tables import WAL_TABLES
 from tests.labs.places import TESTS
-from tests.labs.wal_files import CODEC, TRAILER, Cell, Edit, bulk_load, ends, entry, header, wal
+from tests.labs.wal_files import CODEC, TRAILER, Cell, Edit, bulk_load, cell, damaged, ends, entry, header, wal
 
 GOLDEN = TESTS / "golden" / "hbase"
 SERVER = ServerName("h1.example.org", 16020, 1_789_000_000_000)
@@ -130,6 +130,34 @@ def test_offsets_in_odd_files(data: bytes, offset: int, status: OffsetStatus) ->
         assert found in {OffsetStatus.UNREADABLE, OffsetStatus.BEYOND_EOF}
     else:
         assert found is status
+
+
+MANY = [Edit("t")] * 1_000
+STARTS = ends(*MANY)
+KEY_LENGTH = STARTS[500] + 2
+"""Where the region's length is in the key of entry 500."""
+CELL_LENGTH = STARTS[501] - len(cell(Cell("f")))
+OPEN, CLOSED = wal(*MANY, trailer=b""), wal(*MANY)
+
+
+@pytest.mark.parametrize(
+    ("data", "ending"),
+    [
+        (damaged(CLOSED, KEY_LENGTH, 0x7F), WalEnd.CORRUPT),
+        (damaged(OPEN, KEY_LENGTH, 0x7F), WalEnd.CORRUPT),
+        (damaged(CLOSED, CELL_LENGTH, 0x7F), WalEnd.CORRUPT),
+        (damaged(OPEN, CELL_LENGTH, 0x7F), WalEnd.TORN),
+        (damaged(CLOSED, STARTS[500], 0xFF, 0x7F), WalEnd.CORRUPT),
+    ],
+    ids=["key", "key of an open file", "cell", "cell of an open file", "length of a key"],
+)
+def test_damage_in_the_middle_is_no_torn_end(data: bytes, ending: WalEnd) -> None:
+    contents = read(data, STARTS[700])
+    assert (contents.ending, contents.entries, contents.good_end) == (ending, 500, STARTS[500])
+    if ending is WalEnd.CORRUPT:
+        assert contents.problem is not None
+        assert f"entry at {STARTS[500]}" in contents.problem
+        assert offset_status(STARTS[700], contents) is OffsetStatus.UNREADABLE, "perhaps an entry begins there"
 
 
 # rules of peers
@@ -226,6 +254,7 @@ def test_what_decides_about_an_entry() -> None:
 
 ALL = Peer("1", "ENABLED", replicate_all=True, rule=PeerRule())
 ONLY_U = Peer("2", "DISABLED", replicate_all=False, rule=PeerRule(tables={"ns:u": ()}))
+REGION_REPLICAS = "org.apache.hadoop.hbase.replication.regionserver.RegionReplicaReplicationEndpoint"
 DATA = wal(*EDITS)
 
 
@@ -242,6 +271,35 @@ def test_what_is_pending_and_what_of_it_is_wanted() -> None:
     assert one.wanted_bytes == behind - 2 * (BOUNDARIES[3] - BOUNDARIES[2])
     assert two.wanted_entries == 0, "its table's family has no scope in these entries"
     assert (removed.wanted_entries, removed.peer_exists, removed.peer_state) == (0, False, None)
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "wanted", "rule_known"),
+    [(None, 2, True), ("", 2, True), (INTER_CLUSTER_ENDPOINT, 2, True), (REGION_REPLICAS, 3, False)],
+)
+def test_an_endpoint_of_its_own_may_want_everything(endpoint: str | None, wanted: int, rule_known: bool) -> None:
+    peer = replace(ALL, endpoint=endpoint)
+    (row,) = queue_edits([queue(None)], [peer], by_group([inspected(10, DATA)]))
+    assert (row.pending_entries, row.wanted_entries, row.rule_known) == (3, wanted, rule_known)
+
+
+def test_a_named_file_is_the_head_only_if_the_offset_is_in_it() -> None:
+    for offset in (GroupOffset(f"{GROUP}.20", 0), GroupOffset(f"{GROUP}.20", -1), None):
+        files = [inspected(40, b"")]
+        (row,) = queue_edits([queue(offset)], [ALL], by_group(files), is_whole=False)
+        assert (row.pending_files, row.head, row.head_ending) == (1, None, None)
+        assert wal_findings([row], files, is_whole=False) == ()
+    files = [inspected(20, b""), inspected(40, b"")]
+    (row,) = queue_edits([queue(GroupOffset(f"{GROUP}.20", 0))], [ALL], by_group(files), is_whole=False)
+    assert row.head == f"oldWALs/{GROUP}.20"
+    assert [one.code for one in wal_findings([row], files, is_whole=False)] == ["HEADERLESS_WAL"]
+
+
+def test_the_head_in_zookeeper_may_be_missing() -> None:
+    first, second = f"{GROUP}.20", f"{GROUP}.30"
+    row = MergedQueueRow(QueueId("1", SERVER), {GROUP: GroupOffset(first, 0)}, {first: 0, second: 0})
+    (found,) = queue_edits([row], [ALL], by_group([inspected(30, b"")]))
+    assert (found.pending_files, found.head) == (1, None), "replication waits for the first"
 
 
 def test_a_queue_without_an_offset_has_everything_before_it() -> None:
@@ -309,18 +367,76 @@ def test_a_headerless_head_is_a_finding_unless_its_server_is_just_making_it(data
     assert codes([row], [inspected(20, DATA), inspected(30, data)]) == [], "not at the head yet"
 
 
+@pytest.mark.parametrize(
+    ("data", "offset", "listed"),
+    [
+        (damaged(CLOSED, 8, 0xF0), 0, 0),
+        (damaged(OPEN, 4, 0xFF, 0xFF, 0x7F), 0, 0),
+        (damaged(wal(EDITS[0]), 8, 0xF0), 0, 0),
+        (damaged(wal(EDITS[0]), 4, 0xFF), 0, 0),
+        (header()[:-20] + TRAILER, 0, 0),
+        (b"", 7000, 0),
+        (b"", 0, 7000),
+    ],
+    ids=["writer", "size", "writer, small", "size, small", "trailer", "offset", "listed"],
+)
+def test_a_headerless_head_that_may_hold_edits_is_not_passed_over(data: bytes, offset: int, listed: int) -> None:
+    for folder in ("oldWALs", f"WALs/{SERVER}"):
+        file = inspected(20, data, folder=folder)
+        file = replace(file, length=listed or file.length)
+        assert file.ending == "NO_HEADER"
+        told = findings_of([queue(GroupOffset(f"{GROUP}.20", offset))], [file])
+        (headerless,) = [one for one in told if one.code == "HEADERLESS_WAL"]
+        assert "may hold edits" in headerless.message
+        assert "autorecovery" not in headerless.remedy
+        assert "hdfs fsck" in headerless.remedy
+        assert "VerifyReplication" in headerless.remedy
+
+
+def test_damage_that_the_offset_has_passed_is_no_finding() -> None:
+    data = damaged(CLOSED, KEY_LENGTH, 0x7F)
+    passed = queue(GroupOffset(f"{GROUP}.20", STARTS[700]))
+    files = [inspected(20, data, STARTS[700])]
+    assert codes([passed], files) == []
+    (row,) = queue_edits([passed], [ALL], by_group(files))
+    assert (row.unread_files, row.unread_bytes) == (1, len(data) - STARTS[700])
+    before = queue(GroupOffset(f"{GROUP}.20", STARTS[400]))
+    assert codes([before], [inspected(20, data, STARTS[400])]) == ["CORRUPT_WAL"]
+    compressed = (GOLDEN / "wals" / "comp.1").read_bytes()
+    start = read(compressed).header_end
+    behind = queue(GroupOffset(f"{GROUP}.20", 271))
+    assert codes([behind], [inspected(20, damaged(compressed, start, *b"\xff" * 10), 271)]) == ["CORRUPT_WAL"]
+
+
+def test_another_unreadable_file_is_new() -> None:
+    def unreadable(server: ServerName, *numbers: int) -> tuple[FindingRow, ...]:
+        files = [inspected(number, None, group=encode_prefix(str(server))) for number in numbers]
+        return wal_findings([], [replace(file, fault=UNREADABLE, problem="no such block") for file in files])
+
+    (monday,) = unreadable(SERVER, 20)
+    assert (monday.subject, monday.server) == (str(SERVER), str(SERVER))
+    assert monday.message.startswith("1 WAL could not be read, such as oldWALs/")
+    before = {monday.key: (NOW - 5, 1)}
+    (tuesday,) = dated(unreadable(OTHER, 20, 30), NOW, before, [])
+    assert (tuesday.is_new, tuesday.message.startswith("2 WALs could")) == (True, True)
+    assert [one.is_new for one in dated(unreadable(SERVER, 20), NOW, before, [])] == [False]
+
+
 def test_offsets_that_stop_a_queue_and_broken_heads_are_findings() -> None:
     at = BOUNDARIES[1] + 3
     assert codes([queue(GroupOffset(f"{GROUP}.20", at))], [inspected(20, DATA, at)]) == ["OFFSET_MID_ENTRY"]
     (inside,) = findings_of([queue(GroupOffset(f"{GROUP}.20", at))], [inspected(20, DATA, at)])
     assert "Set the offset to 0 (in ZooKeeper: empty the data of the WAL's znode), and restart" in inside.remedy
+    torn, behind = damaged(OPEN, CELL_LENGTH, 0x7F), STARTS[700]
+    (unread,) = findings_of([queue(GroupOffset(f"{GROUP}.20", behind))], [inspected(20, torn, behind)])
+    assert (unread.code, "offset to 0" in unread.remedy) == ("OFFSET_MID_ENTRY", False), "it may begin an entry"
     assert codes([queue(GroupOffset(f"{GROUP}.20", 9999))], [inspected(20, DATA, 9999)]) == ["BEYOND_EOF"]
     broken = DATA[: BOUNDARIES[1]] + b"\xff" * 40
     assert codes([queue(GroupOffset(f"{GROUP}.20", 0))], [inspected(20, broken)]) == ["CORRUPT_WAL"]
     (corrupt,) = findings_of([queue(GroupOffset(f"{GROUP}.20", 0))], [inspected(20, broken)])
     assert "delete its znode if the queue is in ZooKeeper, restart the region server that owns" in corrupt.remedy
-    unread = replace(inspected(20, None), fault=UNREADABLE, problem="no such block")
-    assert codes([queue(GroupOffset(f"{GROUP}.20", 0))], [unread]) == ["UNREADABLE_WAL"]
+    lost = replace(inspected(20, None), fault=UNREADABLE, problem="no such block")
+    assert codes([queue(GroupOffset(f"{GROUP}.20", 0))], [lost]) == ["UNREADABLE_WAL"]
 
 
 def test_much_that_nobody_wants_is_a_finding() -> None:
@@ -362,6 +478,9 @@ def test_rows_of_a_file() -> None:
     assert (row.first_sequence_id, row.last_sequence_id) == (0, 2)
     assert row.entry_bytes == len(DATA) - len(header()) - len(TRAILER)
     assert [(one.table, one.entries, one.global_entries) for one in table_rows(file)] == [("ns:u", 1, 0), ("t", 2, 2)]
+    odd = file_row(inspected(20, wal(Edit("t", sequence_id=-1, write_time=-1), Edit("t", write_time=1 << 62))))
+    assert (odd.first_sequence_id, odd.first_write_time, odd.last_write_time) == (-1, None, None)
+    assert (odd.entries, odd.ending) == (2, "CLOSED")
     gone = file_row(inspected(20, None))
     assert (gone.ending, gone.entries, gone.good_end, gone.writer) == ("GONE", 0, None, None)
 
