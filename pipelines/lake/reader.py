@@ -91,12 +91,12 @@ class LakeReader:
                 nights=tuple(run.night for run in reversed(runs)),
                 findings=found.get(cluster, ()),
                 by_reason=tuple(
-                    NightTotal(run.night, run.run_id, f"{row.verdict} {row.reason}", row.files, row.bytes)
+                    NightTotal(run.night, f"{row.verdict} {row.reason}", row.files, row.bytes)
                     for run in reversed(runs)
                     for row in totals.get(run.key, ())
                 ),
                 by_peer=tuple(
-                    NightTotal(run.night, run.run_id, row.peer_id, row.files, row.bytes)
+                    NightTotal(run.night, row.peer_id, row.files, row.bytes)
                     for run in reversed(runs)
                     for row in pinned.get(run.key, ())
                 ),

@@ -199,7 +199,7 @@ def _with_tonight(
     one: RunSummary, before: Sequence[NightTotal], tonight: Sequence[tuple[str, int, int]], prefix: str = ""
 ) -> list[NightTotal]:
     earlier = [replace(point, group=f"{prefix}{point.group}") for point in before]
-    return [*earlier, *(NightTotal(one.files_started_ms, one.run_id, *values) for values in tonight)]
+    return [*earlier, *(NightTotal(one.files_started_ms, *values) for values in tonight)]
 
 
 def _curves(nights: Sequence[int], points: Sequence[NightTotal]) -> Curves:

@@ -52,7 +52,7 @@ def cluster_state(run: AnsweringRun, lake: LakeReader, settings: StateSettings, 
     pinned = lake.pinned([key]).get(key.cluster, ())
     steps = cleanup_steps(lake, key.cluster, key.run_date)
     earlier = lake.histories({key.cluster: record.night}, NIGHTS - 1)[key.cluster]
-    nights = night_totals(key.run_id, record.night, totals, earlier, steps)
+    nights = night_totals(record.night, totals, earlier, steps) if record.status == DONE else ()
     stated = record.capacity_bytes if settings.capacity_bytes is None else settings.capacity_bytes
     return {
         **run.json(),

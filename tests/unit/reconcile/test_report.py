@@ -35,8 +35,8 @@ ONE = RunSummary(
     list_uri="file:/lists/prod-a/night-3",
     lake_uri="file:/lake",
     history=EarlierNights(
-        by_reason=tuple(NightTotal(NOW - n * DAY, f"n{n}", "HELD PENDING", 5, n * GIB) for n in (2, 1)),
-        by_peer=tuple(NightTotal(NOW - n * DAY, f"n{n}", EVIL, 5, n * GIB) for n in (2, 1)),
+        by_reason=tuple(NightTotal(NOW - n * DAY, "HELD PENDING", 5, n * GIB) for n in (2, 1)),
+        by_peer=tuple(NightTotal(NOW - n * DAY, EVIL, 5, n * GIB) for n in (2, 1)),
         nights=(NOW - 2 * DAY, NOW - DAY),
     ),
 )  # fmt: skip
