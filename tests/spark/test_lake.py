@@ -22,8 +22,8 @@ from pipelines.lake.lake_queries import LakeQueries, SparkTables
 from pipelines.lake.lake_records import RunRecord
 from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_summary import PinnedRow, QueueOffsetRow, RunKey, RunSummary, VerdictTotal, table_row
-from pipelines.reconcile.explain.changes import since_of
 from pipelines.reconcile.explain.explain import ExplainRequest, explain
+from pipelines.reconcile.explain.since import since_of
 from pipelines.reconcile.peer_states import PeerRow
 from pipelines.reconcile.report_files import HtmlReports
 from schemas.peers import PEERS
