@@ -55,5 +55,5 @@ class ReconcileReports:
 
     def _forecast(self, one: RunSummary) -> Forecast:
         steps = cleanup_steps(self._lake, one.cluster, one.key.run_date)
-        totals = night_totals(one.run_id, one.files_started_ms, one.totals, one.history, steps)
+        totals = night_totals(one.files_started_ms, one.totals, one.history, steps)
         return days_until_full(totals, capacity_of(totals, one.capacity_bytes, one.free_bytes))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pipelines.lake.query import Query
 from pipelines.lake.run_rows import rows_of
-from pipelines.lake.run_summary import DONE, STARTED, RunKey
+from pipelines.lake.run_summary import DONE, REFUSED, STARTED, RunKey
 from schemas.cleanups import CLEANUPS
 from schemas.deletions import DELETIONS
 
@@ -50,6 +50,11 @@ class CleanupStep:
     at: int
     files: int
     bytes: int
+
+    @property
+    def begun(self) -> bool:
+        """Whether it may have touched a file; an attempt that was refused before that may be made anew."""
+        return self.status != REFUSED or self.files > 0
 
 
 @dataclass(frozen=True, slots=True)

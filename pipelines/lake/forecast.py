@@ -102,7 +102,6 @@ def _slope(points: list[tuple[float, float]]) -> float:
 
 
 def night_totals(
-    run_id: str,
     files_started_ms: int,
     totals: Iterable[VerdictTotal],
     earlier: EarlierNights,
@@ -110,21 +109,21 @@ def night_totals(
 ) -> tuple[NightTotal, ...]:
     """Returns the totals of a run and of the nights before it, `NIGHTS` in all, and what the quarantine had each night.
 
+    A night without a file has a total too: its empty quarantine. So it counts as a night with 0 bytes.
+
     Args:
-        run_id: of the run.
-        files_started_ms: the start of its step `files`, ms since the epoch.
-        totals: of the run.
+        files_started_ms: the start of step `files` of the run, ms since the epoch.
+        totals: of the run, which is DONE.
         earlier: at least `NIGHTS` - 1 nights before it, if there are so many.
         steps: what was done with the lists of the cluster, oldest first.
     """
-    recent = set(earlier.nights[-(NIGHTS - 1) :])
+    recent = dict.fromkeys(earlier.nights[-(NIGHTS - 1) :])
     found = [
         *(total for total in earlier.by_reason if total.files_started_ms in recent),
-        *(NightTotal(files_started_ms, run_id, f"{r.verdict} {r.reason}", r.files, r.bytes) for r in totals),
+        *(NightTotal(files_started_ms, f"{r.verdict} {r.reason}", r.files, r.bytes) for r in totals),
     ]
-    for at, own in dict.fromkeys((total.files_started_ms, total.run_id) for total in found):
+    for at in (*recent, files_started_ms):
         resting = quarantined(steps, at).values()
-        if resting:
-            files, size = sum(one.files for one in resting), sum(one.bytes for one in resting)
-            found.append(NightTotal(at, own, QUARANTINE, files, size))
+        files, size = sum(one.files for one in resting), sum(one.bytes for one in resting)
+        found.append(NightTotal(at, QUARANTINE, files, size))
     return tuple(found)

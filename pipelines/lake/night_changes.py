@@ -113,6 +113,12 @@ def _answer(verdict: str | None, reason: str | None) -> str | None:
     return None if verdict is None else f"{verdict} {reason}"
 
 
+def has_verdicts(lake: "LakeReader", run: RunKey) -> bool:
+    """Returns whether the lake has the verdicts of a run: `maintain` removes those of old nights, and not the run."""
+    files = sum(row.files for row in lake.by_run(VERDICT_TOTALS, [run], VerdictTotal).get(run, ()))
+    return not files or bool(lake.ask(Query(WAL_VERDICTS, "t.path", rows_of([run]), "LIMIT 1")))
+
+
 def server_changes(lake: "LakeReader", before: RunKey, after: RunKey, server: str) -> tuple[FileChange, ...]:
     """Returns the files of a server that got another verdict or reason, most bytes first."""
     where = f"{rows_of([before, after])} AND lower(t.server) = {literal(server.lower())}"

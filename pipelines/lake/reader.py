@@ -26,7 +26,6 @@ from pipelines.lake.run_summary import (
     RunKey,
     VerdictTotal,
 )
-from schemas.cleanups import CLEANUPS
 from schemas.findings import FINDINGS
 from schemas.pinned_bytes import PINNED_BYTES
 from schemas.queue_offsets import QUEUE_OFFSETS
@@ -67,15 +66,6 @@ class LakeReader:
             return ()
         return self._runs(f"{mine} AND run_date > {_day(last['day'] - LOOK_BACK)}")
 
-    def last_cleaned(self, cluster: str) -> str | None:
-        """Returns the id of the run that clean began to move last; it looks back `LOOK_BACK` from the newest run."""
-        newest = self.newest_runs(cluster)
-        if not newest or not self.has(CLEANUPS):
-            return None
-        then = "ORDER BY t.at DESC LIMIT 1"
-        cleaned = f"{_recent(cluster, newest[0].run_date)} AND action = 'CLEAN'"
-        return next((row["run_id"] for row in self._ask.rows(Query(CLEANUPS, "t.run_id", cleaned, then))), None)
-
     def histories(self, before: Mapping[str, int], nights: int) -> Mapping[str, EarlierNights]:
         """Returns the last DONE run of each of the last dates before that of an instant (ms), oldest first."""
         earlier = {
@@ -91,12 +81,12 @@ class LakeReader:
                 nights=tuple(run.night for run in reversed(runs)),
                 findings=found.get(cluster, ()),
                 by_reason=tuple(
-                    NightTotal(run.night, run.run_id, f"{row.verdict} {row.reason}", row.files, row.bytes)
+                    NightTotal(run.night, f"{row.verdict} {row.reason}", row.files, row.bytes)
                     for run in reversed(runs)
                     for row in totals.get(run.key, ())
                 ),
                 by_peer=tuple(
-                    NightTotal(run.night, run.run_id, row.peer_id, row.files, row.bytes)
+                    NightTotal(run.night, row.peer_id, row.files, row.bytes)
                     for run in reversed(runs)
                     for row in pinned.get(run.key, ())
                 ),
@@ -116,7 +106,8 @@ class LakeReader:
         for run in runs:
             for group, night in _smallest(queues.get(run.key, ()), run.night).items():
                 story[group].append(night)
-        return {group: tuple(found) for group, found in story.items()}
+        of_group = {group: tuple(found) for group, found in story.items()}
+        return QueueNights(of_group, runs[-1].night if runs else None)
 
     def pinned(self, runs: Collection[RunKey]) -> Mapping[str, tuple[PinnedRow, ...]]:
         """Returns rows of `pinned_bytes` by cluster."""

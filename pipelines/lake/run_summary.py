@@ -153,7 +153,6 @@ class NightTotal:
     """One point of a curve: files and bytes of one group (a reason, a peer …) of one cluster on one night."""
 
     files_started_ms: int
-    run_id: str
     group: str
     files: int
     bytes: int

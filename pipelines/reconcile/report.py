@@ -179,11 +179,14 @@ def _lead(one: RunSummary) -> str:
 def _fleet_lead(summaries: Sequence[RunSummary]) -> str:
     paused = [one for one in summaries if _pause(one)]
     waiting = sum(one.total(DELETABLE)[1] for one in paused)
-    deletable = sum(one.total(DELETABLE)[1] for one in summaries) - waiting
+    unlisted = sum(one.total(DELETABLE)[1] for one in summaries if one.list_uri is None and one not in paused)
+    deletable = sum(one.total(DELETABLE)[1] for one in summaries) - waiting - unlisted
     every = sum(one.total()[1] for one in summaries)
     undone = sum(1 for one in summaries if one.status != DONE)
     refused = f" {human_count(undone, 'cluster')} refused." if undone else ""
     text = f"{human_bytes(deletable)} of {human_bytes(every)} under oldWALs may be deleted.{refused}"
+    if unlisted:
+        text += f" {human_bytes(unlisted)} more are delete-safe, but their runs wrote no list."
     if not paused:
         return text
     names = _names([one.cluster for one in paused])
@@ -199,7 +202,7 @@ def _with_tonight(
     one: RunSummary, before: Sequence[NightTotal], tonight: Sequence[tuple[str, int, int]], prefix: str = ""
 ) -> list[NightTotal]:
     earlier = [replace(point, group=f"{prefix}{point.group}") for point in before]
-    return [*earlier, *(NightTotal(one.files_started_ms, one.run_id, *values) for values in tonight)]
+    return [*earlier, *(NightTotal(one.files_started_ms, *values) for values in tonight)]
 
 
 def _curves(nights: Sequence[int], points: Sequence[NightTotal]) -> Curves:

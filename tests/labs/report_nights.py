@@ -75,11 +75,11 @@ BAD = replace(
     ),
     history=EarlierNights(
         by_reason=tuple(
-            NightTotal(NOW - n * DAY, f"n{n}", group, 5, (40 - n) * size)
+            NightTotal(NOW - n * DAY, group, 5, (40 - n) * size)
             for n in range(30, 0, -1)
             for group, size in (("HELD PENDING", 100 * GIB), ("DELETABLE REPLICATED", GIB))
         ),
-        by_peer=tuple(NightTotal(NOW - n * DAY, f"n{n}", "search", 5, (40 - n) * 100 * GIB) for n in range(30, 0, -1)),
+        by_peer=tuple(NightTotal(NOW - n * DAY, "search", 5, (40 - n) * 100 * GIB) for n in range(30, 0, -1)),
         nights=tuple(NOW - n * DAY for n in range(30, 0, -1)),
         findings=(finding(2, "error", "MISSING_WAL"), finding(99, "error", "POISON_FILE")),
     ),

@@ -22,8 +22,8 @@ from pipelines.lake.lake_queries import LakeQueries, SparkTables
 from pipelines.lake.lake_records import RunRecord
 from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_summary import PinnedRow, QueueOffsetRow, RunKey, RunSummary, VerdictTotal, table_row
-from pipelines.reconcile.explain.changes import since_of
 from pipelines.reconcile.explain.explain import ExplainRequest, explain
+from pipelines.reconcile.explain.since import since_of
 from pipelines.reconcile.peer_states import PeerRow
 from pipelines.reconcile.report_files import HtmlReports
 from schemas.peers import PEERS
@@ -273,10 +273,10 @@ def test_what_deltalake_cannot_read_is_asked_of_spark(
 
 def test_curves_are_of_earlier_nights_only(lake: LakeReader) -> None:
     history = lake.histories({"prod-a": LAST, "prod-x": LAST}, 30)
-    assert [(p.run_id, p.bytes) for p in history["prod-a"].by_peer] == [("night-7", GIB), ("night-8", 2 * GIB)]
+    assert [(LAST - p.files_started_ms, p.bytes) for p in history["prod-a"].by_peer] == [(2 * DAY, GIB), (DAY, 2 * GIB)]
     assert {p.group for p in history["prod-a"].by_reason} == {"HELD PENDING", "DELETABLE REPLICATED"}
     assert history["prod-x"].by_peer == ()
-    assert [p.run_id for p in lake.histories({"prod-a": LAST}, 1)["prod-a"].by_peer] == ["night-8"]
+    assert [p.bytes for p in lake.histories({"prod-a": LAST}, 1)["prod-a"].by_peer] == [2 * GIB]
 
 
 def test_the_page_of_a_run_is_published(lake_uri: str, spark: SparkSession, tmp_path: Path) -> None:

@@ -1,12 +1,13 @@
-"""What changed between two nights of a cluster, for `explain --since` and for the state of a cluster."""
+"""What changed between two nights of a cluster, for `explain --since` and for the state of a cluster.
 
-import re
+What only the verdicts on single files can say is None if the lake no longer has those of the earlier night.
+"""
+
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 
 from pipelines.common.errors import UsageError
-from pipelines.common.instants import DAY_MS, format_instant, utc_day
+from pipelines.common.instants import format_instant
 from pipelines.lake.cleanup_history import CleanupStep, cleanup_steps
 from pipelines.lake.findings import by_urgency
 from pipelines.lake.lake_records import FileVerdict, RunRecord
@@ -20,73 +21,15 @@ from pipelines.lake.night_changes import (
 )
 from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_rows import literal
-from pipelines.lake.run_summary import DONE, FindingRow, PinnedRow, RunKey, VerdictTotal
+from pipelines.lake.run_summary import FindingRow, PinnedRow, VerdictTotal
 from pipelines.reconcile.compared_nights import only_in
-from pipelines.reconcile.explain.runs import AnsweringRun, Json
+from pipelines.reconcile.explain.holders import peer_states, state_of
+from pipelines.reconcile.explain.runs import Json, first_names
+from pipelines.reconcile.explain.since import Nights
 from schemas.findings import FINDINGS
 from schemas.pinned_bytes import PINNED_BYTES
 from schemas.queue_offsets import QUEUE_OFFSETS
 from schemas.verdict_totals import VERDICT_TOTALS
-
-
-@dataclass(frozen=True, slots=True)
-class Since:
-    """From when changes are asked for: a UTC day (its first night is compared), or an instant, ms since the epoch."""
-
-    at: int
-    is_day: bool
-
-
-def since_of(text: str) -> Since:
-    """Reads a day like 2026-11-20, or an instant like 2026-11-20T14:00Z; without a zone it is UTC.
-
-    Raises:
-        UsageError: the text is neither.
-    """
-    try:
-        if re.fullmatch(r"\d{4}-\d\d-\d\d", text, re.ASCII):
-            return Since(_millis(datetime.fromisoformat(text)), is_day=True)
-        return Since(_millis(datetime.fromisoformat(re.sub("[zZ]$", "+00:00", text))), is_day=False)
-    except ValueError:
-        raise UsageError(
-            f"--since {text}: neither a day like 2026-11-20 nor an instant like 2026-11-20T14:00Z"
-        ) from None
-
-
-def _millis(instant: datetime) -> int:
-    there = instant if instant.tzinfo else instant.replace(tzinfo=UTC)
-    return int(there.timestamp() * 1000)
-
-
-@dataclass(frozen=True, slots=True)
-class Nights:
-    """Two DONE runs of one cluster.
-
-    Attributes:
-        before: the earlier one.
-        after: the later one.
-        note: says that the earlier one is not the one that was asked for.
-        between: the DONE runs between them, oldest first.
-    """
-
-    before: RunRecord
-    after: AnsweringRun
-    note: str | None = None
-    between: tuple[RunRecord, ...] = ()
-
-    @property
-    def keys(self) -> tuple[RunKey, RunKey]:
-        """The earlier run and the later one."""
-        return self.before.key, self.after.record.key
-
-    def json(self) -> Json:
-        """Returns the fields that begin every answer about changes."""
-        return {
-            **self.after.json(),
-            "since": format_instant(self.before.night),
-            "since_run_id": self.before.run_id,
-            "since_note": self.note,
-        }
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -96,48 +39,19 @@ class _Queue:
     source: str
 
 
-def nights_since(since: Since, run: AnsweringRun, lake: LakeReader) -> Nights:
-    """Returns the run that answers, and the DONE run with which it is compared.
-
-    That is the first run of the day, or the last one before it or before the instant. If the lake has none, it is the
-    oldest one that it has.
-
-    Raises:
-        UsageError: no run was DONE since then, or there is only one.
-    """
-    newest = run.record
-    done = sorted(
-        (one for one in lake.newest_runs(newest.cluster) if one.status == DONE and one.night <= newest.night),
-        key=lambda one: one.order,
-    )
-    earlier = [one for one in done if one.run_id != newest.run_id]
-    until = since.at + DAY_MS - 1 if since.is_day else since.at
-    if newest.night <= since.at or newest.status != DONE or not earlier:
-        raise UsageError(
-            f"cluster {newest.cluster} has no two DONE runs to compare since then: its newest run, {newest.run_id}, is "
-            f"of {format_instant(newest.night)}; give an earlier --since, or let reconcile write another run"
-        )
-    of_day = [one for one in earlier if since.is_day and utc_day(one.night) == utc_day(since.at)]
-    before = [one for one in earlier if one.night <= until]
-    compared = (of_day or before[-1:] or earlier)[0]
-    asked = format_instant(since.at)
-    note = f"the lake has no DONE run of {newest.cluster} before {asked}; its oldest is compared"
-    between = tuple(one for one in earlier if one.night > compared.night)
-    return Nights(compared, run, None if before else note, between)
-
-
 def changes_of_cluster(nights: Nights, lake: LakeReader) -> Json:
     """Returns everything that changed in the cluster; `verdicts` is None if the lake does not have every night."""
     listed = servers(lake, nights.keys)
     was, became = (listed[key.run_id] for key in nights.keys)
+    known = nights.verdicts_known
     changes = summed_changes(lake, [nights.before, *nights.between, nights.after.record])
     return {
         **nights.json(),
         **small_changes(nights, lake),
         "nights": len({one.night for one in nights.between}) + 1,
         "verdicts": None if changes is None else _documents(changes),
-        "new_servers": sorted(became - was),
-        "gone_servers": sorted(was - became),
+        "new_servers": sorted(became - was) if known else None,
+        "gone_servers": sorted(was - became) if known else None,
     }
 
 
@@ -157,18 +71,36 @@ def small_changes(nights: Nights, lake: LakeReader) -> Json:
 
 
 def changes_of_peer(peer_id: str, nights: Nights, lake: LakeReader) -> Json:
-    """Returns what changed for a peer: its state, files that it holds now or no longer, its queues and findings."""
+    """Returns what changed for a peer: its state, files that it holds now or no longer, its queues and findings.
+
+    Raises:
+        UsageError: neither night has such a peer.
+    """
     of_peer = f"peer_id = {literal(peer_id)}"
     held = lake.by_run(PINNED_BYTES, nights.keys, PinnedRow, f"level = 'peer' AND {of_peer}")
     was, became = (next(iter(held.get(key, ())), None) for key in nights.keys)
+    peers_before, peers = (_peers(run, lake) for run in (nights.before, nights.after.record))
+    if (
+        not held
+        and peer_id not in peers_before | peers
+        and not lake.by_run(QUEUE_OFFSETS, nights.keys, _Queue, of_peer)
+    ):
+        raise UsageError(
+            f"peer {peer_id} neither exists nor holds a file nor has a queue in the runs {nights.before.run_id} and "
+            f"{nights.after.record.run_id}; their peers: {first_names(sorted(peers_before | peers)) or 'none'}"
+        )
+    states = peer_states(peer_id, nights.keys, lake)
+    state_before, state = (state_of(row, states.get(key)) for row, key in zip((was, became), nights.keys, strict=True))
     return {
         **nights.json(),
         "peer_id": peer_id,
-        "was_state": was.peer_state if was else None,
-        "state": became.peer_state if became else None,
+        "existed": peer_id in peers_before,
+        "exists": peer_id in peers,
+        "was_state": state_before,
+        "state": state,
         "files": (became.files if became else 0) - (was.files if was else 0),
         "bytes": (became.bytes if became else 0) - (was.bytes if was else 0),
-        "verdicts": _documents(held_changes(lake, *nights.keys, peer_id)),
+        "verdicts": _documents(held_changes(lake, *nights.keys, peer_id)) if nights.verdicts_known else None,
         **_findings_and_queues(nights, lake, of_peer, of_peer),
     }
 
@@ -181,9 +113,9 @@ def changes_of_server(server: str, nights: Nights, lake: LakeReader) -> Json:
     return {
         **nights.json(),
         "server": server,
-        "files": sum(sign * one.files for sign, one in signs),
-        "bytes": sum(sign * one.bytes for sign, one in signs),
-        "verdicts": _documents(changes),
+        "files": sum(sign * one.files for sign, one in signs) if nights.verdicts_known else None,
+        "bytes": sum(sign * one.bytes for sign, one in signs) if nights.verdicts_known else None,
+        "verdicts": _documents(changes) if nights.verdicts_known else None,
         **_findings_and_queues(nights, lake, f"server = {named}", f"{named} IN (owner, source)"),
     }
 

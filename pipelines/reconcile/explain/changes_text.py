@@ -6,6 +6,7 @@ from pipelines.common.human import human_bytes, human_count
 from pipelines.reconcile.explain.words import Json, minute, queue_name, size
 
 _MOST = 12
+_STATES = (("was_state", "existed"), ("state", "exists"))
 
 
 def since_lines(change: Json) -> Iterator[str]:
@@ -21,11 +22,16 @@ def since_lines(change: Json) -> Iterator[str]:
     if "path" in change:
         yield from _file(change)
         return
-    if change.get("was_state") != change.get("state"):
-        was, became = (change[state] or "a peer that holds nothing" for state in ("was_state", "state"))
-        yield f"  was {was}, is {became}"
+    if "peer_id" in change:
+        was, became = (_peer_state(change[one], change[there]) for one, there in _STATES)
+        if was != became:
+            yield f"  was {was}, is {became}"
     yield from change_lines(change, _MOST)
     yield from _verdicts(change)
+
+
+def _peer_state(state: str | None, exists: bool) -> str:
+    return state or ("in a state that is not known" if exists else "not there")
 
 
 def change_lines(change: Json, most: int, width: int | None = None) -> Iterator[str]:
@@ -36,9 +42,10 @@ def change_lines(change: Json, most: int, width: int | None = None) -> Iterator[
         most: the most lines of a kind.
         width: the most columns of a line; None = any.
     """
-    sign = "+" if change["bytes"] >= 0 else ""
-    what = "held by the peer" if "peer_id" in change else "under oldWALs"
-    yield f"  {sign}{human_bytes(change['bytes'])}, {change['files']:+,} files {what}"
+    if change["bytes"] is not None:
+        sign = "+" if change["bytes"] >= 0 else ""
+        what = "held by the peer" if "peer_id" in change else "under oldWALs"
+        yield f"  {sign}{human_bytes(change['bytes'])}, {change['files']:+,} files {what}"
     for word, mark in (("new", "+"), ("gone", "-")):
         told = [f"  {mark} {one['severity']} {one['code']}: {one['message']}" for one in change[f"{word}_findings"]]
         yield from _first(told, most, width)
@@ -46,7 +53,7 @@ def change_lines(change: Json, most: int, width: int | None = None) -> Iterator[
         names = [f"  {mark} peer {one['peer_id']}, {queue_name(one)}" for one in queues]
         yield from _first(names, most, width)
         for kind in ("peers", "servers"):
-            found = change.get(f"{word}_{kind}", ())
+            found = change.get(f"{word}_{kind}") or ()
             yield from _first([f"  {mark} {kind[:-1]} {name}" for name in found], most, width)
     steps = [
         f"  {one['action'].lower()} of run {one['run_id']} at {minute(one['at'])}: "
@@ -58,7 +65,9 @@ def change_lines(change: Json, most: int, width: int | None = None) -> Iterator[
 
 def _verdicts(change: Json) -> Iterator[str]:
     if change["verdicts"] is None:
-        yield "  Verdicts: not known, because the table verdict_changes does not have every night since then."
+        cluster = "nights" in change
+        why = ", because the table verdict_changes does not have every night since then" if cluster else ""
+        yield f"  Verdicts: not known{why}."
         return
     if not change["verdicts"]:
         yield "  No file changed its verdict."
@@ -75,7 +84,8 @@ def _verdicts(change: Json) -> Iterator[str]:
 
 
 def _file(change: Json) -> Iterator[str]:
-    was, became = change["was"] or "not there", change["became"] or "gone"
+    nothing = "not there" if change["since_verdicts_known"] else "not known"
+    was, became = change["was"] or nothing, change["became"] or "gone"
     yield f"  still {became}" if was == became else f"  {was} -> {became}"
     for one in change["cleanup"]:
         yield f"  {one['outcome']} at {minute(one['at'])}, by the list of run {one['run_id']}"

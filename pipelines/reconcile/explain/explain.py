@@ -13,18 +13,18 @@ from pipelines.common.instants import format_instant, utc_day
 from pipelines.common.job_result import JobResult
 from pipelines.decide.reason_texts import REASON_TEXTS, ReasonText
 from pipelines.lake.lake_records import Blocker, FileVerdict, QueueNights
+from pipelines.lake.look_back import LOOK_BACK
 from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_summary import HELD, PinnedRow, QueueOffsetRow
 from pipelines.reconcile.explain.changes import (
-    Since,
     changes_of_cluster,
     changes_of_files,
     changes_of_peer,
     changes_of_server,
-    nights_since,
 )
-from pipelines.reconcile.explain.holders import explain_peer, explain_server
-from pipelines.reconcile.explain.runs import NIGHTS, SHOWN, AnsweringRun, Json, deciding_runs, one_of
+from pipelines.reconcile.explain.holders import explain_peer, explain_server, find_server
+from pipelines.reconcile.explain.runs import SHOWN, AnsweringRun, Json, deciding_runs, one_of
+from pipelines.reconcile.explain.since import Since, nights_since
 from pipelines.reconcile.explain.state import StateSettings, cluster_state
 from pipelines.reconcile.explain.text import explain_text
 
@@ -84,8 +84,8 @@ def _changes(request: ExplainRequest, since: Since, run: AnsweringRun, lake: Lak
     if request.peer is not None:
         return [changes_of_peer(request.peer, nights, lake)]
     if request.server is not None:
-        server = explain_server(request.server, {run.record.cluster: run}, lake)["server"]
-        return [changes_of_server(str(server), nights, lake)]
+        _, server = find_server(request.server, [run.record.key], lake, [nights.before.key])
+        return [changes_of_server(server, nights, lake)]
     if request.paths:
         found = lake.files(nights.keys, request.paths, limit=2 * (SHOWN + 1))
         once = list({file.path: file for file in found}.values())
@@ -105,7 +105,7 @@ def _files(paths: Sequence[str], runs: dict[str, AnsweringRun], lake: LakeReader
         if file.blocking:
             held[file.cluster].update(filter(None, [file.wal_group]))
     nights = {
-        cluster: lake.queue_nights(cluster, runs[cluster].record.night, NIGHTS, sorted(held[cluster]))
+        cluster: lake.queue_nights(cluster, runs[cluster].record.night, LOOK_BACK.days, sorted(held[cluster]))
         for cluster in sorted(held)
     }
     queues = lake.queues([runs[cluster].record.key for cluster in nights])
@@ -113,7 +113,9 @@ def _files(paths: Sequence[str], runs: dict[str, AnsweringRun], lake: LakeReader
         _file(
             file,
             runs[file.cluster],
-            _Holding(pinned.get(file.cluster, ()), queues.get(file.cluster, ()), nights.get(file.cluster, {})),
+            _Holding(
+                pinned.get(file.cluster, ()), queues.get(file.cluster, ()), nights.get(file.cluster, QueueNights())
+            ),
         )
         for file in chosen
     ]
@@ -192,7 +194,7 @@ def _holder(holder: Blocker, file: FileVerdict, run: AnsweringRun, holding: _Hol
     need = queue.need_timestamp if queue else None
     behind = None if need is None or need < 0 else max(0, run.record.night - need)
     peer = next((one for one in holding.pinned if one.level == "peer" and one.peer_id == holder.peer_id), None)
-    since, nights = _since(holder, file, run, holding.nights)
+    since, nights, at_least = _since(holder, file, run, holding.nights)
     # a dead server without a queue: there is nothing that the peer could ship
     nobody = holder.owner is None and row is not None and row.level == "peer"
     return {
@@ -204,6 +206,7 @@ def _holder(holder: Blocker, file: FileVerdict, run: AnsweringRun, holding: _Hol
         "offset": holder.offset,
         "since": since,
         "nights": nights,
+        "since_at_least": at_least,
         "behind_ms": behind,
         "pending_files": queue.pending_files if queue else None,
         "pending_bytes": queue.pending_bytes if queue else None,
@@ -213,19 +216,23 @@ def _holder(holder: Blocker, file: FileVerdict, run: AnsweringRun, holding: _Hol
     }
 
 
-def _since(holder: Blocker, file: FileVerdict, run: AnsweringRun, nights: QueueNights) -> tuple[str | None, int | None]:
+def _since(
+    holder: Blocker, file: FileVerdict, run: AnsweringRun, nights: QueueNights
+) -> tuple[str | None, int | None, bool | None]:
     """Returns the first of the consecutive runs in which the queue group needed the archived file, and their dates.
 
-    Both are None for a holder without an offset: earlier runs recorded nothing of it to compare.
+    The third value says whether no run before the first of them was read, so that it may have needed it before. All are
+    None for a holder without an offset: earlier runs recorded nothing of it to compare.
     """
     if holder.wal is None:
-        return None, None
-    first, days = run.record.night, {utc_day(run.record.night)}
+        return None, None, None
+    first, days, at_least = run.record.night, {utc_day(run.record.night)}, True
     archived = file.modification_time or 0
     if file.wal_timestamp is not None and file.wal_group is not None and holder.source is not None:
-        for night in nights.get((holder.peer_id, holder.source, file.wal_group), ()):
+        for night in nights.of_group.get((holder.peer_id, holder.source, file.wal_group), ()):
             if night.need > file.wal_timestamp or night.files_started < archived:
                 break
             first = night.files_started
             days.add(utc_day(first))
-    return format_instant(first), len(days)
+        at_least = nights.oldest is None or first == nights.oldest
+    return format_instant(first), len(days), at_least

@@ -1,11 +1,11 @@
 """The answers of explain for a peer and for a server."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from pipelines.common.instants import format_instant
 from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_rows import literal
-from pipelines.lake.run_summary import PinnedRow
+from pipelines.lake.run_summary import PinnedRow, RunKey
 from pipelines.reconcile.explain.runs import NIGHTS, AnsweringRun, Json, first_names, one_of
 from pipelines.reconcile.past import PastPeer
 from schemas.peers import PEERS
@@ -37,17 +37,14 @@ def explain_peer(peer_id: str, runs: dict[str, AnsweringRun], lake: LakeReader) 
     queues = [row for row in all_queues.get(cluster, ()) if row.peer_id == peer_id]
     total = next((row for row in mine if row.level == "peer"), None)
     history = lake.histories({cluster: run.record.night}, NIGHTS)[cluster]
-    trend = [
-        {"listed_at": format_instant(p.files_started_ms), "bytes": p.bytes}
-        for p in history.by_peer
-        if p.group == peer_id
-    ]
+    held = {one.files_started_ms: one.bytes for one in history.by_peer if one.group == peer_id}
+    held[run.record.night] = total.bytes if total else 0
     return {
         **run.json(),
         "peer_id": peer_id,
         "exists": any(row.peer_exists for row in queues) if queues else True,
         **pin(total),
-        **_state(run, peer_id, lake),
+        **_state(total, peer_states(peer_id, [run.record.key], lake).get(run.record.key)),
         "queues": [
             {"owner": row.owner, "source": row.source, **pin(row)}
             for row in sorted(
@@ -58,15 +55,27 @@ def explain_peer(peer_id: str, runs: dict[str, AnsweringRun], lake: LakeReader) 
             {"path": file.path, "bytes": file.length, "timestamp": file.wal_timestamp}
             for file in lake.waiting(run.record.key, peer_id, NEXT_WALS)
         ],
-        "trend": [*trend, {"listed_at": format_instant(run.record.night), "bytes": total.bytes if total else 0}],
+        "trend": [
+            {"listed_at": format_instant(night), "bytes": held.get(night, 0)}
+            for night in (*history.nights, run.record.night)
+        ],
     }
 
 
-def _state(run: AnsweringRun, peer_id: str, lake: LakeReader) -> Json:
-    """Returns since when the peer has had its state; None if an older walsafe wrote the lake."""
-    peers = lake.by_run(PEERS, [run.record.key], PastPeer, f"peer_id = {literal(peer_id)}") if lake.has(PEERS) else {}
-    peer = next(iter(peers.get(run.record.key, ())), None)
+def peer_states(peer_id: str, runs: Collection[RunKey], lake: LakeReader) -> Mapping[RunKey, PastPeer]:
+    """Returns the state of a peer in each run; none if the peer was not there, or an older walsafe wrote the run."""
+    found = lake.by_run(PEERS, runs, PastPeer, f"peer_id = {literal(peer_id)}") if lake.has(PEERS) else {}
+    return {run: rows[0] for run, rows in found.items()}
+
+
+def state_of(held: PinnedRow | None, peer: PastPeer | None) -> str | None:
+    """Returns the state of a peer: an older walsafe recorded only that of a peer that holds files."""
+    return peer.state if peer else held.peer_state if held else None
+
+
+def _state(held: PinnedRow | None, peer: PastPeer | None) -> Json:
     return {
+        "peer_state": state_of(held, peer),
         "state_since": format_instant(peer.state_since) if peer else None,
         "state_nights": peer.nights if peer else None,
     }
@@ -78,16 +87,7 @@ def explain_server(name: str, runs: dict[str, AnsweringRun], lake: LakeReader) -
     Raises:
         UsageError: there is no such server, or several match.
     """
-    keys = [run.record.key for run in runs.values()]
-    found = best_fits(name, lake.servers(keys, name))
-    labels = [f"{server} of {cluster}" for cluster, server in found]
-    chosen = one_of(
-        f"server {name} ({len(labels)} fit)",
-        labels,
-        f"server {name}: no queue and no file below oldWALs in the newest run of {first_names(sorted(runs))}; "
-        "write any part of host,port,startcode",
-    )
-    cluster, server = found[labels.index(chosen)]
+    cluster, server = find_server(name, [run.record.key for run in runs.values()], lake)
     run = runs[cluster]
     mine = [row for row in lake.pinned([run.record.key]).get(cluster, ()) if row.level == "queue"]
     return {
@@ -103,6 +103,34 @@ def explain_server(name: str, runs: dict[str, AnsweringRun], lake: LakeReader) -
             if server in (row.owner, row.source)
         ],
     }
+
+
+def find_server(
+    name: str, runs: Collection[RunKey], lake: LakeReader, earlier: Collection[RunKey] = ()
+) -> tuple[str, str]:
+    """Returns the (cluster, server) that a name means; of those that fit best, a server of `runs` goes first.
+
+    Args:
+        name: any part of the server's name.
+        runs: the newest run of each cluster.
+        lake: reads the tables.
+        earlier: runs whose servers may be meant, too.
+
+    Raises:
+        UsageError: there is no such server, or several match.
+    """
+    newest = lake.servers(runs, name)
+    fitting = best_fits(name, sorted({*newest, *(lake.servers(earlier, name) if earlier else ())}))
+    found = [one for one in fitting if one in newest] or fitting
+    labels = [f"{server} of {cluster}" for cluster, server in found]
+    clusters = first_names(sorted({run.cluster for run in runs}))
+    where = f"the newest run of {clusters}" + "".join(f" and in run {run.run_id}" for run in earlier)
+    chosen = one_of(
+        f"server {name} ({len(labels)} fit)",
+        labels,
+        f"server {name}: no queue and no file below oldWALs in {where}; write any part of host,port,startcode",
+    )
+    return found[labels.index(chosen)]
 
 
 def best_fits(name: str, found: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:

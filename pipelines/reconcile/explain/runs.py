@@ -12,7 +12,7 @@ from pipelines.reconcile.pause import Pause
 from pipelines.reconcile.pause_of_runs import pauses_after
 
 NIGHTS = 14
-"""Number of nights that "since" and trends look back."""
+"""Number of nights that trends look back."""
 SHOWN = 8
 """Number of names that an error lists."""
 Json = dict[str, object]

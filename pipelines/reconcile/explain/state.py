@@ -12,9 +12,10 @@ from pipelines.lake.look_back import last_of_each_night
 from pipelines.lake.night_changes import holding_servers
 from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_summary import DELETABLE, DONE, HELD, STARTED, FindingRow, PinnedRow, VerdictTotal
-from pipelines.reconcile.explain.changes import Nights, small_changes
+from pipelines.reconcile.explain.changes import small_changes
 from pipelines.reconcile.explain.holders import pin
 from pipelines.reconcile.explain.runs import AnsweringRun, Json
+from pipelines.reconcile.explain.since import Nights
 from schemas.verdict_totals import VERDICT_TOTALS
 
 SERVERS = 10
@@ -52,7 +53,7 @@ def cluster_state(run: AnsweringRun, lake: LakeReader, settings: StateSettings, 
     pinned = lake.pinned([key]).get(key.cluster, ())
     steps = cleanup_steps(lake, key.cluster, key.run_date)
     earlier = lake.histories({key.cluster: record.night}, NIGHTS - 1)[key.cluster]
-    nights = night_totals(key.run_id, record.night, totals, earlier, steps)
+    nights = night_totals(record.night, totals, earlier, steps) if record.status == DONE else ()
     stated = record.capacity_bytes if settings.capacity_bytes is None else settings.capacity_bytes
     return {
         **run.json(),
@@ -139,7 +140,7 @@ def _changes(run: AnsweringRun, lake: LakeReader) -> Json | None:
 def _approval(run: AnsweringRun, steps: tuple[CleanupStep, ...], settings: StateSettings, now: int) -> Json | None:
     """Returns the list of the newest run if nobody has begun to clean it, and it still may be cleaned."""
     record = run.record
-    begun = any(step.run == record.key and step.action == CLEAN for step in steps)
+    begun = any(step.run == record.key and step.action == CLEAN and step.begun for step in steps)
     over = record.not_after is not None and now > record.not_after
     if record.list_uri is None or not record.deletable_files or begun or over:
         return None
@@ -154,8 +155,8 @@ def _approval(run: AnsweringRun, steps: tuple[CleanupStep, ...], settings: State
 
 
 def _is_unfinished(step: CleanupStep, steps: tuple[CleanupStep, ...]) -> bool:
-    """Returns whether this is the last attempt at its run and it did not come to its end."""
-    later = (one for one in steps if one.run == step.run and one.at > step.at)
+    """Returns whether this is the last attempt that began at its run, and it did not come to its end."""
+    later = (one for one in steps if one.run == step.run and one.at > step.at and one.begun)
     return step.status in (STARTED, "STOPPED", "FAILED") and not any(later)
 
 

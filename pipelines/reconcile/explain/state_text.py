@@ -6,6 +6,7 @@ from pipelines.common.human import human_bytes, human_count, human_duration
 from pipelines.common.instants import DAY_MS
 from pipelines.common.text import wrapped
 from pipelines.lake.forecast import LONGEST_DAYS
+from pipelines.lake.run_summary import DONE
 from pipelines.reconcile.explain.changes_text import change_lines
 from pipelines.reconcile.explain.words import Json, frees, minute, peer_name, queue_name, size
 
@@ -23,8 +24,13 @@ def state_lines(state: Json) -> Iterator[str]:
     parts = "".join(f"; {one['verdict']} {_amount(one)}" for one in state["verdicts"])
     yield f"Under oldWALs: {_amount(total)}{parts}"
     yield from _who_holds(state)
-    yield from _findings([one for one in state["findings"] if not one["acknowledged"] and one["severity"] != "info"])
-    yield from _new(state["changes"])
+    if state["status"] == DONE:
+        yield from _findings(
+            [one for one in state["findings"] if not one["acknowledged"] and one["severity"] != "info"]
+        )
+        yield from _new(state["changes"])
+    else:
+        yield "Findings: not looked for, because this snapshot was not decided."
     yield from _waiting(state)
     yield _lines(forecast_sentence(state["forecast"]), "")
     yield "--output json has every row, and no text cut short."

@@ -65,7 +65,8 @@ def _holder(holder: Json) -> Iterator[str]:
     if holder["owner"] is not None and holder["owner"] != holder["source"]:
         queue += f", claimed from {holder['source']}"
     known = holder["since"] is not None
-    since = f", since {minute(holder['since'])} ({human_count(holder['nights'], 'night')})" if known else ""
+    begin = "at least since" if holder["since_at_least"] else "since"
+    since = f", {begin} {minute(holder['since'])} ({human_count(holder['nights'], 'night')})" if known else ""
     yield f"  Held by {peer_name(holder)}, {queue}{since}"
     if holder["wal"]:
         place = _place(holder["offset"])
@@ -99,8 +100,8 @@ def _peer(peer: Json) -> Iterator[str]:
         f"{human_bytes(peer['exclusive_bytes'])} alone, {human_bytes(peer['joint_bytes'])} with others"
     )
     if peer["state_since"] is not None:
-        state, nights = (peer["peer_state"] or "In this state").capitalize(), human_count(peer["state_nights"], "night")
-        yield f"  {state} at least since {minute(peer['state_since'])} ({nights})"
+        nights = human_count(peer["state_nights"], "night")
+        yield f"  {peer['peer_state'].capitalize()} at least since {minute(peer['state_since'])} ({nights})"
     if peer["oldest_age_ms"] is not None:
         yield f"  Its oldest WAL is {human_duration(peer['oldest_age_ms'])} old"
     if peer["remedy"] and peer["files"]:

@@ -89,12 +89,18 @@ def _costs_nothing(row: QueueOffsetRow, stood: PastOffset, evidence: Evidence) -
 
 
 def stalled(evidence: Evidence) -> Iterator[FindingRow]:
-    """Yields QUEUE_STALLED for offsets that have not moved for `stalled_nights` nights while files wait."""
+    """Yields QUEUE_STALLED for offsets that have not moved for `stalled_nights` nights while files wait.
+
+    A peer that was disabled on one of these nights could not move; the night before has since when it is enabled.
+    """
     nights = evidence.settings.stalled_nights
     before = _nights(evidence)
     if len(before) < nights:
         return
+    first = before[nights - 1].files_started
     disabled = {peer.peer_id for peer in evidence.snapshot.peers if peer.state == "DISABLED"}
+    last = evidence.past[0].peers.values()
+    disabled |= {peer.peer_id for peer in last if peer.state == "DISABLED" or peer.state_since > first}
     for (peer, source, group), row in sorted(_smallest(evidence.queues).items()):
         if not row.pending_files or not row.peer_exists or peer in disabled:
             continue

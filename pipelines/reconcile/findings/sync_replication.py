@@ -46,15 +46,12 @@ def sync_states(evidence: Evidence) -> Iterator[FindingRow]:
     for row in evidence.sync_peers:
         before, now = row.previous_sync_state, row.sync_state
         if before is not None and now is not None and before != now:
-            remade = NONE in (before, now)
             yield finding(
                 "SYNC_STATE_CHANGED",
-                WARNING if remade else INFO,
+                INFO,
                 f"{row.peer_id}/{before}-{now}",
                 f"Synchronous peer {row.peer_id} went from {before} to {now} since its state was last known.",
-                "HBase knows no such way: the peer was removed and made again. Look who did it."
-                if remade
-                else _MEANS.get(now, "Nothing, if it was meant."),
+                _MEANS.get(now, "Nothing, if it was meant."),
                 peer_id=row.peer_id,
                 before=before,
                 now=now,

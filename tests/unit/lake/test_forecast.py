@@ -26,7 +26,7 @@ GIB = 1 << 30
 
 def nights(*sizes: int) -> list[NightTotal]:
     return [
-        NightTotal(FIRST + day * DAY_MS, f"night-{day}", group, 1, part)
+        NightTotal(FIRST + day * DAY_MS, group, 1, part)
         for day, size in enumerate(sizes)
         for group, part in (("HELD PENDING", size // 2), ("DELETABLE REPLICATED", size - size // 2))
     ]
@@ -79,7 +79,7 @@ def test_without_a_stated_capacity_what_is_free_counts() -> None:
 
 
 def test_of_several_listings_of_a_day_the_last_counts() -> None:
-    again = [NightTotal(FIRST + 3_600_000, "again", "HELD PENDING", 1, 99)]
+    again = [NightTotal(FIRST + 3_600_000, "HELD PENDING", 1, 99)]
     assert days_until_full([*again, *nights(10, 20)], 100).nights == 2
     assert days_until_full([*again, *nights(10, 109, 119)], 1000).growth_per_day == 10
 
@@ -144,8 +144,8 @@ def test_what_rests_in_the_quarantine_still_fills_the_disk(lake: Path) -> None:
     at = FIRST + 3 * DAY_MS
     earlier = reader(lake).histories({"prod-a": at}, 30)["prod-a"]
     steps = cleanup_steps(reader(lake), "prod-a", key(3).run_date)
-    totals = night_totals("night-3", at, [VerdictTotal("HELD", "PENDING", "KEEP", 1, 370)], earlier, steps)
-    assert [(one.run_id, one.bytes) for one in totals if one.group == QUARANTINE] == [("night-2", 30), ("night-3", 30)]
+    totals = night_totals(at, [VerdictTotal("HELD", "PENDING", "KEEP", 1, 370)], earlier, steps)
+    assert [one.bytes for one in totals if one.group == QUARANTINE] == [0, 0, 30, 30]
     assert days_until_full(totals, 1000).growth_per_day == 100
     (rest,) = quarantined(steps).values()
     assert (rest.files, rest.bytes, rest.moved_at) == (3, 30, moved)
@@ -160,8 +160,19 @@ def test_each_cluster_of_a_fleet_looks_back_from_its_own_night(lake: Path) -> No
 def test_the_pace_is_that_of_the_last_nights() -> None:
     last = FIRST + 20 * DAY_MS
     earlier = EarlierNights(tuple(nights(*range(20))), nights=tuple(FIRST + day * DAY_MS for day in range(20)))
-    totals = night_totals("night-20", last, [], earlier, [])
-    assert {one.run_id for one in totals} == {f"night-{day}" for day in range(20 - NIGHTS + 1, 20)}
+    totals = night_totals(last, [], earlier, [])
+    assert {one.files_started_ms for one in totals} == {FIRST + day * DAY_MS for day in range(20 - NIGHTS + 1, 21)}
+
+
+def test_a_night_without_a_file_counts_as_empty() -> None:
+    """Its run is DONE, and left no row in `verdict_totals`, because nothing was there."""
+    days = tuple(FIRST + day * DAY_MS for day in range(3))
+    earlier, tonight = EarlierNights(tuple(nights(100, 200, 300)), nights=days), FIRST + 3 * DAY_MS
+    totals = night_totals(tonight, [], earlier, [])
+    capacity = capacity_of(totals, None, 1000)
+    assert days_until_full(totals, capacity) == Forecast(4, 0, 1000, -20, refusal="the bytes do not grow")
+    totals = night_totals(tonight, [], EarlierNights(nights=days), [])
+    assert days_until_full(totals, None).nights == 4
 
 
 def test_an_attempt_that_died_counts_by_its_files(lake: Path) -> None:

@@ -66,7 +66,8 @@ def test_a_cluster_without_a_run() -> None:
         latest_list("prod", Runs())
 
 
-def lake(path: Path, *cleaned: tuple[str, str, str, int]) -> LakeReader:
+def lake(path: Path, *cleaned: tuple[str, str, str, int], status: str = "DONE") -> LakeReader:
+    """The last of the attempts ended in this status, without a file."""
     run = {
         "cluster": ["prod"], "run_id": ["n2"], "run_date": pa.array([DAY]), "status": ["DONE"], "at": [AT],
         "files_started_at": [AT],
@@ -76,6 +77,7 @@ def lake(path: Path, *cleaned: tuple[str, str, str, int]) -> LakeReader:
         clusters, runs, actions, hours = zip(*cleaned, strict=True)
         at = [AT + timedelta(hours=hour) for hour in hours]
         columns = {"cluster": clusters, "run_id": runs, "action": actions, "at": at, "run_date": [DAY] * len(at)}
+        columns |= {"attempt": [str(at_) for at_ in at], "status": [*["DONE"] * (len(at) - 1), status]}
         write_deltalake(str(path / "cleanups"), pa.table({name: list(values) for name, values in columns.items()}))
     return LakeReader(LakeQueries(str(path), DeltaRs.of(f"file:{path}", {}), None))
 
@@ -86,6 +88,14 @@ def test_restore_takes_the_run_that_was_cleaned_last(tmp_path: Path) -> None:
         ("other", "n3", "CLEAN", 9),
     )  # fmt: skip
     assert latest_cleaned("prod", reader) == "n1"
+
+
+def test_a_run_whose_clean_was_refused_before_it_moved_a_file_was_not_cleaned(tmp_path: Path) -> None:
+    attempts = ("prod", "n1", "CLEAN", 3), ("prod", "n2", "CLEAN", 5)
+    assert latest_cleaned("prod", lake(tmp_path / "refused", *attempts, status="REFUSED")) == "n1"
+    assert latest_cleaned("prod", lake(tmp_path / "died", *attempts, status="STARTED")) == "n2"
+    with pytest.raises(UsageError, match="no run of cluster prod was cleaned"):
+        latest_cleaned("prod", lake(tmp_path / "alone", attempts[1], status="REFUSED"))
 
 
 @pytest.mark.parametrize("cleaned", [(), (("prod", "n2", "PURGE", 3), ("other", "n3", "CLEAN", 9))])

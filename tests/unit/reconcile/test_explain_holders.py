@@ -7,8 +7,8 @@ import pytest
 from pipelines.common.errors import UsageError
 from pipelines.common.instants import HOUR_MS
 from pipelines.lake.run_summary import PinnedRow, table_row
-from pipelines.reconcile.explain.changes import since_of
 from pipelines.reconcile.explain.explain import ExplainRequest, explain
+from pipelines.reconcile.explain.since import since_of
 from schemas.findings import FINDINGS
 from schemas.pinned_bytes import PINNED_BYTES
 from schemas.queue_offsets import QUEUE_OFFSETS
@@ -46,6 +46,19 @@ def test_a_holder_without_an_offset_has_no_date_but_a_remedy(tmp_path: Path) -> 
     assert (holder["since"], holder["nights"], holder["remedy"]) == (None, None, "wait")
     assert "Held by peer 2, which has no queue for its server yet\n" in text
     assert "What frees it: wait\n" in text
+
+
+def test_since_the_oldest_night_is_at_least_since(tmp_path: Path) -> None:
+    """No night before it was read, so the queue may have needed the file there, too."""
+    for night in range(17):
+        file = verdict(night, "a.1", "PENDING") | {"wal_group": "g", "wal_timestamp": 9, "modification_time": at(-50)}
+        write_night(tmp_path, night, [file, file | {"path": "oldWALs/b.1", "modification_time": at(3.5)}])
+    result, text = ask(tmp_path, "a.1", "b.1", now=at(16) + HOUR_MS)
+    (old,), (young,) = (file["holders"] for file in result["files"])
+    assert (old["since_at_least"], old["nights"], old["since"][:10]) == (True, 17, "2024-10-04")
+    assert (young["since_at_least"], young["nights"], young["since"][:10]) == (False, 13, "2024-10-08")
+    assert f"queue of {H1}, at least since 2024-10-04 02:00 UTC (17 nights)" in text
+    assert f"queue of {H1}, since 2024-10-08 02:00 UTC (13 nights)" in text
 
 
 def test_a_dead_server_without_a_queue_waits_for_no_peer(tmp_path: Path) -> None:

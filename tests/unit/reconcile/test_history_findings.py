@@ -13,7 +13,7 @@ from pipelines.decide.rule.zookeeper_queue_storage import ZOOKEEPER
 from pipelines.hbase.zookeeper.queued_wals import QueuedWals
 from pipelines.lake.run_summary import FindingRow, PinnedRow, QueueOffsetRow
 from pipelines.reconcile.findings import Evidence, findings
-from pipelines.reconcile.past import PastFinding, PastNight, PastOffset
+from pipelines.reconcile.past import PastFinding, PastNight, PastOffset, PastPeer
 from tests.labs.small_cluster import D1, H1, NOW, group, small, timestamp, wal
 
 KEY = ("1", str(H1), group(H1))
@@ -70,6 +70,21 @@ def test_a_run_by_hand_is_no_night() -> None:
     by_hand = run(2 * DAY_MS + half, 5)
     assert by_hand.files_started // DAY_MS in {one.files_started // DAY_MS for one in nights}
     assert found(nights[0], nights[1], by_hand) == set(), "three runs, two nights"
+
+
+@pytest.mark.parametrize(
+    ("state", "since_ago", "expected"),
+    [("DISABLED", 9, 0), ("ENABLED", 9, 1), ("ENABLED", 3, 1), ("ENABLED", 2, 0)],
+)
+def test_a_peer_that_was_disabled_on_one_of_the_nights_is_not_stalled(
+    state: str, since_ago: int, expected: int
+) -> None:
+    """It is enabled now, and had no time to move."""
+    at, peer = replace(stood(2), pending_files=1), PastPeer("1", state, NOW - since_ago * DAY_MS, since_ago)
+    past = [night(ago, at) for ago in (1, 2, 3)]
+    past[0] = replace(past[0], peers={"1": peer})
+    found = findings(evidence([replace(stands(2), pending_files=1)], past))
+    assert sum(row.code == "QUEUE_STALLED" for row in found) == expected
 
 
 @pytest.mark.promise("rewound-stays-open")

@@ -165,7 +165,6 @@ def night(state: str, before: PastSyncState | None) -> dict[str, str]:
         ("STANDBY", "DOWNGRADE_ACTIVE", {"SYNC_STATE_CHANGED:dr/STANDBY-DOWNGRADE_ACTIVE": "info"}),
         ("ACTIVE", "STANDBY", {"SYNC_STATE_CHANGED:dr/ACTIVE-STANDBY": "info"}),
         ("DOWNGRADE_ACTIVE", "ACTIVE", {"SYNC_STATE_CHANGED:dr/DOWNGRADE_ACTIVE-ACTIVE": "info"}),
-        ("NONE", "ACTIVE", {"SYNC_STATE_CHANGED:dr/NONE-ACTIVE": "warning"}),
     ],
 )
 def test_a_change_of_state_is_told(before: str | None, now: str, expected: dict[str, str]) -> None:

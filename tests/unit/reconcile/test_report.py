@@ -35,8 +35,8 @@ ONE = RunSummary(
     list_uri="file:/lists/prod-a/night-3",
     lake_uri="file:/lake",
     history=EarlierNights(
-        by_reason=tuple(NightTotal(NOW - n * DAY, f"n{n}", "HELD PENDING", 5, n * GIB) for n in (2, 1)),
-        by_peer=tuple(NightTotal(NOW - n * DAY, f"n{n}", EVIL, 5, n * GIB) for n in (2, 1)),
+        by_reason=tuple(NightTotal(NOW - n * DAY, "HELD PENDING", 5, n * GIB) for n in (2, 1)),
+        by_peer=tuple(NightTotal(NOW - n * DAY, EVIL, 5, n * GIB) for n in (2, 1)),
         nights=(NOW - 2 * DAY, NOW - DAY),
     ),
 )  # fmt: skip
@@ -199,6 +199,9 @@ def test_without_a_list_nothing_may_be_deleted() -> None:
     words = " ".join(Page(report_html([replace(ONE, mode="REPLAY", list_uri=None)], {})).words.split())
     assert "30.0 GiB of 100.0 GiB under oldWALs are delete-safe, but this run wrote no list." in words
     assert "may be deleted" not in words
+    fleet = [ONE, replace(ONE, cluster="prod-b", mode="REPLAY", list_uri=None)]
+    words = " ".join(Page(report_html(fleet, {})).words.split())
+    assert "30.0 GiB of 200.0 GiB under oldWALs may be deleted. 30.0 GiB more are delete-safe, but their runs" in words
 
 
 @pytest.mark.parametrize(
