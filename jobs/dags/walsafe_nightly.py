@@ -123,6 +123,8 @@ def night(cluster: str) -> None:
     start_date=datetime(2026, 1, 1, tzinfo=UTC),
     catchup=False,
     max_active_runs=1,
+    # no backfill: max_active_runs does not count its runs, and each would capture the cluster of today as an old night
+    allowed_run_types=["scheduled", "manual", "operator_triggered", "asset_materialization"],
     dagrun_timeout=NIGHTLY.run_timeout,
     default_args={
         "retries": NIGHTLY.retries,

@@ -53,9 +53,20 @@ def _duration(value: object) -> timedelta:
     return found
 
 
+def _variable(value: object) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise ValueError("must be a text or a number")  # Python's text of anything else is not what YAML says
+    return str(value)
+
+
+def _without_nulls(value: object) -> object:
+    return {name: one for name, one in value.items() if one is not None} if isinstance(value, dict) else value
+
+
 _Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 _Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
 _Duration = Annotated[timedelta, BeforeValidator(_duration)]
+_Variables = Annotated[dict[str, Annotated[str, BeforeValidator(_variable)]], BeforeValidator(_without_nulls)]
 
 
 class Notifier(BaseModel):
@@ -86,14 +97,14 @@ class Nightly(BaseModel):
     report_url: _Text | None = None
     retries: Annotated[int, Field(ge=0)] = 1
     retry_delay: _Duration = timedelta(minutes=10)
-    environment: dict[str, Annotated[str, BeforeValidator(str)]] = Field(default_factory=dict)
+    environment: _Variables = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _run_is_longest(self) -> "Nightly":
-        if self.run_timeout <= self.approval_timeout + self.job_timeout:
+        if self.run_timeout <= self.approval_timeout + 2 * self.job_timeout:  # one job decides, one finishes
             raise ValueError(
-                "key 'run_timeout' must be longer than 'approval_timeout' and 'job_timeout' together, or the run ends "
-                "before somebody has answered and the clean-up is done"
+                "key 'run_timeout' must be longer than 'approval_timeout' and twice 'job_timeout' together, or the run "
+                "ends before somebody has answered and the clean-up is done"
             )
         return self
 

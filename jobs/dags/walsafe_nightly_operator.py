@@ -129,7 +129,7 @@ class NightOperator(BaseOperator):
         """Judges how the job ended, and tells the next tasks.
 
         Raises:
-            AirflowException: something was unavailable, or the job vanished; Airflow tries again.
+            AirflowException: something was unavailable, or the job or its result vanished; Airflow tries again.
             AirflowFailException: it failed otherwise, or took too long.
         """
         folder = self._folder(context)
@@ -151,6 +151,8 @@ class NightOperator(BaseOperator):
             if code == job.UNAVAILABLE:
                 raise AirflowException(f"exit code 4: {job.reason(found, lines)}")
             raise AirflowFailException(f"exit code {code}: {job.reason(found, lines)}")
+        if not found:  # it would read as a night without findings and without files to clean
+            raise AirflowException(f"it ended with exit code {code} and left no result: {job.reason(found, lines)}")
         told = job.decision(found, self.nightly.report_url) if self.part == DECIDE else self._told(context)
         self.page = str(told.get("page"))
         for asset in self.outlets:

@@ -16,7 +16,7 @@ nothing. With night.approval: manual nothing moves to the quarantine, but runs w
 
 A job that ends with exit code 4 is tried again (night.tries, night.retry_delay). Any other failure ends the night with
 the exit code of that job. A finding that pauses the clean-up ends it with 3. If reconcile ends with 5, an error finding
-is new: the night goes on, and ends with 5.
+is new; if purge ends with 5, it refused some quarantined runs: the night goes on, and ends with 5.
 
 A scheduler that asks a person in between runs the night in two parts with one --run-id: --part decide ends with the
 rehearsal and changes nothing in the cluster; --part finish cleans the list that --approved names by the digest of the

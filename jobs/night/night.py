@@ -60,21 +60,22 @@ def run_night(night: Night) -> JobResult:
 
     Returns:
         The answers of all jobs, and what a person should know of them (`alerts`). The exit code is that of the job that
-        stopped the night; 3 if a finding pauses the clean-up; 5 if all jobs ended and an error finding is new; else 0.
+        stopped the night; 3 if a finding pauses the clean-up; 5 if all jobs ended, and an error finding is new or purge
+        refused some runs; else 0.
     """
     plan, answers = night.plan, _Answers()
     log_of_run(plan.run_id)
     logger.info("night of %s, run id %s", plan.cluster, plan.run_id)
     try:
         code, listed = (EXIT_DONE, True) if plan.part == "finish" else _decide(night, answers)
-        if plan.part != "decide":
-            _finish(night, answers, listed=listed)
         why = "an error finding is new: see reconcile" if code else ""
+        if plan.part != "decide" and _finish(night, answers, listed=listed) == EXIT_PARTIAL:
+            code, why = EXIT_PARTIAL, "; ".join(filter(None, [why, "purge refused some quarantined runs: see purge"]))
     except _Ended as end:
         code, why = end.exit_code, end.why
     last = f"The night of {plan.cluster} ({plan.run_id}) ended with exit code {code}{why and f': {why}'}"
     result: dict[str, object] = {"cluster": plan.cluster, "run_id": plan.run_id, "approved": plan.approved}
-    result |= {"why": why or None, "jobs": answers.jobs}
+    result |= {"part": plan.part, "why": why or None, "jobs": answers.jobs}
     try:
         result["alerts"] = [asdict(alert) for alert in alerts_of(NIGHT, code, result)]
     except Exception:  # the jobs have ended; a bug in a message must not hide their answers
@@ -88,7 +89,7 @@ def _run(
     command: Command,
     answers: _Answers,
     passes: Callable[[JobResult], bool] = lambda _outcome: False,
-    again: Callable[[JobResult], Command | None] = lambda _outcome: None,
+    resume: Command = (),
     tries: int | None = None,
 ) -> JobResult:
     """Runs a job, several times if something is unavailable.
@@ -98,7 +99,8 @@ def _run(
         command: the job.
         answers: receives the answer.
         passes: whether an outcome with another exit code than 0 lets the night go on.
-        again: the command that continues the job after an outcome, if there is one.
+        resume: goes on with a clean-up that had begun. It settles the files that were begun before it finds that the
+            list has expired, so this lets the night go on, too.
         tries: how often the job is started if something is unavailable; None = as the configuration says.
 
     Raises:
@@ -111,15 +113,14 @@ def _run(
                 EXIT_INTERRUPTED, f"stopped before {command[0]}; start it again with --run-id {night.plan.run_id}"
             )
         outcome = night.start(command)
-        following = again(outcome)
-        if following is not None:
-            command, outcome = following, night.start(following)
+        if resume and _cleaned_before(outcome):  # never begun again
+            command, outcome = resume, night.start(resume)
         if outcome.exit_code != EXIT_UNAVAILABLE or tried == tries:
             break
         logger.warning("night: %s is tried again in %s s", command[0], night.plan.retry_delay_ms // 1000)
         night.wait(night.plan.retry_delay_ms)
     answers.add(command, outcome)
-    if outcome.exit_code != EXIT_DONE and not passes(outcome):
+    if outcome.exit_code != EXIT_DONE and not passes(outcome) and not (command == resume and _expired(outcome)):
         raise _Ended(outcome.exit_code, f"{command[0]} stopped it")
     return outcome
 
@@ -128,7 +129,7 @@ def _decide(night: Night, answers: _Answers) -> tuple[int, bool]:
     """Captures, decides and rehearses. Returns the exit code of reconcile, and whether there is a list."""
     plan = night.plan
     _run(night, plan.capture, answers, passes=_captured_before)
-    decided = _run(night, plan.reconcile, answers, passes=lambda outcome: outcome.exit_code == EXIT_PARTIAL)
+    decided = _run(night, plan.reconcile, answers, passes=_partly)
     if _without_list(decided):
         answers.texts.append("There is nothing to clean: the snapshot is too old for a list.")
         return decided.exit_code, False
@@ -143,24 +144,22 @@ def _decide(night: Night, answers: _Answers) -> tuple[int, bool]:
     return decided.exit_code, True
 
 
-def _finish(night: Night, answers: _Answers, *, listed: bool) -> None:
-    """Cleans what is approved if there is a list, purges and maintains."""
+def _finish(night: Night, answers: _Answers, *, listed: bool) -> int:
+    """Cleans what is approved if there is a list, purges and maintains. Returns the exit code of purge."""
     plan = night.plan
     execute = (*plan.clean, "--execute")
     if plan.approved and listed:
-        # an attempt that stopped half-way is resumed, never begun again
-        _run(
-            night,
-            execute,
-            answers,
-            again=lambda outcome: (*plan.clean, "--resume") if _cleaned_before(outcome) else None,
-            tries=1 if _is_limited(plan.clean) else None,
-        )
+        resume = (*plan.clean, "--resume")
+        tries = 1 if _is_limited(plan.clean) else None
+        cleaned = _run(night, execute, answers, resume=resume, tries=tries)
+        if _expired(cleaned):
+            answers.texts.append("The clean-up had begun. Its list has expired, so nothing more of it is cleaned.")
     elif plan.part is None and listed:
         answers.texts.append(f"Nothing was moved. If you agree with the rehearsal above:\n{command_line(execute)}")
-    if plan.purge:
-        _run(night, plan.purge, answers)
+    # one run that purge refuses may stay for weeks: the tables must not grow as long
+    purged = _run(night, plan.purge, answers, passes=_partly).exit_code if plan.purge else EXIT_DONE
     _run(night, plan.maintain, answers)
+    return purged
 
 
 def _captured_before(outcome: JobResult) -> bool:
@@ -174,8 +173,12 @@ def _without_list(decided: JobResult) -> bool:
     return isinstance(clusters, list) and all(one.get("list_uri") is None for one in clusters)
 
 
-def _expired(rehearsed: JobResult) -> bool:
-    return _condition(rehearsed) == Condition.LIST_EXPIRED.name
+def _expired(outcome: JobResult) -> bool:
+    return _condition(outcome) == Condition.LIST_EXPIRED.name
+
+
+def _partly(outcome: JobResult) -> bool:
+    return outcome.exit_code == EXIT_PARTIAL
 
 
 def _is_limited(clean: Command) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from jobs.cleanup.settings import checked_configuration
 from jobs.cli.config.configuration import Config
 from jobs.cli.launch.places import PROGRAM
+from jobs.maintain.retention import retention_policy
 from jobs.reconcile import reasons_of
 from pipelines.common.clock import Clock
 from pipelines.common.errors import EXIT_DONE, UsageError
@@ -85,7 +86,7 @@ def night_plan(config_file: str, config: Config, wanted: NightRequest, clock: Cl
         clock: the wall clock.
 
     Raises:
-        UsageError: a key is missing that a night needs, an option does not fit, or its clean-up would refuse the
+        UsageError: a key is missing that a night needs, an option does not fit, or clean or maintain would refuse the
             configuration.
     """
     missing = [key for key in _NEEDED if getattr(config, key) is None]
@@ -108,6 +109,7 @@ def night_plan(config_file: str, config: Config, wanted: NightRequest, clock: Cl
     cluster, snapshot = str(config.cluster), str(config.snapshot_of(run_id))
     if config.clean:
         checked_configuration(config, config_file, cluster)
+    retention_policy(config)
     common = ("--config", config_file)
     of_cluster = (*common, "--cluster", cluster, "--lake", str(config.lake))
     check_acceptances(Acceptances(reasons_of(wanted.accept)), config.quality.max_deletable_share)

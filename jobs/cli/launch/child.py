@@ -30,12 +30,14 @@ _NOISE = re.compile(
 # a bar of `pipelines.common.progress` is a line that begins with a carriage return
 _LINE_ENDS = re.compile(rb"(?<=\n)|(?=\r)")
 _CHUNK = 65_536
+# spark-submit would read them where no property is given, and `read_settings` does not
+_UNKNOWN_TO_SETTINGS = ("MASTER", "DEPLOY_MODE")
 
 
 def child_environment(
     environ: Mapping[str, str], settings: SubmitSettings, spark_home: Path, java: Path
 ) -> dict[str, str]:
-    """Returns the environment of spark-submit; variables that the user has set are kept.
+    """Returns the environment of spark-submit; variables that the user has set are kept, but for `MASTER` and the like.
 
     Args:
         environ: of this process.
@@ -43,7 +45,7 @@ def child_environment(
         spark_home: the Spark that runs the job.
         java: the java command.
     """
-    environment = dict(environ)
+    environment = {name: value for name, value in environ.items() if name not in _UNKNOWN_TO_SETTINGS}
     environment["SPARK_HOME"] = str(spark_home)
     environment.setdefault("JAVA_HOME", str(java.resolve().parent.parent))
     environment.setdefault("LOG4J_CONFIGURATION_FILE", str(PROJECT / "conf" / "log4j2.properties"))

@@ -220,7 +220,7 @@ def _in_client(command: Sequence[str], environment: Mapping[str, str], answer: P
     code = run_child(command, {**environment, **told}, stop)
     if answer.exists():
         return write_answer(answer.read_text(encoding="utf-8"), code)
-    if code == 1:
+    if code in (EXIT_DONE, 1):  # 0: of an option like --version
         raise UsageError(
             f"spark-submit did not start the job, see above; check {SUBMIT_ARGS_ENV} and conf/spark-defaults.conf"
         )

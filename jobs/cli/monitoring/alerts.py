@@ -43,22 +43,24 @@ def alerts_of(job: str, exit_code: int, result: Mapping[str, object]) -> list[Al
         result: its JSON object.
     """
     if job == NIGHT:
-        alerts = [alert for one in _maps(result.get("jobs")) for alert in _of_job(one, result)]
+        alerts = [alert for one in _maps(result.get("jobs")) for alert in _of_job(one, result, exit_code)]
         silent = all(alert.name in ("NEW_ERROR", "APPROVAL_WAITS") for alert in alerts)
         if exit_code not in (EXIT_DONE, EXIT_PARTIAL) and silent:
             name, error = "REFUSED" if exit_code == EXIT_REFUSED else "FAILED", result.get("error")
             why = error.get("message") if isinstance(error, Mapping) else result.get("why")
             alerts.append(_alert(name, result, f"the night ended with exit code {exit_code}: {why}"))
         return alerts
-    return list(_of_job({"job": job, "exit_code": exit_code, **result}, result))
+    return list(_of_job({"job": job, "exit_code": exit_code, **result}, result, exit_code))
 
 
-def _of_job(one: Mapping[str, object], around: Mapping[str, object]) -> Iterator[Alert]:
+def _of_job(one: Mapping[str, object], around: Mapping[str, object], ended: int) -> Iterator[Alert]:
     job, code = str(one["job"]), one["exit_code"]
     for cluster in _maps(one.get("clusters")):
         yield from _of_cluster(cluster)
     error = one.get("error")
-    if isinstance(error, Mapping) and error.get("condition") != "SNAPSHOT_EXISTS":
+    # a night that is started again finds its snapshot and perhaps a list that has expired, and goes on
+    went_on = code == EXIT_REFUSED != ended
+    if isinstance(error, Mapping) and error.get("condition") != "SNAPSHOT_EXISTS" and not went_on:
         if code == EXIT_REFUSED:
             yield _alert("REFUSED", around, f"{job}: {error.get('message')}", str(error.get("condition") or ""))
         elif "jobs" in around or (job, code) == ("purge", EXIT_PARTIAL):  # at a terminal a person reads what is wrong
@@ -69,10 +71,8 @@ def _of_job(one: Mapping[str, object], around: Mapping[str, object]) -> Iterator
     if "jobs" in around and isinstance(paused, Mapping):  # clean and purge would refuse, whoever approves
         yield _alert("REFUSED", around, str(paused.get("text")), Condition.CLEANUP_PAUSED.name)
     elif "jobs" in around and one.get("status") == "REHEARSAL" and one.get("done_files") and not around.get("approved"):
-        files = one["done_files"]
-        yield _alert(
-            "APPROVAL_WAITS", around, f"clean would move {files} files; a person has to start it with --execute"
-        )
+        how = "approve it in the scheduler" if around.get("part") == "decide" else "start it with --execute"
+        yield _alert("APPROVAL_WAITS", around, f"clean would move {one['done_files']} files; a person has to {how}")
 
 
 def _of_cluster(cluster: Mapping[str, object]) -> Iterator[Alert]:

@@ -125,10 +125,10 @@ def _of_cluster(run: MeasuredRun, cluster: str, code: int, result: Json) -> tupl
         _OWN[run.job](add, result, common)
     if run.job == "reconcile" and "status" in result:
         add("run_timestamp_seconds", ended)
-    stopped = run.job == "night" and any(
+    partly = run.job == "night" and any(
         one["exit_code"] == EXIT_PARTIAL for one in _maps(result.get("jobs")) if one["job"] != "reconcile"
     )
-    if code not in (EXIT_DONE, EXIT_PARTIAL) or error or stopped:
+    if code not in (EXIT_DONE, EXIT_PARTIAL) or error or partly:
         return samples, None
     good = Samples(**common)
     good.add("job_last_good_timestamp_seconds", ended)

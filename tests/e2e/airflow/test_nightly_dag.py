@@ -38,7 +38,7 @@ def answer(code: int, **result: object) -> Mapping[str, object]:
     return {"code": code, "result": {**result, "alerts": alerts}}
 
 
-GOOD, REFUSED, FLAKY, DEAD, EMPTY, NEW_ERROR, PAUSING, REHEARSED = range(1, 9)
+GOOD, REFUSED, FLAKY, DEAD, EMPTY, NEW_ERROR, PAUSING, SILENT, REHEARSED = range(1, 10)
 SCRIPTS: Mapping[int, Mapping[str, object]] = {
     REFUSED: {"decide prod-b": [answer(3, jobs=[REFUSED_JOB])]},
     FLAKY: {"finish prod-a": [{"code": 4, "result": LOST}, {}]},
@@ -46,6 +46,11 @@ SCRIPTS: Mapping[int, Mapping[str, object]] = {
     EMPTY: {"decide": [{"result": {"jobs": [EMPTY_CLEAN]}}]},
     NEW_ERROR: {"decide prod-a": [answer(5, jobs=[DECIDED, FULL_CLEAN])]},
     PAUSING: {"decide prod-a": [answer(3, why="a finding pauses the clean-up", jobs=[PAUSED])]},
+    SILENT: {
+        "decide prod-a": [{"code": 5, "silent": True}],
+        "decide prod-b": [{"silent": True}, {}],
+        "finish prod-b": [{"silent": True}],
+    },
 }
 
 
@@ -135,6 +140,13 @@ def test_a_job_that_dies_is_not_tried_again_and_one_that_never_answers_only_so_o
     assert sorted(seen.world.calls(DEAD)) == ["decide prod-a", "decide prod-b", "decide prod-b"]
 
 
+def test_a_night_whose_result_is_missing_is_not_green(seen: Seen) -> None:
+    night = seen.nights[SILENT]
+    assert (night.states("night.decide"), night.tries("night.decide")) == (["failed", "success"], [2, 2])
+    assert (night.states("night.finish"), night.state) == (["upstream_failed", "failed"], "failed")
+    assert "it ended with exit code 5 and left no result" in seen.log
+
+
 def test_nothing_to_move_needs_no_approval_and_is_still_purged(seen: Seen) -> None:
     night = seen.nights[EMPTY]
     assert (night.state, night.states("night.approval")) == ("success", ["skipped", "skipped"])
@@ -151,7 +163,8 @@ def test_a_run_that_only_rehearses_changes_nothing_and_takes_its_params(seen: Se
 def test_one_run_at_a_time_and_a_wrong_configuration_is_an_import_error(migrated: Airflow, tmp_path: Path) -> None:
     code = (
         f"import sys; sys.path[:0] = [{str(DAG.parent)!r}]; import walsafe_nightly as w; d = w.DAG; "
-        "print(d.max_active_runs, d.dagrun_timeout, {t.pool for t in d.tasks if t.task_id == 'night.finish'}, "
+        "print(d.max_active_runs, 'backfill' in d.allowed_run_types, d.dagrun_timeout, "
+        "{t.pool for t in d.tasks if t.task_id == 'night.finish'}, "
         "[type(n).__name__ for n in d.get_task('night.finish').on_failure_callback])"
     )
     notifier = {
@@ -161,7 +174,7 @@ def test_one_run_at_a_time_and_a_wrong_configuration_is_an_import_error(migrated
     made = world(tmp_path / "world", {}, automatic=True, pool="walsafe", notifiers=[notifier])
     command = [str(migrated.python), "-c", code]
     good = subprocess.run(command, env=migrated.environment(made.config), capture_output=True, text=True, check=True)
-    assert good.stdout.splitlines()[-1] == "1 1 day, 6:00:00 {'walsafe'} ['SmtpNotifier']"
+    assert good.stdout.splitlines()[-1] == "1 False 1 day, 6:00:00 {'walsafe'} ['SmtpNotifier']"
     made.config.write_text(json.dumps({**json.loads(made.config.read_text()), "aproval": "manual"}))
     bad = subprocess.run(command, env=migrated.environment(made.config), capture_output=True, text=True, check=False)
     assert f"{made.config}: key 'aproval' is unknown" in bad.stderr

@@ -41,7 +41,8 @@ def test_the_smallest_configuration() -> None:
     assert (found.approval_timeout, found.job_timeout) == (timedelta(hours=12), timedelta(hours=6))
     assert (found.retries, found.pool, found.deferrable, found.approvers) == (1, "default_pool", True, [])
     assert (found.schedule, found.environment) == (None, {})
-    assert nightly(environment={"N": 4}).environment == {"N": "4"}
+    assert nightly(environment={"N": 4, "R": 0.5, "NONE": None}).environment == {"N": "4", "R": "0.5"}
+    assert nightly(run_timeout="25h").run_timeout == timedelta(hours=25)
 
 
 def test_the_example_is_taken_and_has_every_key() -> None:
@@ -69,7 +70,14 @@ def test_the_example_is_taken_and_has_every_key() -> None:
         ({"approval_timeout": "12"}, "key 'approval_timeout': must be a duration"),
         ({"run_timeout": "36501d"}, "key 'run_timeout': must be at most a hundred years"),
         ({"approval_timeout": "999999999d"}, "key 'approval_timeout': must be at most a hundred years"),
-        ({"approval_timeout": "30h"}, "key 'run_timeout' must be longer than 'approval_timeout' and 'job_timeout'"),
+        (
+            {"approval_timeout": "18h"},
+            "key 'run_timeout' must be longer than 'approval_timeout' and twice 'job_timeout'",
+        ),
+        ({"environment": {"YES": True}}, "key 'environment.YES': must be a text or a number, found True"),
+        ({"environment": {"MANY": [1]}}, "key 'environment.MANY': must be a text or a number, found [1]"),
+        ({"environment": {"SOME": {"a": 1}}}, "key 'environment.SOME': must be a text or a number"),
+        ({"environment": ["A=b"]}, "key 'environment': must be a valid dictionary"),
         ({"notifiers": [{"name": "Slack"}]}, "key 'notifiers.0.name'"),
         ({"notifiers": [{"name": "a.B", "args": {}}]}, "key 'notifiers.0.args' is unknown"),
         ({"deferrable": "yes"}, "key 'deferrable': must be a valid boolean"),

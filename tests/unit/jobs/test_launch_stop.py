@@ -12,6 +12,7 @@ import pytest
 
 from jobs.cli.launch import launcher
 from jobs.cli.stop_file import STOP_FILE_ENV, stop_asked
+from pipelines.common.errors import UsageError
 from tests.labs.places import PROJECT
 
 PATIENCE_SECONDS = 600
@@ -124,6 +125,14 @@ def test_an_answer_that_nobody_takes_hides_no_exit_code(
         monkeypatch.setattr(sys, "stdout", full)
         told = launcher._in_client(["spark-submit"], {}, answer, None)
     assert told == code
+
+
+@pytest.mark.parametrize("ended", [0, 1])
+def test_a_job_that_never_began_is_not_done(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ended: int) -> None:
+    """With `SPARK_SUBMIT_ARGS=--version`, spark-submit prints its version and exits with 0."""
+    monkeypatch.setattr(launcher, "run_child", lambda *_: ended)
+    with pytest.raises(UsageError, match="did not start the job"):
+        launcher._in_client(["spark-submit"], {}, tmp_path / "answer", None)
 
 
 def test_the_second_ends_it_at_once(tmp_path: Path) -> None:

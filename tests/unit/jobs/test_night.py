@@ -25,6 +25,7 @@ from tests.labs.small_cluster import At
 RUN = "20261121T020000Z"
 EXAMPLE = PROJECT / "conf" / "production.example.yaml"
 BEFORE = _failed("clean", RefusedError(Condition.LIST_ALREADY_CLEANED, "run x was cleaned"))
+EXPIRED = _failed("clean", RefusedError(Condition.LIST_EXPIRED, "the list is valid until yesterday"))
 UNTIL_CLEAN = ["capture", "reconcile", "clean"]
 AFTER = ["purge --execute", "maintain --execute"]
 
@@ -91,6 +92,17 @@ def test_a_new_error_finding_is_the_nights_exit_code_unless_a_later_job_stops_it
     assert (outcome.exit_code, outcome.result["why"]) == (3, "purge stopped it")
 
 
+def test_a_run_that_purge_refuses_keeps_no_night_from_maintaining() -> None:
+    outcome, calls, _ = night({"purge --execute": [5]}, approved=True)
+    assert (outcome.exit_code, calls) == (5, [*UNTIL_CLEAN, "clean --execute", *AFTER])
+    assert outcome.result["why"] == "purge refused some quarantined runs: see purge"
+    outcome, calls, _ = night({"reconcile": [5], "purge --execute": [5]})
+    assert outcome.text.endswith(
+        "5: an error finding is new: see reconcile; purge refused some quarantined runs: see purge"
+    )
+    assert night({"purge --execute": [5], "maintain --execute": [4] * 3})[0].exit_code == 4
+
+
 def test_the_result_says_what_a_person_should_know() -> None:
     refused = JobResult(3, {"clusters": [{"cluster": "prod-a", "status": "REFUSED", "reason": "the master moved"}]}, "")
     alerts = night({"reconcile": [refused]})[0].result["alerts"]
@@ -108,8 +120,11 @@ def test_a_bug_in_an_alert_hides_no_answer(monkeypatch: pytest.MonkeyPatch, capl
     assert "no alert is told" in caplog.text
 
 
-@pytest.mark.parametrize("job", ["capture", "clean", "purge --execute", "maintain --execute"])
-@pytest.mark.parametrize("code", [1, 2, 3, 5, 130])
+@pytest.mark.parametrize(
+    ("job", "code"),
+    [(job, code) for job in ("capture", "clean", "maintain --execute") for code in (1, 2, 3, 5, 130)]
+    + [("purge --execute", code) for code in (1, 2, 3, 130)],
+)
 def test_any_other_failure_ends_the_night(job: str, code: int) -> None:
     outcome, calls, waits = night({job: [code]})
     assert (outcome.exit_code, calls[-1], waits) == (code, job, [])
@@ -142,6 +157,20 @@ def test_a_night_that_died_goes_on_with_what_is_there() -> None:
     exists = _failed("capture", UsageError("it exists", condition=Condition.SNAPSHOT_EXISTS))
     outcome, calls, _ = night({"capture": [exists], "clean --execute": [BEFORE]}, approved=True)
     assert (outcome.exit_code, calls) == (0, [*UNTIL_CLEAN, "clean --execute", "clean --resume", *AFTER])
+
+
+@pytest.mark.parametrize("tries", [[EXPIRED], [4, EXPIRED]])
+def test_a_clean_up_that_had_begun_and_whose_list_has_expired_lets_the_night_go_on(
+    tries: list[JobResult | int],
+) -> None:
+    """An operator starts the part again on the next day, because purge or maintain had failed."""
+    script: dict[str, list[JobResult | int]] = {"clean --execute": [BEFORE], "clean --resume": tries}
+    outcome, calls, _ = night(script, approved=True, part="finish")
+    assert (outcome.exit_code, calls[-2:], calls[-3]) == (0, AFTER, "clean --resume")
+    assert "Its list has expired, so nothing more of it is cleaned." in outcome.text
+    assert outcome.result["alerts"] == []
+    outcome, calls, _ = night({"clean --execute": [EXPIRED]}, approved=True, part="finish")
+    assert (outcome.exit_code, calls) == (3, ["clean --execute"])
 
 
 @pytest.mark.parametrize("answer", [3, _failed("clean", RefusedError(Condition.LIST_RESTORED_OR_PURGED, "no"))])
@@ -251,12 +280,13 @@ def test_a_snapshot_that_is_too_old_for_a_list_fails_no_night(approved: bool) ->
 
 @pytest.mark.parametrize("approved", [True, False])
 def test_a_list_that_has_expired_before_the_rehearsal_fails_no_night(approved: bool) -> None:
-    expired = _failed("clean", RefusedError(Condition.LIST_EXPIRED, "the list is valid until yesterday"))
-    outcome, calls, _ = night({"clean": [expired]}, approved=approved)
+    outcome, calls, _ = night({"clean": [EXPIRED]}, approved=approved)
     assert (outcome.exit_code, calls) == (0, [*UNTIL_CLEAN, *AFTER])
     assert "There is nothing to clean: the list has expired." in outcome.text
+    assert outcome.result["alerts"] == []
+    outcome, _, _ = night({"clean --execute": [EXPIRED]}, approved=True)
+    assert outcome.exit_code == 3
     assert [one["code"] for one in outcome.result["alerts"]] == ["LIST_EXPIRED"]  # type: ignore[attr-defined]
-    assert night({"clean --execute": [expired]}, approved=True)[0].exit_code == 3
 
 
 def test_a_missing_key_is_named() -> None:
@@ -268,6 +298,14 @@ def test_what_the_clean_up_would_refuse_is_refused_before_the_capture() -> None:
     inside = re.sub(r"^wal_root: .*$", "wal_root: hdfs://ns1/walsafe", EXAMPLE.read_text(), flags=re.MULTILINE)
     with pytest.raises(UsageError, match=r"clean\.quarantine .* overlap"):
         night_plan("a.yaml", parse_config(inside, "a.yaml"), NightRequest(RUN), AT_TWO)
+
+
+def test_what_maintain_would_refuse_is_refused_before_the_capture() -> None:
+    short = re.sub(
+        r"^maintain:$", "maintain:\n  keep: {tables: {no_table: 9d}}", EXAMPLE.read_text(), flags=re.MULTILINE
+    )
+    with pytest.raises(UsageError, match="there is no table 'no_table'"):
+        night_plan("a.yaml", parse_config(short, "a.yaml"), NightRequest(RUN), AT_TWO)
 
 
 def test_a_night_of_exported_sources_only_decides() -> None:

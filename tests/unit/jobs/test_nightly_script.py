@@ -16,7 +16,7 @@ STAND_IN = PROJECT / "tests" / "labs" / "airflow" / "stand_in.py"
 RUN = "20261121T020000Z"
 
 
-def night(folder: Path, script: object = None, walsafe: str = "") -> tuple[int, list[list[str]], str]:
+def night(folder: Path, script: object = None, walsafe: str = "", **more: str) -> tuple[int, list[list[str]], str]:
     """Exit code, calls and standard error of one night."""
     program = folder / (walsafe or "spark-submit.sh")
     shutil.copy(STAND_IN, program)
@@ -27,6 +27,7 @@ def night(folder: Path, script: object = None, walsafe: str = "") -> tuple[int, 
         "CONFIG": "a.yaml",
         "STATE": str(folder / f"state-{RUN}"),
         "RUN_ID": RUN,
+        **more,
     }
     text = (NIGHTLY / "walsafe-nightly.env").read_text()
     (folder / "prod-a.env").write_text(text + "".join(f"\n{name}={value!r}" for name, value in ours.items()))
@@ -56,6 +57,20 @@ def test_one_night_of_a_cluster_at_a_time(tmp_path: Path) -> None:
         code, calls, words = night(tmp_path)
     assert (code, calls) == (75, [])
     assert "a night of a.yaml is still running" in words
+
+
+def test_without_a_ticket_it_ends_with_4_and_leaves_no_answer_of_yesterday(tmp_path: Path) -> None:
+    answer = tmp_path / f"state-{RUN}" / "a.json"
+    answer.parent.mkdir()
+    answer.write_text('{"exit_code": 0}')
+    kinit = tmp_path / "bin" / "kinit"
+    kinit.parent.mkdir()
+    kinit.write_text("#!/bin/sh\nexit 1\n")
+    kinit.chmod(0o755)
+    ticket = {"PATH": f"{kinit.parent}:{os.environ['PATH']}", "KEYTAB": "/none.keytab", "PRINCIPAL": "w@EXAMPLE.ORG"}
+    code, calls, words = night(tmp_path, **ticket)
+    assert (code, calls, answer.exists()) == (4, [], False)
+    assert words == "walsafe-nightly: kinit got no ticket\n"
 
 
 def test_cron_and_systemd_start_the_script_that_is_there(tmp_path: Path) -> None:

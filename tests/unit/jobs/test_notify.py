@@ -68,6 +68,9 @@ def test_a_night_tells_of_all_its_jobs() -> None:
     assert told(night(reconciled, rehearsed, executed, approved=True), 5, "night") == [new]
     assert told(night(reconciled, rehearsed, approved=True), 5, "night") == [new]  # in the part decide
     assert told(night({**rehearsed, "done_files": 0}), 0, "night") == []
+    for part, remedy in ((None, "start it with --execute"), ("decide", "approve it in the scheduler")):
+        (waits,) = alerts_of("night", 0, {**night(rehearsed), "part": part})
+        assert waits.summary == f"clean would move 7 files; a person has to {remedy}"
 
 
 def test_a_night_that_fails_is_told_whatever_failed() -> None:
@@ -75,6 +78,9 @@ def test_a_night_that_fails_is_told_whatever_failed() -> None:
     assert told(night(failed, why="capture stopped it"), 4, "night") == [("FAILED", "prod-a", "UNAVAILABLE")]
     exists = {"job": "capture", "exit_code": 2, "error": {"message": "there", "condition": "SNAPSHOT_EXISTS"}}
     assert told(night(exists), 0, "night") == []
+    expired = {"job": "clean", "exit_code": 3, "error": {"message": "of yesterday", "condition": "LIST_EXPIRED"}}
+    assert told(night(exists, expired), 0, "night") == []
+    assert told(night(expired), 3, "night") == [("REFUSED", "prod-a", "LIST_EXPIRED")]
     assert told(night(why="a finding pauses the clean-up"), 3, "night") == [("REFUSED", "prod-a", "")]
     assert told(night(why="purge stopped it"), 1, "night") == [("FAILED", "prod-a", "")]
     waits = {"job": "clean", "exit_code": 0, "status": "REHEARSAL", "done_files": 7}

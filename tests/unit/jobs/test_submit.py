@@ -282,10 +282,11 @@ def test_no_place_for_the_result_is_refused_with_the_way_out(site: str | None, t
 
 def test_what_the_user_has_set_stays_in_the_environment() -> None:
     local, yarn = SubmitSettings("local[2]", False, {}), SubmitSettings("yarn", False, {})
-    given = {"LANG": "de_DE.UTF-8", "SPARK_LOCAL_IP": "10.0.0.1", "PYSPARK_PYTHON": "/opt/py"}
+    given = {"LANG": "de_DE.UTF-8", "SPARK_LOCAL_IP": "10.0.0.1", "PYSPARK_PYTHON": "/opt/py", "MASTER": "yarn"}
+    given["DEPLOY_MODE"] = "cluster"
     here = child_environment(given, local, Path("/s"), Path("/j/bin/java"))
     assert (here["SPARK_LOCAL_IP"], here["PYSPARK_PYTHON"], here["JAVA_HOME"]) == ("10.0.0.1", sys.executable, "/j")
-    assert "LC_ALL" not in here
+    assert not {"LC_ALL", "MASTER", "DEPLOY_MODE"} & here.keys()  # spark-submit would read them, and walsafe does not
     there = child_environment(given, yarn, Path("/s"), Path("/j/bin/java"))
     assert there["PYSPARK_PYTHON"] == "/opt/py"
     assert child_environment({}, yarn, Path("/s"), Path("/j/bin/java"))["LC_ALL"] == "C.UTF-8"
