@@ -80,8 +80,3 @@ def walk(seed: int, design: Design, scope: Scope | None = None) -> WalkHistory:
 
     moves, worlds = random_walk(first_world(played), following, lambda worlds: broken(worlds) is not None, _MOST_STEPS)
     return WalkHistory(seed, played, design, tuple(moves), tuple(worlds), broken(worlds))
-
-
-def story(moves: Sequence[Move]) -> str:
-    """Returns a history as text, one line for each step."""
-    return "\n".join(f"{number:>4}  {name} {about}" for number, (name, about) in enumerate(moves, 1))
