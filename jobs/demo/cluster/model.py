@@ -146,7 +146,6 @@ class ClusterPlan:
     procedure_wals: tuple[int, ...] = ()
     master_wals_every: int = 0
     retention: Retention = RETENTION
-    cleaner_interval: int = 600_000
 
 
 @dataclass(frozen=True, slots=True)
