@@ -5,7 +5,6 @@ from itertools import pairwise
 
 from jobs.demo.cluster.model import (
     MIB,
-    MINUTE_MS,
     NEVER,
     ClusterPlan,
     Held,
@@ -15,6 +14,7 @@ from jobs.demo.cluster.model import (
     WalStream,
     fraction,
 )
+from pipelines.common.instants import MINUTE_MS
 from pipelines.decide.rule.verdict import ArchivedFile
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.wal_names import encode_prefix
