@@ -26,6 +26,7 @@ from pyspark.sql.types import StructType, TimestampType
 
 from pipelines.common.spark.few_rows import for_few_rows
 from pipelines.common.spark.local_frames import arrow_columns, arrow_schema, local_frame
+from pipelines.files.hadoop_jvm import HadoopJvm
 from pipelines.lake.delta_log import has_log, newest_snapshot, sql_name
 from pipelines.lake.driver_commits import DriverCommits
 from pipelines.lake.lake_errors import retry_commit
@@ -173,12 +174,12 @@ class DeltaTables:
 
     def _lost_its_log(self, location: str) -> bool:
         """Returns whether the folder holds files although its log has no commit."""
-        jvm: Any = self._spark._jvm  # noqa: SLF001 - only the JVM has it
+        hadoop = HadoopJvm.of(self._spark)
         session: Any = self._spark._jsparkSession  # noqa: SLF001 - only the JVM has it
-        folder = jvm.org.apache.hadoop.fs.Path(location)
+        folder = hadoop.path(location)
         files = folder.getFileSystem(session.sessionState().newHadoopConf())
         names = {status.getPath().getName() for status in files.listStatus(folder)}
-        log = jvm.org.apache.hadoop.fs.Path(folder, "_delta_log")
+        log = hadoop.path(f"{location}/_delta_log")
         found = files.listStatus(log) if "_delta_log" in names else ()
         committed = any(status.isFile() and not status.getPath().getName().startswith(".") for status in found)
         return not committed and not names <= {"_delta_log"}
