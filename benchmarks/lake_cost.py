@@ -28,7 +28,8 @@ from benchmarks.year import year
 from jobs.cli.config.configuration import Config
 from jobs.cli.context import JobContext
 from jobs.cli.session import local_session
-from jobs.maintain.wiring import retention_policy, run_maintain
+from jobs.maintain.retention import retention_policy
+from jobs.maintain.wiring import run_maintain
 from pipelines.common.human import human_bytes
 from pipelines.common.instants import DAY_MS
 from pipelines.lake.maintenance import LakeMaintenance

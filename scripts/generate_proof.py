@@ -28,7 +28,7 @@ from tests.models.capture.histories import HISTORIES  # noqa: E402 - importable 
 from tests.models.capture.mutants import MUTANTS, Mutant  # noqa: E402 - importable from here on
 from tests.models.capture.scenarios import GROUNDS, KEPT, SCOPES  # noqa: E402 - importable from here on
 from tests.models.capture.scope import Scope  # noqa: E402 - importable from here on
-from tests.models.capture.search import Outcome, explore, explore_game  # noqa: E402 - importable from here on
+from tests.models.capture.search import explore, explore_game  # noqa: E402 - importable from here on
 from tests.models.capture.shrink import loss_of, shrink  # noqa: E402 - importable from here on
 from tests.models.capture.walk import DESIGN_ITSELF  # noqa: E402 - importable from here on
 from tests.models.capture.walk import mutant as mutant_of  # noqa: E402 - importable from here on
@@ -85,7 +85,7 @@ def searched(mutant: Mutant) -> Found:
     for name in GROUNDS.get(mutant.name, ("crash",)):
         outcome = explore(plan_in(name, mutant.name), MOST_STATES)
         if outcome.loss:
-            return {"by": "search", **shortest(name, outcome)}
+            return {"by": "search", **proof_zookeeper.shortest(name, outcome)}
     raise SystemExit(f"nothing has found {mutant.name} out: write a history, or show what its piece is kept for")
 
 
@@ -104,7 +104,7 @@ def without_a_loss(mutant: Mutant) -> Found:
     both = explore(plan_in(kept.scope, kept.both), MOST_STATES)
     if alone.loss or not alone.finished or not both.loss:
         raise SystemExit(f"{kept.scope} does not show that {mutant.name} and {kept.behind} stand in for each other")
-    shown = {**shortest(kept.scope, both), "behind_states": alone.states}
+    shown = {**proof_zookeeper.shortest(kept.scope, both), "behind_states": alone.states}
     return {"by": None, "looked": looked, "shown": shown}
 
 
@@ -117,21 +117,13 @@ def disagreement(scope: str, mutant: str) -> Found:
     outcome = explore_game(AgreementGame(plan_in(scope, mutant)), MOST_STATES)
     if design.loss or not design.finished or not outcome.loss:
         raise SystemExit(f"{scope} does not show that {mutant} breaks the agreement with HBase's cleaner")
-    return shortest(scope, outcome)
+    return proof_zookeeper.shortest(scope, outcome)
 
 
 def plan_in(name: str, mutant: str, scope: Scope | None = None) -> Plan:
     """Returns the plan that plays a mutant in a named cluster, or in the given one."""
     weakened = mutant_of(mutant)
     return Plan(scope or SCOPES[name], weakened.order, weakened.weakening)
-
-
-def shortest(name: str, outcome: Outcome) -> Found:
-    """Returns the result of a search as a record."""
-    if outcome.loss is None:
-        raise SystemExit(f"nothing is lost in {name}")
-    moves = [list(move) for move in outcome.loss.moves]
-    return {"scope": name, "reason": outcome.loss.reason, "states": outcome.states, "moves": moves}
 
 
 def play(results: Found, seeds: int) -> None:

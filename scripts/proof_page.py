@@ -32,7 +32,7 @@ def render(results: Found) -> str:
         "SCOPES": scopes_table(results["scopes"]),
         "MUTANTS": mutants_table(results["mutants"]),
         "CODE": states_of_code(results),
-        "WALKS": walks_table(results["walks"]),
+        "WALKS": proof_zookeeper.walks_table(results["walks"]),
         "HISTORY": history(TOLD_WHOLE, results["mutants"][TOLD_WHOLE]),
         "KEPT": kept_table(results["mutants"]),
         **proof_zookeeper.parts(results["zookeeper"]),
@@ -159,14 +159,3 @@ def states_of_code(results: Found) -> str:
     if len(found) == 1:
         return f"All tables but those of the seeds were found by one state of rule and model, `{min(found)}`."
     return f"The tables were found by {len(found)} states of rule and model; `--search` makes them one."
-
-
-def walks_table(walks: list[Found]) -> str:
-    """Returns a table of the histories that were played by seed."""
-    rows = [
-        f"| {entry['first_seed']:,} … {entry['first_seed'] + entry['seeds'] - 1:,} | {entry['contested']:,} | "
-        f"{entry['moves']:,} | {entry['violations']:,} | `{entry['code_sha256'][:16]}` |"
-        for entry in walks
-    ]
-    head = "| seeds | histories with something to lose | steps | violations | code |"
-    return "\n".join([head, "|---|---|---|---|---|", *rows])

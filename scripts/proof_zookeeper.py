@@ -7,7 +7,7 @@ from tests.models.capture.search import Outcome, explore_game
 from tests.models.capture.turns import Move
 from tests.models.capture.zookeeper import claims, peers, quorum, servers
 from tests.models.capture.zookeeper.agreement import ZkAgreementGame
-from tests.models.capture.zookeeper.game import ZkGame, ZkState
+from tests.models.capture.zookeeper.game import ZkGame
 from tests.models.capture.zookeeper.mutants import ZK_DESIGN, ZK_MUTANTS, ZkMutant, zk_mutant
 from tests.models.capture.zookeeper.scenarios import ZK_GROUNDS, ZK_KEPT, ZK_SCOPES
 from tests.models.capture.zookeeper.text import CLAIMS, ZK_TOLD, zk_in_one_line
@@ -40,7 +40,7 @@ def _caught(mutant: ZkMutant) -> Found:
     for name in ZK_GROUNDS.get(mutant.name, ("zk-crash",)):
         outcome = explore_game(ZkGame(mutant.plan(ZK_SCOPES[name])), MOST_STATES)
         if outcome.loss:
-            return {"by": "search", **_shortest(name, outcome)}
+            return {"by": "search", **shortest(name, outcome)}
     raise SystemExit(f"nothing has found {mutant.name} out")
 
 
@@ -58,15 +58,16 @@ def _kept(mutant: ZkMutant) -> Found:
         shown = explore_game(ZkAgreementGame(mutant.plan(scope)), MOST_STATES)
         if design.loss or not design.finished or not shown.loss:
             raise SystemExit(f"{kept.scope} does not show that {mutant.name} breaks the agreement with HBase's cleaner")
-        return {"by": None, "looked": looked, "shown": _shortest(kept.scope, shown)}
+        return {"by": None, "looked": looked, "shown": shortest(kept.scope, shown)}
     alone = explore_game(ZkGame(zk_mutant(kept.behind).plan(scope)), MOST_STATES)
     both = explore_game(ZkGame(zk_mutant(kept.both).plan(scope)), MOST_STATES)
     if alone.loss or not alone.finished or not both.loss:
         raise SystemExit(f"{kept.scope} does not show that {mutant.name} and {kept.behind} stand in for each other")
-    return {"by": None, "looked": looked, "shown": {**_shortest(kept.scope, both), "behind_states": alone.states}}
+    return {"by": None, "looked": looked, "shown": {**shortest(kept.scope, both), "behind_states": alone.states}}
 
 
-def _shortest(name: str, outcome: Outcome[ZkState]) -> Found:
+def shortest(name: str, outcome: Outcome[Any]) -> Found:
+    """Returns the result of a search, of either model, as a record."""
     if outcome.loss is None:
         raise SystemExit(f"nothing is lost in {name}")
     moves = [list(move) for move in outcome.loss.moves]
@@ -83,7 +84,7 @@ def parts(found: Found) -> Mapping[str, str]:
         "ZK_SCOPES": _scopes(found["scopes"]),
         "ZK_MUTANTS": _mutants(found["mutants"]),
         "ZK_KEPT": _kept_table(found["mutants"]),
-        "ZK_WALKS": _walks(found["walks"]),
+        "ZK_WALKS": walks_table(found["walks"]),
     }
 
 
@@ -148,7 +149,8 @@ def _steps(entry: Found) -> str:
     return zk_in_one_line(ZK_SCOPES[entry["scope"]], moves)
 
 
-def _walks(walks: list[Found]) -> str:
+def walks_table(walks: list[Found]) -> str:
+    """Returns a table of the histories that were played by seed, of either model."""
     rows = [
         f"| {one['first_seed']:,} … {one['first_seed'] + one['seeds'] - 1:,} | {one['contested']:,} | "
         f"{one['moves']:,} | {one['violations']:,} | `{one['code_sha256'][:16]}` |"

@@ -2,7 +2,6 @@
 
 import shlex
 import socket
-import time
 from argparse import ArgumentParser, Namespace
 
 from jobs.cli.config.capture_section import CaptureSection
@@ -93,20 +92,16 @@ def capture_cluster(
         WalsafeError: as `run`.
     """
     # pyspark and pyarrow are slow to import: import them only after the arguments have been validated
-    from jobs.capture.wiring import capture_sources
+    from jobs.capture.wiring import capture_sources, retry_policy
     from pipelines.capture.capture import CaptureTarget
-    from pipelines.capture.timeline import RetryPolicy
     from pipelines.files.hadoop_jvm import HadoopJvm
     from pipelines.snapshot.target import snapshot_target
     from pipelines.snapshot.writer import SnapshotWriter
 
     subject = CaptureTarget(cluster, wal_root, socket.gethostname())
-    patience = RetryPolicy(
-        section.step_attempts, section.quiet_attempts, section.pause, lambda ms: time.sleep(ms / 1000)
-    )
     target = snapshot_target(out, HadoopJvm.of(context.spark))
     with SnapshotWriter(target) as writer, capture_sources(cluster, wal_root, section, context.spark) as sources:
-        captured = sources.capture(subject, writer, clock=context.clock, patience=patience)
+        captured = sources.capture(subject, writer, clock=context.clock, patience=retry_policy(section))
     snapshot = captured.snapshot
     result = {
         "snapshot": captured.uri,

@@ -1,5 +1,6 @@
 """Creates the sources of a capture from the configuration; only this module names their technologies."""
 
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
@@ -46,6 +47,7 @@ from pipelines.capture.sources.thrift_queues import ThriftQueues
 from pipelines.capture.sources.wal_tree import WalTree
 from pipelines.capture.sources.watched_listing import WatchedListing
 from pipelines.capture.sources.webhdfs_files import WebHdfsLister
+from pipelines.capture.timeline import RetryPolicy
 from pipelines.common.errors import UsageError
 from pipelines.files.hadoop_jvm import HadoopJvm
 from pipelines.files.saved_text import LocalCopies, lines_of
@@ -282,6 +284,11 @@ def capture_sources(
     """Yields the sources that the configuration names, open until the block ends."""
     with ExitStack() as stack:
         yield CaptureWiring(cluster, wal_root, section, spark, stack).sources()
+
+
+def retry_policy(section: CaptureSection) -> RetryPolicy:
+    """Returns how often a capture tries to read, by the configuration."""
+    return RetryPolicy(section.step_attempts, section.quiet_attempts, section.pause, lambda ms: time.sleep(ms / 1000))
 
 
 def secret_values(properties: Mapping[str, SecretStr]) -> dict[str, str]:

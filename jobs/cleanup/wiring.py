@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from getpass import getuser
 
-from jobs.capture.wiring import CaptureWiring, secret_values
+from jobs.capture.wiring import CaptureWiring, retry_policy, secret_values
 from jobs.cleanup.settings import CleanupSettings
 from jobs.cli.config.capture_section import CaptureSection
 from jobs.cli.config.capture_sources import SimulatedSection, WebHdfsFilesSection
@@ -17,7 +17,6 @@ from jobs.cli.context import JobContext
 from jobs.cli.stop_file import stop_asked
 from pipelines.capture.capture import CaptureTarget
 from pipelines.capture.sources.hbase_root import hbase_root
-from pipelines.capture.timeline import RetryPolicy
 from pipelines.cleanup.archive import HadoopArchive
 from pipelines.cleanup.audit import LakeAudit
 from pipelines.cleanup.paths import parse_uri
@@ -90,9 +89,7 @@ def open_cleanup(
             cluster=CaptureTarget(cluster, wal_root, host),
             sources=CaptureWiring(cluster, wal_root, section, spark, stack).live_sources(),
             settings=config.settings(),
-            patience=RetryPolicy(
-                section.step_attempts, section.quiet_attempts, section.pause, lambda ms: time.sleep(ms / 1000)
-            ),
+            patience=retry_policy(section),
             clock=context.clock,
             target=lambda uri: snapshot_target(uri, hadoop),
         )

@@ -1,12 +1,16 @@
 """Wires the jobs on queues: they read snapshots and remember findings in the lake."""
 
+from collections.abc import Callable
+
+from pyspark.sql import SparkSession
+
 from jobs.cli.context import JobContext
 from pipelines.common.job_result import JobResult
 from pipelines.decide.rule.settings import ReconcileSettings
+from pipelines.files.text_files import write_text
 from pipelines.lake.job_run import JobLake
 from pipelines.lake.reader import LakeReader
 from pipelines.queues.audit.audit_queues import AuditPorts, AuditRequest, audit_queues
-from pipelines.queues.audit.plan_files import PlanFiles
 from pipelines.queues.audit.rows import AUDIT_SUFFIX
 from pipelines.queues.dump.dump_queues import DumpRequest, dump_queues
 from pipelines.queues.dump.rows import DUMP_SUFFIX
@@ -37,7 +41,7 @@ def run_audit_queues(context: JobContext, request: AuditRequest, lake: str | Non
         clock=context.clock,
         lake=JobLake.of(spark, lake, AUDIT_SUFFIX),
         past=LakeReader.of(spark, lake) if lake else None,
-        plan=PlanFiles(spark, plan) if plan else None,
+        plan=_plan_writer(spark, plan) if plan else None,
     )
     return audit_queues(request, ports)
 
@@ -98,6 +102,17 @@ def run_plan_syncup(context: JobContext, request: PlanRequest, lake: str | None)
         lake: folder of the Delta tables; None = nothing is written.
     """
     return plan(request, *_snapshots_and_lake(context, request.settings, lake, PLAN_SUFFIX))
+
+
+def _plan_writer(spark: SparkSession, folder: str) -> Callable[[str, str], str]:
+    """Returns the function that writes a file of the claim plan to a folder and returns its URI."""
+
+    def write(name: str, text: str) -> str:
+        uri = f"{folder.rstrip('/')}/{name}"
+        write_text(spark, uri, text)
+        return uri
+
+    return write
 
 
 def _snapshots_and_lake(

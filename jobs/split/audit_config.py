@@ -5,6 +5,7 @@ from argparse import ArgumentParser, Namespace
 from jobs.cli.context import JobContext
 from jobs.split.options import acknowledged_findings, add_run_options
 from pipelines.common.errors import UsageError
+from pipelines.common.instants import HOUR_MS, SECOND_MS
 from pipelines.common.job_result import JobResult
 
 HELP = "did the configurations of a Pegasus split follow its rules? stuck children, ballots, garbage replicas"
@@ -49,7 +50,7 @@ def run(args: Namespace, context: JobContext) -> JobResult:
 
     if args.stuck_after <= 0 or args.reject_limit <= 0:
         raise UsageError("--stuck-after and --reject-limit must be above 0")
-    timing = TimeLimits(int(args.reject_limit * 1000), int(args.stuck_after * 3_600_000))
+    timing = TimeLimits(int(args.reject_limit * SECOND_MS), int(args.stuck_after * HOUR_MS))
     states = read_states(context, args.states)
     known = acknowledged_findings(args, context)
     inputs = [repr(states), args.stuck_after, args.reject_limit]

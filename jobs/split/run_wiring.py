@@ -34,16 +34,16 @@ from pipelines.pegasus.sources.backup_files import check_backup_files
 from pipelines.pegasus.sources.backup_tree import backup_of
 from pipelines.pegasus.sources.fetched_directory import fetched_directory
 from pipelines.pegasus.sources.parquet_rows import check_rows, opened_rows
-from pipelines.pegasus.sources.replica_db import opened_db
+from pipelines.pegasus.sources.replica_db import ReplicaDb, opened_db
 from pipelines.pegasus.sources.replica_logs import ReplicaLogs
 from pipelines.pegasus.sources.replica_tree import find_old_partitions
 from pipelines.pegasus.sources.written_rows import files_below
 from pipelines.pegasus.use_cases.frame import is_refused
 from pipelines.pegasus.use_cases.offline_partition import split_partitions
-from pipelines.pegasus.use_cases.open_partition import OpenDb, PartitionTools
+from pipelines.pegasus.use_cases.open_partition import PartitionTools
 from pipelines.pegasus.use_cases.run_split import SplitResult
 
-OpenSource: TypeAlias = Callable[[OldPartition], AbstractContextManager[OpenDb]]
+OpenSource: TypeAlias = Callable[[OldPartition], AbstractContextManager[ReplicaDb]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ def database_opener(task: SplitTask, hadoop_conf: str, *, of_backup: bool) -> Op
     """
 
     @contextmanager
-    def opened(source: OldPartition) -> Iterator[OpenDb]:
+    def opened(source: OldPartition) -> Iterator[ReplicaDb]:
         given = source.database
         with fetched_directory(given, hadoop_conf) if source.is_remote else nullcontext(given) as folder:
             if of_backup and task.number is None:

@@ -1,8 +1,7 @@
 """Formats sizes, durations, instants and counts for people."""
 
-from pipelines.common.instants import format_instant, is_instant
+from pipelines.common.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, format_instant, is_instant
 
-SECOND, MINUTE, HOUR, DAY = 1000, 60_000, 3_600_000, 86_400_000
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
@@ -20,13 +19,13 @@ def human_duration(ms: int) -> str:
     """Formats a duration in ms with at most two units: 97_200_000 becomes `1 d 3 h`; less than a second is `0 s`."""
     if ms < 0:
         return f"-{human_duration(-ms)}"
-    if ms >= DAY:
-        return f"{ms // DAY} d {ms % DAY // HOUR} h"
-    if ms >= HOUR:
-        return f"{ms // HOUR} h {ms % HOUR // MINUTE} min"
-    if ms >= MINUTE:
-        return f"{ms // MINUTE} min {ms % MINUTE // SECOND} s"
-    return f"{ms // SECOND} s"
+    if ms >= DAY_MS:
+        return f"{ms // DAY_MS} d {ms % DAY_MS // HOUR_MS} h"
+    if ms >= HOUR_MS:
+        return f"{ms // HOUR_MS} h {ms % HOUR_MS // MINUTE_MS} min"
+    if ms >= MINUTE_MS:
+        return f"{ms // MINUTE_MS} min {ms % MINUTE_MS // SECOND_MS} s"
+    return f"{ms // SECOND_MS} s"
 
 
 def human_instant(ms: int) -> str:

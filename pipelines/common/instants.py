@@ -5,6 +5,10 @@ from datetime import UTC, date, datetime
 
 from pipelines.common.errors import MalformedError
 
+SECOND_MS = 1_000
+MINUTE_MS = 60 * SECOND_MS
+HOUR_MS = 60 * MINUTE_MS
+DAY_MS = 24 * HOUR_MS
 _INSTANT = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,3})\d*)?Z", re.ASCII)
 # outside these years, dates overflow as soon as a duration is added
 _FIRST_YEAR, _LAST_YEAR = 1970, 2999
@@ -55,7 +59,3 @@ def compact_instant(ms: int) -> str:
 def utc_day(ms: int) -> date:
     """Returns the day of an instant in UTC; `run_date` of every table is such a day."""
     return datetime.fromtimestamp(ms // 1000, UTC).date()
-
-
-HOUR_MS = 3_600_000
-DAY_MS = 24 * HOUR_MS

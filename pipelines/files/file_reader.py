@@ -7,14 +7,14 @@ import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from pipelines.common.errors import UnavailableError, UsageError, WalsafeError
-from pipelines.files.hadoop_jvm import lacks_ticket, no_ticket
+from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, lacks_ticket, no_ticket
 
 _BLOCK = 1 << 20
 _NO_FILE = (FileNotFoundError, IsADirectoryError, NotADirectoryError)
@@ -97,9 +97,7 @@ class HadoopFileReader:
     """Reads files on any Hadoop file system, through Spark's JVM and the session's Hadoop configuration."""
 
     def __init__(self, spark: SparkSession) -> None:
-        context: Any = spark.sparkContext
-        self._jvm: Any = context._jvm  # noqa: SLF001 - only the JVM has it
-        self._configuration: Any = context._jsc.hadoopConfiguration()  # noqa: SLF001 - only the JVM has it
+        self._hadoop = HadoopJvm.of(spark)
 
     def entries(self, path: str) -> list[DirectoryEntry] | None:
         """See `FileReader.entries`."""
@@ -121,7 +119,7 @@ class HadoopFileReader:
             target, file_system = self._at(path)
             stream = file_system.open(target)
             try:
-                return bytes(self._jvm.org.apache.commons.io.IOUtils.toByteArray(stream))
+                return bytes(self._hadoop.view.org.apache.commons.io.IOUtils.toByteArray(stream))
             finally:
                 stream.close()
         except Py4JError as error:
@@ -133,7 +131,7 @@ class HadoopFileReader:
             target, file_system = self._at(path)
             stream = file_system.open(target)
             try:
-                return str(self._jvm.org.apache.commons.codec.digest.DigestUtils.sha256Hex(stream))
+                return str(self._hadoop.view.org.apache.commons.codec.digest.DigestUtils.sha256Hex(stream))
             finally:
                 stream.close()
         except Py4JError as error:
@@ -147,9 +145,9 @@ class HadoopFileReader:
         except Py4JError as error:
             raise _failed(f"cannot reach {path}", error) from error
 
-    def _at(self, path: str) -> tuple[Any, Any]:
-        target = self._jvm.org.apache.hadoop.fs.Path(path)
-        return target, target.getFileSystem(self._configuration)
+    def _at(self, path: str) -> tuple[JavaObject, JavaObject]:
+        target = self._hadoop.path(path)
+        return target, target.getFileSystem(self._hadoop.conf)
 
 
 def file_reader_for(spark: SparkSession, uri: str) -> FileReader:
@@ -162,8 +160,7 @@ def is_local(spark: SparkSession, uri: str) -> bool:
     scheme = urlsplit(uri).scheme
     if scheme:
         return scheme == "file"
-    default = spark.sparkContext._jsc.hadoopConfiguration().get("fs.defaultFS", "file:///")  # noqa: SLF001 - only the JVM has it
-    return str(default).startswith("file:")
+    return str(HadoopJvm.of(spark).conf.get("fs.defaultFS", "file:///")).startswith("file:")
 
 
 def plain_uri(uri: str) -> str:

@@ -1,4 +1,4 @@
-"""Protocols through which explain and the reports read walsafe's tables back."""
+"""The protocol through which earlier runs and their findings are read."""
 
 from collections.abc import Collection, Mapping
 from typing import Protocol

@@ -11,9 +11,7 @@ A rerun replaces its rows, and concurrent runs lose none:
 
 import json
 import logging
-import random
 import re
-import time
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -26,12 +24,12 @@ from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType, TimestampType
 
-from pipelines.common.errors import UnavailableError
 from pipelines.common.spark.few_rows import for_few_rows
 from pipelines.common.spark.local_frames import arrow_columns, arrow_schema, local_frame
+from pipelines.files.hadoop_jvm import HadoopJvm
 from pipelines.lake.delta_log import has_log, newest_snapshot, sql_name
 from pipelines.lake.driver_commits import DriverCommits
-from pipelines.lake.lake_errors import is_conflict, lake_errors
+from pipelines.lake.lake_errors import retry_commit
 from pipelines.lake.lake_schema import column_fault, lacks_columns, same_columns
 from pipelines.lake.run_rows import rows_of
 from pipelines.lake.run_summary import RunKey
@@ -44,7 +42,6 @@ _ATTEMPTS = 12
 _THREADS = 3
 _LOOK_BACK = 100
 _NO_TABLE_THERE = ("DELTA_TABLE_NOT_FOUND", "DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION")
-_RANDOM = random.SystemRandom()
 _T = TypeVar("_T")
 
 
@@ -177,12 +174,12 @@ class DeltaTables:
 
     def _lost_its_log(self, location: str) -> bool:
         """Returns whether the folder holds files although its log has no commit."""
-        jvm: Any = self._spark._jvm  # noqa: SLF001 - only the JVM has it
+        hadoop = HadoopJvm.of(self._spark)
         session: Any = self._spark._jsparkSession  # noqa: SLF001 - only the JVM has it
-        folder = jvm.org.apache.hadoop.fs.Path(location)
+        folder = hadoop.path(location)
         files = folder.getFileSystem(session.sessionState().newHadoopConf())
         names = {status.getPath().getName() for status in files.listStatus(folder)}
-        log = jvm.org.apache.hadoop.fs.Path(folder, "_delta_log")
+        log = hadoop.path(f"{location}/_delta_log")
         found = files.listStatus(log) if "_delta_log" in names else ()
         committed = any(status.isFile() and not status.getPath().getName().startswith(".") for status in found)
         return not committed and not names <= {"_delta_log"}
@@ -240,28 +237,7 @@ class DeltaTables:
         return reader.load(self.location(table)).where(rows_of(runs)).select("run_id").head() is not None
 
     def _retrying(self, table: Table, commit: Callable[[], None]) -> None:
-        for attempt in range(1, _ATTEMPTS + 1):
-            conflict = self._conflict_of(table, commit)
-            if conflict is None:
-                return
-            pause = _RANDOM.uniform(0.1, min(15.0, 0.25 * 2**attempt))
-            _LOG.info("%s: another run committed first, attempt %d, waiting %.1f s", table.name, attempt, pause)
-            time.sleep(pause)
-        raise UnavailableError(
-            f"Delta table {self.location(table)}: other runs kept committing for {_ATTEMPTS} attempts; "
-            "try again when they have ended"
-        ) from conflict
-
-    def _conflict_of(self, table: Table, commit: Callable[[], None]) -> Exception | None:
-        """Commits; returns the exception if another run committed first, in which case nothing was written."""
-        try:
-            with lake_errors(self.location(table)):
-                commit()
-        except Exception as error:
-            if is_conflict(error):
-                return error
-            raise
-        return None
+        retry_commit(self.location(table), commit, _ATTEMPTS)
 
     def _in_parallel(self, work: Callable[[_T], None], items: Sequence[_T]) -> None:
         """Runs commits in parallel, as the driver mostly waits; all of them end before the first error is raised."""

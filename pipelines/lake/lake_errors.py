@@ -1,15 +1,20 @@
-"""Turns errors of a Delta table into errors that tell the user what to do; the lake's reader and writer use it.
+"""Turns errors of a Delta table into errors that tell the user what to do, and retries rejected commits.
 
 Errors of Delta and Hadoop arrive in Python as captured exceptions or as raw `Py4JJavaError`s, depending on the class.
 Both contain the error condition or the Java class name in their text, so the functions below search the text.
 """
 
+import logging
+import random
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 
 from pipelines.common.errors import UnavailableError, UsageError, WalsafeError
 
+_LOG = logging.getLogger(__name__)
+_RANDOM = random.SystemRandom()
 _CONFLICT = re.compile(
     r"DELTA_CONCURRENT_|DELTA_METADATA_CHANGED|DELTA_PROTOCOL_CHANGED|io\.delta\.exceptions\."
     r"(Concurrent\w+|MetadataChanged|ProtocolChanged)|ConcurrentModificationException"
@@ -97,6 +102,34 @@ def lake_errors(location: str) -> Iterator[None]:
         if known is None:
             raise
         raise known from error
+
+
+def retry_commit(
+    location: str,
+    commit: Callable[[], object],
+    attempts: int,
+    errors: Callable[[str], AbstractContextManager[None]] = lake_errors,
+) -> None:
+    """Commits to the table at `location`; tries again while other runs commit first, as nothing is written then.
+
+    Raises:
+        UnavailableError: other runs committed first in every attempt.
+    """
+    for attempt in range(1, attempts + 1):
+        try:
+            with errors(location):
+                commit()
+            return
+        except Exception as error:
+            if not is_conflict(error):
+                raise
+            conflict = error
+        pause = _RANDOM.uniform(0.1, min(15.0, 0.25 * 2**attempt))
+        _LOG.info("%s: another run committed first, attempt %d, waiting %.1f s", location, attempt, pause)
+        time.sleep(pause)
+    raise UnavailableError(
+        f"Delta table {location}: other runs kept committing for {attempts} attempts; try again when they have ended"
+    ) from conflict
 
 
 def _shortly(text: str) -> str:

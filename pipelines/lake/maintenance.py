@@ -6,8 +6,6 @@ partitions and OPTIMIZE write only the log. VACUUM keeps files that left the log
 because tombstones older than that property are gone from the log. So only this property sets the period.
 """
 
-import logging
-import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -23,13 +21,12 @@ from pipelines.common.instants import HOUR_MS
 from pipelines.common.spark.few_rows import for_few_rows
 from pipelines.files.hadoop_jvm import HadoopJvm, java_cause, java_errors
 from pipelines.lake.delta_log import has_log, sql_name
-from pipelines.lake.lake_errors import is_conflict, lake_errors
+from pipelines.lake.lake_errors import is_conflict, lake_errors, retry_commit
 from pipelines.lake.lake_queries import LakeQueries
 from pipelines.lake.query import Query
 from pipelines.lake.retention import COMPACTED_FILE_BYTES, MIN_GRACE_MS, SMALL_FILE_BYTES, FileTotals, NightPartition
 from schemas.table import Table
 
-_LOG = logging.getLogger(__name__)
 _ATTEMPTS = 5
 _GRACE = "delta.deletedFileRetentionDuration"
 _DELTAS_GRACE = "interval 1 week"  # that of a table without the property
@@ -186,27 +183,7 @@ class LakeMaintenance:
         return DeltaTable.forPath(spark, self._location(table))
 
     def _retrying(self, table: Table, commit: Callable[[], object]) -> None:
-        for attempt in range(1, _ATTEMPTS + 1):
-            conflict = self._conflict_of(table, commit)
-            if conflict is None:
-                return
-            _LOG.info("%s: another run committed first, attempt %d", table.name, attempt)
-            time.sleep(attempt)
-        raise UnavailableError(
-            f"Delta table {self._location(table)}: other runs kept committing for {_ATTEMPTS} attempts; "
-            "try again when they have ended"
-        ) from conflict
-
-    def _conflict_of(self, table: Table, commit: Callable[[], object]) -> Exception | None:
-        """Commits; returns the exception if another run committed first, in which case nothing was changed."""
-        try:
-            with self._errors(table):
-                commit()
-        except Exception as error:
-            if is_conflict(error):
-                return error
-            raise
-        return None
+        retry_commit(self._location(table), commit, _ATTEMPTS, table_errors)
 
     def _errors(self, table: Table) -> AbstractContextManager[None]:
         return table_errors(self._location(table))

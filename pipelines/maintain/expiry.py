@@ -20,11 +20,10 @@ from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
 from pipelines.lake.retention import LEFTOVER, LIST, SNAPSHOT, FileTotals, StoredDirectory
 from pipelines.maintain.found_directories import FoundDirectories, UntouchedEntry
 from pipelines.reconcile.delete_list import MANIFEST, parse_manifest
-from pipelines.snapshot.snapshot_json import parse_snapshot
+from pipelines.snapshot.snapshot_json import SNAPSHOT_JSON, parse_snapshot
 
 SECOND_LOOKS = "second looks"
 """The folder below a lake where a clean-up keeps the snapshots of its second look until it ends."""
-SNAPSHOT_JSON = "snapshot.json"
 _HEX = "[0-9a-f]{32}"
 _EXPIRED = ".expired-"
 # hidden names given by pipelines/reconcile/list_writer.py, pipelines/snapshot/target.py and `remove` below, and the

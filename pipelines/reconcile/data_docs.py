@@ -5,14 +5,10 @@ The library's own pages load style sheets and scripts from other hosts, so this 
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined, Template
-
-from pipelines.common.version import VERSION
 from pipelines.lake.run_summary import RunSummary
+from pipelines.reconcile.report_templates import page
 
 
 def json_of(documents: Mapping[str, Any]) -> str:
@@ -27,11 +23,4 @@ def data_docs(documents: Mapping[str, Any], runs: Sequence[RunSummary] = ()) -> 
         documents: `suite` and `validation`, see `pipelines.decide.gate.validation.documents_of`.
         runs: whose page it is; `maintain` removes it with theirs.
     """
-    return _template().render(**documents, json=json_of(documents), runs=runs, version=VERSION)
-
-
-@cache
-def _template() -> Template:
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    source = files("pipelines.reconcile").joinpath("templates").joinpath("quality.html").read_text(encoding="utf-8")
-    return environment.from_string(source)
+    return page("quality.html", **documents, json=json_of(documents), runs=runs)

@@ -22,7 +22,7 @@ from pipelines.reconcile.report_templates import page, resource
 
 _LOG = logging.getLogger(__name__)
 FLEET = "fleet"
-LATEST = "latest"
+LATEST_PAGE = "latest"
 _WRITERS = 8
 
 
@@ -98,7 +98,7 @@ class HtmlReports:
         name, newest = _page_name(summaries), newest_by_cluster(runs)
         fleet = name.startswith(f"{FLEET}/")
         texts = {
-            f"{one.cluster}/{LATEST}": latest_html(
+            f"{one.cluster}/{LATEST_PAGE}": latest_html(
                 one.cluster, f"../{name}.html#cluster-{one.cluster}" if fleet else f"{name.partition('/')[2]}.html"
             )
             for one in summaries

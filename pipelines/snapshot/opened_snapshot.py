@@ -1,4 +1,4 @@
-"""Opened snapshots, and the protocol of the reader that opens them."""
+"""Opened snapshots: what could be read, and what is wrong."""
 
 from dataclasses import dataclass, field
 

@@ -22,12 +22,11 @@ from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, QUEUE_STORAGE_ZOOKEEPE
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 from pipelines.snapshot.other_families import OtherFamilyCells, beside_rows, beside_znodes
 from pipelines.snapshot.queue_lines import CELL, ZNODE
-from pipelines.snapshot.snapshot_json import parse_snapshot
+from pipelines.snapshot.snapshot_json import SNAPSHOT_JSON, parse_snapshot
 
 PassT = TypeVar("PassT")
 Contents = Mapping[SnapshotFile, bytes]
 """The checked bytes of files of a snapshot, by their entries in snapshot.json; equal files have one."""
-SNAPSHOT_JSON = "snapshot.json"
 PASSES = ("queues-1.jsonl", "queues-2.jsonl")
 _PARSED_FILES = frozenset({*PASSES, *map(extra_file, KNOWN_EXTRAS)})
 _READERS = 8

@@ -41,6 +41,7 @@ from pipelines.snapshot.model import (
 )
 from pipelines.snapshot.peer_forms import SnapshotPeer
 
+SNAPSHOT_JSON = "snapshot.json"
 FORMAT = 1
 _FOR_A_TABLE = ("membership", "membership_2", "flags", "flags_2")
 _Server = Annotated[ServerName, parsed(ServerName.parse)]
@@ -158,13 +159,13 @@ def parse_snapshot(document: JsonValue) -> Snapshot:
     Raises:
         SnapshotError: unknown version, unknown or missing key, or wrong type; the message names the key.
     """
-    version = value_of(VERSION, document, "snapshot.json")
+    version = value_of(VERSION, document, SNAPSHOT_JSON)
     if version != FORMAT:
         raise SnapshotError(
             Condition.FORMAT_UNKNOWN,
-            f"snapshot.json: format {version} is not known (this walsafe reads format {FORMAT})",
+            f"{SNAPSHOT_JSON}: format {version} is not known (this walsafe reads format {FORMAT})",
         )
-    return value_of(_SNAPSHOT, document, "snapshot.json")
+    return value_of(_SNAPSHOT, document, SNAPSHOT_JSON)
 
 
 def snapshot_document(snapshot: Snapshot) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from pipelines.files.file_batch import FileBatch
 from pipelines.hbase.replication_queues import Cell
 from pipelines.hbase.zookeeper.tree import Znode
 from pipelines.snapshot.model import Snapshot, SnapshotFile
-from pipelines.snapshot.snapshot_json import snapshot_document
+from pipelines.snapshot.snapshot_json import SNAPSHOT_JSON, snapshot_document
 from pipelines.snapshot.target import SnapshotTarget
 
 logger = logging.getLogger(__name__)
@@ -156,10 +156,10 @@ class SnapshotWriter:
         """
         document = snapshot_document(replace(snapshot, contents=dict(self._contents)))
         text = json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
-        local = Path(self._staging.name) / "snapshot.json"
+        local = Path(self._staging.name) / SNAPSHOT_JSON
         with _disk_errors():
             local.write_text(text, encoding="utf-8")
-        self._target.put(local, "snapshot.json")
+        self._target.put(local, SNAPSHOT_JSON)
         uri = self._target.publish()
         self._published = True
         logger.info("Snapshot written: %s", uri)

@@ -54,7 +54,6 @@ from pipelines.hbase.zookeeper.values import (
     parse_peers,
     parse_position,
     parse_sync_state,
-    parse_sync_states,
 )
 from pipelines.reconcile.delete_list import ListPart, Manifest, manifest_json, parse_manifest
 from pipelines.snapshot.backup import (
@@ -111,7 +110,7 @@ def _offset(text: str) -> object:
 def _znode_value(raw: bytes) -> object:
     """Everything that a znode's bytes may be: each reader answers or refuses by itself."""
     found: list[object] = [parse_peer_state(raw), parse_lock_owner(raw), parse_cluster_id(raw)]
-    found += [_or_refusal(read, raw) for read in (parse_position, parse_sync_state, parse_sync_states)]
+    found += [_or_refusal(read, raw) for read in (parse_position, parse_sync_state)]
     return [*found, _or_refusal(lambda data: parse_peers("/p", {"/p/1": data, "/p/1/peer-state": data}), raw)]
 
 

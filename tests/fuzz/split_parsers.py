@@ -6,7 +6,7 @@ import re
 
 from pipelines.pegasus.domain.audit_log.facts_reading import parse_facts
 from pipelines.pegasus.domain.journal import parse_request
-from pipelines.pegasus.domain.keys import decode_key, encode_key, escape_bytes, unescape_text
+from pipelines.pegasus.domain.keys import decode_key, encode_key
 from pipelines.pegasus.domain.private_log.mutations import MutationUpdate
 from pipelines.pegasus.domain.private_log.names import parse_log_name, parse_replica_name
 from pipelines.pegasus.domain.private_log.reader import PrivateLogReader
@@ -76,7 +76,6 @@ SPLIT_PARSERS: dict[str, Parser] = {
     "pegasus_facts": Parser(lambda raw: parse_facts(raw, "f.json"), (_sample("split-audit-log.md"),), is_json=True),
     "pegasus_request": Parser(lambda raw: parse_request(raw, 1, "j.jsonl"), (_sample("split-route.md"),), is_json=True),
     "pegasus_key": Parser(decode_key, (KEY, encode_key(b"", b"s"))),
-    "pegasus_key_text": Parser(of_text(unescape_text), (escape_bytes(b'a b\\"\x00\xff').encode(),)),
     "pegasus_value": Parser(lambda raw: decode_value(raw, 1), (stored(b"v", 7), b"\x82" + stored(b"v", 7))),
     "pegasus_names": Parser(of_text(_names), (b"log.1.0", b"2.5.pegasus")),
     "pegasus_log": Parser(_log, (_small_log(),)),

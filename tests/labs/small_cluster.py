@@ -24,11 +24,11 @@ from pyspark.sql import SparkSession
 
 from jobs.cli.config.configuration import Config, parse_config
 from jobs.cli.context import JobContext
-from jobs.demo.cluster.model import MINUTE_MS, SECOND_MS, GeneratedCapture
+from jobs.demo.cluster.model import GeneratedCapture
 from jobs.demo.cluster.snapshots import healthy_snapshot, steps_at
 from jobs.demo.generated_snapshot import write_snapshot
 from jobs.reconcile.wiring import OutputPlaces, run_reconcile
-from pipelines.common.instants import DAY_MS, HOUR_MS
+from pipelines.common.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from pipelines.common.job_result import JobResult
 from pipelines.decide.rule.settings import Acceptances
 from pipelines.decide.rule.verdict import ArchivedFile

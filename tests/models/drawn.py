@@ -11,14 +11,14 @@ from typing import TypeVar
 from jobs.demo.cluster import model
 from jobs.demo.cluster.parts import active_master, encoded_name, meta_stream, new_life, with_streams
 from jobs.demo.cluster.wals import wals_of
-from pipelines.common.instants import DAY_MS, HOUR_MS
+from pipelines.common.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from pipelines.hbase.peers import Peer
 from tests.models.oddities import INVALID_FORMS, ODD_NAMES, TRAP_PEERS, VALID_FORMS
 
 Choose = Callable[[int, int], int]
 """A whole number from the first to the second, both included: `Random(seed).randint`, or a draw of hypothesis."""
 ItemT = TypeVar("ItemT")
-_CAPTURE_MS = 15 * model.SECOND_MS
+_CAPTURE_MS = 15 * SECOND_MS
 """Longer than `capture_at` takes, so that things happen within it."""
 _MOST_CLAIMS = 3
 
@@ -100,7 +100,7 @@ class _Drawing:
 
     def about_now(self) -> int:
         """Some minutes before the capture, or within it."""
-        return self.night + self.choose(-5 * 60, _CAPTURE_MS // model.SECOND_MS) * model.SECOND_MS
+        return self.night + self.choose(-5 * 60, _CAPTURE_MS // SECOND_MS) * SECOND_MS
 
     def lives(self, host: int) -> list[model.ServerLife]:
         """One host: it lives, is dead, has crashed just now, came back, has only just started."""
@@ -109,17 +109,17 @@ class _Drawing:
             return [self.life(host, self.past - 30 * DAY_MS, self.past, model.NEVER)]
         if kind == 7:
             started = self.about_now()
-            died = started + self.choose(1, 60) * model.SECOND_MS if self.choose(0, 1) else model.NEVER
+            died = started + self.choose(1, 60) * SECOND_MS if self.choose(0, 1) else model.NEVER
             return [self.life(host, started, started, died)]
         died = self.about_now() if kind == 3 else self.earlier()
         old = self.life(host, self.past - 30 * DAY_MS, self.past, died)
         if kind < 6:
             return [old]
-        again = died + self.choose(1, 10) * model.MINUTE_MS
+        again = died + self.choose(1, 10) * MINUTE_MS
         return [old, self.life(host, again, again, model.NEVER)]
 
     def life(self, host: int, started: int, first_wal: int, died: int) -> model.ServerLife:
-        recovered = died if died == model.NEVER else died + self.choose(1, 600) * model.SECOND_MS
+        recovered = died if died == model.NEVER else died + self.choose(1, 600) * SECOND_MS
         leftover = recovered != model.NEVER and self.choose(0, 7) == 7
         groups = self.one_of((1, 1, 1, 2))
         life = new_life(host, started, first_wal, died, recovered, leftover_directory=leftover, regiongroups=groups)
@@ -136,7 +136,7 @@ class _Drawing:
         claims: list[model.Claim] = []
         at = life.recovered
         while at != model.NEVER and len(claims) < _MOST_CLAIMS:
-            at += self.choose(0, 60) * model.SECOND_MS
+            at += self.choose(0, 60) * SECOND_MS
             alive = [one for one in lives if one.started <= at < one.died]
             if not alive:
                 break
@@ -146,7 +146,7 @@ class _Drawing:
         return tuple(claims)
 
     def peer(self, peer_id: str) -> model.PeerPlan:
-        lag = self.one_of((0, model.SECOND_MS, 2 * model.MINUTE_MS, HOUR_MS, DAY_MS))
+        lag = self.one_of((0, SECOND_MS, 2 * MINUTE_MS, HOUR_MS, DAY_MS))
         if self.choose(0, 3) < 3:
             return model.PeerPlan(Peer(peer_id, "ENABLED"), lag)
         return model.PeerPlan(Peer(peer_id, "DISABLED"), lag, self.earlier())
@@ -154,13 +154,13 @@ class _Drawing:
     def held(self, plan: model.ClusterPlan) -> model.Held:
         since = self.earlier()
         stalled = self.one_of(plan.peers).peer.peer_id
-        return model.Held(stalled, self.one_of(plan.lives).server, since, since - self.choose(0, 90) * model.MINUTE_MS)
+        return model.Held(stalled, self.one_of(plan.lives).server, since, since - self.choose(0, 90) * MINUTE_MS)
 
     def odd_file(self, lives: Sequence[model.ServerLife]) -> model.OddFile:
         stream = self.one_of(self.one_of(lives).streams)
         form = self.one_of(("", *VALID_FORMS, *INVALID_FORMS))
         at = self.earlier()
-        name = form.format(group=stream.group, ts=at, short=at // model.SECOND_MS) or self.one_of(ODD_NAMES)
+        name = form.format(group=stream.group, ts=at, short=at // SECOND_MS) or self.one_of(ODD_NAMES)
         return model.OddFile(
             f"oldWALs/{name}", self.one_of((0, 85, model.MIB)), self.one_of((self.past, at, self.night))
         )

@@ -1,9 +1,9 @@
 """Makes the twin of the demo's cluster, in which nothing is wrong."""
 
-from jobs.demo.cluster.model import MINUTE_MS, Claim, ClusterPlan, PeerPlan
+from jobs.demo.cluster.model import Claim, ClusterPlan, PeerPlan
 from jobs.demo.cluster.parts import SYNC_PEER, active_master, meta_stream, new_life, new_peer, peer_lags, with_streams
 from jobs.demo.cluster.plans import PAST, SERVERS
-from pipelines.common.instants import DAY_MS
+from pipelines.common.instants import DAY_MS, MINUTE_MS
 
 
 def healthy_plan(first_night: int, seed: int = 7) -> ClusterPlan:

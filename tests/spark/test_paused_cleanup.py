@@ -12,8 +12,7 @@ from pyspark.sql import SparkSession
 
 from jobs.cli.context import JobContext
 from jobs.cli.entry import main
-from jobs.demo.cluster.model import MINUTE_MS
-from pipelines.common.instants import DAY_MS, format_instant
+from pipelines.common.instants import DAY_MS, MINUTE_MS, format_instant
 from pipelines.common.job_result import JobResult
 from pipelines.lake.delta_tables import DeltaTables
 from pipelines.lake.run_summary import RunKey

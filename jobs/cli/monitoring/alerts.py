@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import EXIT_DONE, EXIT_PARTIAL, EXIT_REFUSED
@@ -43,7 +44,7 @@ def alerts_of(job: str, exit_code: int, result: Mapping[str, object]) -> list[Al
         result: its JSON object.
     """
     if job == NIGHT:
-        alerts = [alert for one in _maps(result.get("jobs")) for alert in _of_job(one, result, exit_code)]
+        alerts = [alert for one in objects_of(result.get("jobs")) for alert in _of_job(one, result, exit_code)]
         silent = all(alert.name in ("NEW_ERROR", "APPROVAL_WAITS") for alert in alerts)
         if exit_code not in (EXIT_DONE, EXIT_PARTIAL) and silent:
             name, error = "REFUSED" if exit_code == EXIT_REFUSED else "FAILED", result.get("error")
@@ -55,7 +56,7 @@ def alerts_of(job: str, exit_code: int, result: Mapping[str, object]) -> list[Al
 
 def _of_job(one: Mapping[str, object], around: Mapping[str, object], ended: int) -> Iterator[Alert]:
     job, code = str(one["job"]), one["exit_code"]
-    for cluster in _maps(one.get("clusters")):
+    for cluster in objects_of(one.get("clusters")):
         yield from _of_cluster(cluster)
     error = one.get("error")
     # a night that is started again finds its snapshot and perhaps a list that has expired, and goes on
@@ -65,7 +66,7 @@ def _of_job(one: Mapping[str, object], around: Mapping[str, object], ended: int)
             yield _alert("REFUSED", around, f"{job}: {error.get('message')}", str(error.get("condition") or ""))
         elif "jobs" in around or (job, code) == ("purge", EXIT_PARTIAL):  # at a terminal a person reads what is wrong
             yield _alert("FAILED", around, f"{job}: {error.get('message')}", str(error.get("condition") or ""))
-    elif code == EXIT_REFUSED and not _maps(one.get("clusters")) and "jobs" not in around:
+    elif code == EXIT_REFUSED and not objects_of(one.get("clusters")) and "jobs" not in around:
         yield _alert("REFUSED", around, f"{job} ended with exit code 3: {one.get('reason') or 'see its answer'}")
     paused = one.get("paused")
     if "jobs" in around and isinstance(paused, Mapping):  # clean and purge would refuse, whoever approves
@@ -79,7 +80,7 @@ def _of_cluster(cluster: Mapping[str, object]) -> Iterator[Alert]:
     status = cluster.get("status")
     if status in ("REFUSED", "FAILED"):
         yield _alert(str(status), cluster, f"reconcile: {cluster.get('reason')}")
-    for finding in _maps(cluster.get("findings")):
+    for finding in objects_of(cluster.get("findings")):
         if finding.get("is_new") and finding.get("severity") == "error" and not finding.get("acknowledged"):
             yield Alert(
                 "NEW_ERROR",
@@ -96,5 +97,6 @@ def _alert(name: str, around: Mapping[str, object], summary: str, code: str = ""
     return Alert(name, str(around.get("cluster") or ""), str(around.get("run_id") or ""), code, "", summary)
 
 
-def _maps(values: object) -> list[Mapping[str, object]]:
+def objects_of(values: object) -> list[Mapping[str, Any]]:
+    """Returns the objects of an array in a result; none if it is no array."""
     return [one for one in values if isinstance(one, Mapping)] if isinstance(values, Sequence) else []

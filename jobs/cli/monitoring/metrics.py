@@ -1,6 +1,6 @@
 """Turns the answer of a job into metrics. Nothing is read again: a number that no answer has is no metric."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +8,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.metrics_core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from jobs.cli.monitoring.alerts import objects_of
 from jobs.cli.monitoring.metric_names import METRICS, PREFIX
 from pipelines.common.errors import EXIT_DONE, EXIT_PARTIAL, EXIT_REFUSED
 from pipelines.common.instants import DAY_MS, parse_instant
@@ -88,12 +89,12 @@ def samples_of(run: MeasuredRun) -> dict[str, tuple[Samples, Samples | None]]:
     The second samples say when the job ended well, and of which snapshot; None = it did not end well. A cluster without
     a name has no metrics.
     """
-    if run.job == "reconcile" and _maps(run.result.get("clusters")):
-        parts = [(one["cluster"], one["exit_code"], one) for one in _maps(run.result["clusters"])]
+    if run.job == "reconcile" and objects_of(run.result.get("clusters")):
+        parts = [(one["cluster"], one["exit_code"], one) for one in objects_of(run.result["clusters"])]
     elif run.job == "maintain" and run.cluster is None:
-        parts = [(one["cluster"], run.exit_code, run.result) for one in _maps(run.result.get("quarantine"))]
-    elif run.job == "check-tables" and _maps(run.result.get("runs")):
-        parts = [(one["cluster"], _checked(run, one["cluster"]), {}) for one in _maps(run.result["runs"])]
+        parts = [(one["cluster"], run.exit_code, run.result) for one in objects_of(run.result.get("quarantine"))]
+    elif run.job == "check-tables" and objects_of(run.result.get("runs")):
+        parts = [(one["cluster"], _checked(run, one["cluster"]), {}) for one in objects_of(run.result["runs"])]
     else:
         parts = [(run.result.get("cluster") or run.cluster, run.exit_code, run.result)]
     return {cluster: _of_cluster(run, cluster, code, result) for cluster, code, result in parts if cluster}
@@ -113,7 +114,7 @@ def _of_cluster(run: MeasuredRun, cluster: str, code: int, result: Json) -> tupl
         add("job_error", 1, condition=condition)
     if run.notified is not None:
         add("notify_failed", not run.notified)
-    for finding in _maps(result.get("findings")):
+    for finding in objects_of(result.get("findings")):
         add(
             "findings",
             1,
@@ -126,7 +127,7 @@ def _of_cluster(run: MeasuredRun, cluster: str, code: int, result: Json) -> tupl
     if run.job == "reconcile" and "status" in result:
         add("run_timestamp_seconds", ended)
     partly = run.job == "night" and any(
-        one["exit_code"] == EXIT_PARTIAL for one in _maps(result.get("jobs")) if one["job"] != "reconcile"
+        one["exit_code"] == EXIT_PARTIAL for one in objects_of(result.get("jobs")) if one["job"] != "reconcile"
     )
     if code not in (EXIT_DONE, EXIT_PARTIAL) or error or partly:
         return samples, None
@@ -187,7 +188,7 @@ def _cleanup(add: Add, result: Json, _labels: Labels) -> None:
 
 
 def _purge(add: Add, result: Json, _labels: Labels) -> None:
-    for run in _maps(result.get("runs")):
+    for run in objects_of(result.get("runs")):
         _tally(add, run, left="waiting" if run["status"] == "WAITING" else "left")
 
 
@@ -204,7 +205,7 @@ def _maintain(add: Add, result: Json, labels: Labels) -> None:
     add("maintain_errors", len(result["errors"]))
     if labels["rehearsal"] == "yes" or result["quarantine"] is None:  # it could not be read
         return  # and a rehearsal has a file of its own, where the same number would come twice
-    rests: Json = next((one for one in _maps(result["quarantine"]) if one["cluster"] == labels["cluster"]), {})
+    rests: Json = next((one for one in objects_of(result["quarantine"]) if one["cluster"] == labels["cluster"]), {})
     add("quarantine_files", rests.get("files", 0))
     add("quarantine_bytes", rests.get("bytes", 0))
     if rests.get("oldest_at"):
@@ -260,7 +261,3 @@ _OWN: Mapping[str, Callable[[Add, Json, Labels], None]] = {
 }
 _EVEN_IF_FAILED = {"reconcile", "clean", "purge"}
 """Jobs whose answer has numbers beside an error."""
-
-
-def _maps(values: object) -> list[Json]:
-    return [one for one in values if isinstance(one, Mapping)] if isinstance(values, Sequence) else []

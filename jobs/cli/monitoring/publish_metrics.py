@@ -3,7 +3,6 @@
 import logging
 import os
 from argparse import Namespace
-from collections.abc import Mapping
 from functools import partial
 from http.client import HTTPException
 from urllib.parse import unquote, urlsplit
@@ -78,7 +77,7 @@ def _publish(place: str, cluster: str, name: str, samples: Samples, context: Job
         logger.warning("the metrics were not written: %s", error)
 
 
-def _push(place: str, cluster: str, name: str, samples: Samples, environ: Mapping[str, str] = os.environ) -> None:
+def _push(place: str, cluster: str, name: str, samples: Samples) -> None:
     """Replaces the metrics of one group of the Pushgateway.
 
     The URL appears in no log, because it may contain a password. A request that replaces (PUT) is not redirected, so
@@ -87,7 +86,7 @@ def _push(place: str, cluster: str, name: str, samples: Samples, environ: Mappin
     from prometheus_client.exposition import basic_auth_handler, default_handler, push_to_gateway
 
     variable = place[1:] if place.startswith("$") else None
-    url = place if variable is None else environ.get(variable, "")
+    url = place if variable is None else os.environ.get(variable, "")
     if not url:
         logger.warning("the metrics were not pushed: the environment variable %s is not set", variable)
         return

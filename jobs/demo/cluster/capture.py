@@ -2,10 +2,11 @@
 
 from dataclasses import replace
 
-from jobs.demo.cluster.model import SECOND_MS, ClusterPlan, GeneratedCapture, ServerLife
+from jobs.demo.cluster.model import ClusterPlan, GeneratedCapture, ServerLife
 from jobs.demo.cluster.queues import cells_at
 from jobs.demo.cluster.snapshots import healthy_snapshot, steps_at
 from jobs.demo.cluster.wals import files_at
+from pipelines.common.instants import SECOND_MS
 from pipelines.decide.rule.verdict import ArchivedFile
 from pipelines.snapshot.model import Membership, WalDirectory
 

@@ -13,8 +13,6 @@ from pipelines.snapshot.model import Retention, Snapshot
 
 NEVER = 1 << 62
 """An instant that does not come."""
-SECOND_MS = 1_000
-MINUTE_MS = 60 * SECOND_MS
 MIB = 1 << 20
 
 
@@ -146,7 +144,6 @@ class ClusterPlan:
     procedure_wals: tuple[int, ...] = ()
     master_wals_every: int = 0
     retention: Retention = RETENTION
-    cleaner_interval: int = 600_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from jobs.demo.cluster.model import MIB, MINUTE_MS, NEVER, Claim, ServerLife, WalStream
-from pipelines.common.instants import DAY_MS, HOUR_MS
+from jobs.demo.cluster.model import MIB, NEVER, Claim, ServerLife, WalStream
+from pipelines.common.instants import DAY_MS, HOUR_MS, MINUTE_MS
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.wal_names import encode_prefix

@@ -4,8 +4,6 @@ from dataclasses import replace
 
 from jobs.demo.cluster.model import (
     MIB,
-    MINUTE_MS,
-    SECOND_MS,
     Claim,
     ClusterPlan,
     Held,
@@ -32,7 +30,7 @@ from jobs.demo.cluster.parts import (
     with_streams,
 )
 from jobs.demo.cluster.wals import wals_of
-from pipelines.common.instants import DAY_MS, HOUR_MS
+from pipelines.common.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from pipelines.hbase.server_names import ServerName
 
 SERVERS = 24

@@ -49,7 +49,6 @@ def healthy_snapshot(
     flags: MasterFlags = SAFE_FLAGS,
     flags_2: MasterFlags = SAFE_FLAGS,
     retention: Retention = RETENTION,
-    log_cleaner_plugins: tuple[str, ...] = LOG_CLEANERS,
 ) -> Snapshot:
     """Returns the snapshot of a healthy cluster; what is not an argument has a harmless value.
 
@@ -63,7 +62,6 @@ def healthy_snapshot(
         flags: at the first look.
         flags_2: at the second.
         retention: times to live.
-        log_cleaner_plugins: besides ReplicationLogCleaner.
 
     Returns:
         Without `contents`, which the writer of the snapshot directory computes.
@@ -83,7 +81,7 @@ def healthy_snapshot(
         flags=flags,
         flags_2=flags_2,
         retention=retention,
-        log_cleaner_plugins=log_cleaner_plugins,
+        log_cleaner_plugins=LOG_CLEANERS,
         backup=NO_BACKUP,
         extras=(),
     )

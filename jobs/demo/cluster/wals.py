@@ -5,7 +5,6 @@ from itertools import pairwise
 
 from jobs.demo.cluster.model import (
     MIB,
-    MINUTE_MS,
     NEVER,
     ClusterPlan,
     Held,
@@ -15,10 +14,13 @@ from jobs.demo.cluster.model import (
     WalStream,
     fraction,
 )
+from pipelines.common.instants import MINUTE_MS
 from pipelines.decide.rule.verdict import ArchivedFile
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.wal_names import encode_prefix
 
+CLEANER_INTERVAL_MS = 10 * MINUTE_MS
+"""HBase's own cleaner comes by once in this time."""
 _FLUSHED_AFTER = 25 * MINUTE_MS
 """A WAL is archived once the memstores behind it are flushed."""
 
@@ -121,8 +123,7 @@ def _cleaned(plan: ClusterPlan, life: ServerLife, stream: WalStream, wal: Wal, a
         free = max(free, life.recovered)
     if stream.tracked:
         free = max(free, *(_shipped(plan, peer, life, wal, at) for peer in plan.peers), 0)
-    # the cleaner comes by once an interval
-    return free + plan.cleaner_interval <= min(at, plan.cleaner_stuck_since)
+    return free + CLEANER_INTERVAL_MS <= min(at, plan.cleaner_stuck_since)
 
 
 def _shipped(plan: ClusterPlan, peer: PeerPlan, life: ServerLife, wal: Wal, at: int) -> int:
@@ -132,7 +133,7 @@ def _shipped(plan: ClusterPlan, peer: PeerPlan, life: ServerLife, wal: Wal, at: 
 
 def _procedure_wals(plan: ClusterPlan, at: int) -> Iterator[ArchivedFile]:
     for number, archived in enumerate(plan.procedure_wals, start=1):
-        if archived <= at < archived + plan.retention.procedure_wal_ttl_ms + plan.cleaner_interval:
+        if archived <= at < archived + plan.retention.procedure_wal_ttl_ms + CLEANER_INTERVAL_MS:
             yield ArchivedFile(f"oldWALs/masterProcedureWALs/pv2-{number:020d}.log", 3 * MIB, archived)
 
 
@@ -140,7 +141,7 @@ def _master_wals(plan: ClusterPlan, at: int) -> Iterator[ArchivedFile]:
     if not plan.master_wals_every:
         return
     group = encode_prefix(str(plan.master))
-    keep = plan.retention.master_local_wal_ttl_ms + plan.cleaner_interval
+    keep = plan.retention.master_local_wal_ttl_ms + CLEANER_INTERVAL_MS
     oldest = min(at, plan.cleaner_stuck_since) - keep
     first = -(-max(oldest, plan.master.startcode) // plan.master_wals_every)
     for number in range(first, at // plan.master_wals_every + 1):

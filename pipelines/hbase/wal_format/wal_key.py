@@ -8,7 +8,7 @@ from pipelines.common.errors import MalformedError
 from pipelines.hbase.protobuf_wire import LENGTH, VARINT, CutOffError, fields, signed_int64, varint
 from pipelines.hbase.wal_format.dictionary import Dictionaries, LruDictionary
 
-SCOPE_LOCAL, SCOPE_GLOBAL = 0, 1
+SCOPE_GLOBAL = 1
 _SCOPES = (0, 1, 2)
 
 

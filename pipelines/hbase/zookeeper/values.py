@@ -12,14 +12,14 @@ from pipelines.hbase.protobuf_wire import signed_int64
 from pipelines.hbase.zookeeper.wire import (
     MAGIC,
     Value,
-    delimited_messages,
     fields_by_number,
     last_number,
     last_text,
     without_metadata,
 )
 
-PEER_STATE, SYNC_STATE, TABLE_CFS = PEER_CHILDREN = ("peer-state", "sync-rep-state", "tableCFs")
+SYNC_STATE = "sync-rep-state"
+PEER_CHILDREN = ("peer-state", SYNC_STATE, "tableCFs")
 """The children of a peer's znode: its states, and the tables that an HBase before 1.4 limits it to."""
 _LONG = 8
 _ENABLED = MAGIC + b"\x08\x00"
@@ -59,21 +59,9 @@ def parse_sync_state(data: bytes) -> str:
     Raises:
         MalformedError: HBase throws.
     """
-    return _sync_state(fields_by_number(_behind_magic(data, "a synchronous replication state")))
-
-
-def parse_sync_states(data: bytes) -> tuple[str, ...]:
-    """Parses the state and the new state from one value, as HBase 3 stores them when peers are kept in files.
-
-    Raises:
-        MalformedError: HBase throws.
-    """
-    whole = _behind_magic(data, "synchronous replication states")
-    return tuple(_sync_state(fields_by_number(part)) for part in delimited_messages(whole))
-
-
-def _sync_state(fields: Mapping[int, tuple[Value, ...]]) -> str:
-    state = last_number(fields, 1)
+    if not data.startswith(MAGIC):
+        raise MalformedError(f"a synchronous replication state without the magic: {data[:80]!r}")
+    state = last_number(fields_by_number(data[len(MAGIC) :]), 1)
     if state is None or not 0 <= state < len(SYNC_REPLICATION_STATES):
         raise MalformedError(f"not a synchronous replication state: {state}")
     return SYNC_REPLICATION_STATES[state]
@@ -217,9 +205,3 @@ def _tables(values: Iterable[Value]) -> Tables:
 def _texts(fields: Mapping[int, tuple[Value, ...]], field: int) -> list[str]:
     """Returns every text of a repeated field."""
     return [last_text({field: (value,)}, field) or "" for value in fields.get(field, ()) if isinstance(value, bytes)]
-
-
-def _behind_magic(data: bytes, what: str) -> bytes:
-    if not data.startswith(MAGIC):
-        raise MalformedError(f"{what} without the magic: {data[:80]!r}")
-    return data[len(MAGIC) :]

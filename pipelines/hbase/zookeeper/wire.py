@@ -1,9 +1,9 @@
 """Reads the encoding of HBase's znodes: metadata, and protobuf messages as numbers and byte strings."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from pipelines.common.errors import MalformedError
-from pipelines.hbase.protobuf_wire import fields, varint
+from pipelines.hbase.protobuf_wire import fields
 
 MAGIC = b"PBUF"
 """The prefix that HBase puts before a message in a znode (`ProtobufMagic`)."""
@@ -38,21 +38,6 @@ def fields_by_number(data: bytes) -> Mapping[int, tuple[Value, ...]]:
     for number, _, value in fields(data, 0, len(data)):
         found[number] = (*found.get(number, ()), value)
     return found
-
-
-def delimited_messages(data: bytes) -> Iterator[bytes]:
-    """Yields consecutive messages, each preceded by its size (`writeDelimitedTo`).
-
-    Raises:
-        MalformedError: the data are truncated.
-    """
-    at = 0
-    while at < len(data):
-        size, at = varint(data, at, len(data))
-        if size > len(data) - at:
-            raise MalformedError("the data end inside a message")
-        yield data[at : at + size]
-        at += size
 
 
 def last_number(values: Mapping[int, tuple[Value, ...]], field: int) -> int | None:

@@ -16,7 +16,6 @@ MAX_HASH_KEY = 0xFFFE
 EMPTY_WRITE = b""
 """The raw key under which the primary stores an empty write. No client can write it."""
 _PLAIN = re.compile(rb"[ -!#-\[\]-~]")
-_ESCAPE = re.compile(r'\\(?:x([0-9a-fA-F]{2})|([\\"]))|([^\\])', re.DOTALL)
 
 
 class SplitKey(NamedTuple):
@@ -72,20 +71,3 @@ def escape_bytes(data: bytes) -> str:
         chr(byte) if _PLAIN.fullmatch(bytes([byte])) else f"\\{chr(byte)}" if byte in b'\\"' else f"\\x{byte:02X}"
         for byte in data
     )
-
-
-def unescape_text(text: str) -> bytes:
-    r"""Parses the output of `escape_bytes`. Characters beyond ASCII become their UTF-8 bytes.
-
-    Raises:
-        MalformedError: a backslash is not followed by `xHH`, `\` or `"`.
-    """
-    data, at = bytearray(), 0
-    while at < len(text):
-        found = _ESCAPE.match(text, at)
-        if found is None:
-            raise MalformedError(rf'key {text!r}: the backslash at {at} must be followed by xHH, \ or "')
-        code, quoted, plain = found.groups()
-        data += bytes([int(code, 16)]) if code else (quoted or plain).encode()
-        at = found.end()
-    return bytes(data)

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import gcd, lcm
 
 from pipelines.common.human import human_bytes, human_count
 from pipelines.lake.findings import ERROR, WARNING
 from pipelines.lake.run_summary import FindingRow
-from pipelines.pegasus.domain.partitions import is_power_of_two
+from pipelines.pegasus.domain.partitions import is_owner, is_power_of_two
 from pipelines.pegasus.domain.report import rule_violation
 from pipelines.pegasus.domain.state.model import AVAILABLE, VALIDATE_ENV, ClusterState, PegasusTable
-from pipelines.pegasus.domain.state.ownership import deleted_share
 
 DISK_SHARE = 0.9
 """admin-cli refuses a split that would fill a disk beyond this share."""
@@ -17,6 +17,7 @@ DISK_COPIES = 3
 """How many times admin-cli counts the table's bytes on a disk."""
 RULES = ("C1", "C2", "C7", "C9", "C11", "C12", "F37")
 """In the order in which they are checked."""
+_MOST_HASHES = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,31 @@ def preflight_checks(table: PegasusTable, found: list[FindingRow]) -> list[Prefl
             verdict = "UNKNOWN" if unknown else "BLOCKER" if row.severity == ERROR else "WARNING"
             rows.append(PreflightCheck(table.app_id, table.name, rule, verdict, row.message))
     return rows
+
+
+def deleted_share(count: int) -> float:
+    """Returns the share of a table's keys that compaction drops after a split of `count` to `2 · count` partitions.
+
+    The server only requires a positive count at creation, and twice the count at a split. Before the split a key is in
+    partition `hash % count`; after it, the owner is `hash & (new count - 1)`, and compaction drops the key from all
+    others.
+
+    The result is exact if both formulas repeat within 262,144 hashes, else it is sampled over as many, spread evenly.
+    It is 0 for powers of two.
+
+    Args:
+        count: the number of partitions before the split.
+    """
+    if is_power_of_two(count):
+        return 0.0
+    version = 2 * count - 1
+    period = lcm(count, 1 << version.bit_length())
+    step = 1 if period <= _MOST_HASHES else period // _MOST_HASHES
+    while gcd(step, period) > 1:  # else some remainders are never sampled
+        step += 1
+    hashes = range(0, period, step)
+    kept = sum(any(is_owner(one, index, version) for index in (one % count, one % count + count)) for one in hashes)
+    return 1 - kept / len(hashes)
 
 
 def _counts(table: PegasusTable, to_count: int | None) -> Iterator[FindingRow]:

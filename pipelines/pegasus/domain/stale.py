@@ -30,8 +30,6 @@ class RowFate(Enum):
 
 DROPPED = frozenset({RowFate.DROPPED_EXPIRED, RowFate.DROPPED_STALE})
 STALE_KINDS = frozenset({RowKind.STALE, RowKind.FOREIGN})
-STANDING = frozenset({RowFate.KEPT_REJECTING.value, RowFate.KEPT_UNCOUNTED.value, RowFate.KEPT_OLD_VERSION.value})
-"""The fates of copies that compaction does not drop yet, because the split has not ended."""
 
 
 @dataclass(frozen=True, slots=True)

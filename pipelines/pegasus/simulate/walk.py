@@ -1,14 +1,15 @@
-"""Plays one random history of one group; the seed decides which step comes next."""
+"""Collects the steps that can happen next, and plays one random history of one group, whose seed chooses among them."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pipelines.common.random_walk import random_walk
-from pipelines.pegasus.simulate.clients import is_settled, violation
-from pipelines.pegasus.simulate.faults import FAULTS
+from pipelines.pegasus.simulate.clients import client_steps, compaction_steps, is_settled, violation
+from pipelines.pegasus.simulate.faults import FAULTS, fault_steps
+from pipelines.pegasus.simulate.protocol import protocol_steps
+from pipelines.pegasus.simulate.scans import scan_steps
 from pipelines.pegasus.simulate.scope import CHILD_HALF, PARENT_HALF, Design, Scope
-from pipelines.pegasus.simulate.steps import steps
 from pipelines.pegasus.simulate.world import Move, Step, World, first_world
 
 _MOST_STEPS = 400
@@ -43,6 +44,15 @@ class WalkHistory:
     def is_settled(self) -> bool:
         """Returns whether the split has ended."""
         return is_settled(self.worlds[-1])
+
+
+def steps(world: World, scope: Scope, design: Design) -> Iterator[Step]:
+    """Yields every step that can happen next."""
+    yield from protocol_steps(world, scope, design)
+    yield from client_steps(world, scope, design)
+    yield from scan_steps(world, scope, design)
+    yield from compaction_steps(world, scope, design)
+    yield from fault_steps(world, scope, design)
 
 
 def scope_of(seed: int, may: Sequence[str] = tuple(FAULTS)) -> Scope:
@@ -80,8 +90,3 @@ def walk(seed: int, design: Design, scope: Scope | None = None) -> WalkHistory:
 
     moves, worlds = random_walk(first_world(played), following, lambda worlds: broken(worlds) is not None, _MOST_STEPS)
     return WalkHistory(seed, played, design, tuple(moves), tuple(worlds), broken(worlds))
-
-
-def story(moves: Sequence[Move]) -> str:
-    """Returns a history as text, one line for each step."""
-    return "\n".join(f"{number:>4}  {name} {about}" for number, (name, about) in enumerate(moves, 1))

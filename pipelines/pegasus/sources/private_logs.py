@@ -1,13 +1,12 @@
 """Reads private logs and journals from a file system; Spark's executors decode them."""
 
-from collections.abc import Iterator, Sequence
-from typing import Protocol
+from collections.abc import Iterator
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.common.errors import MalformedError, UsageError
-from pipelines.files.file_reader import no_directory
+from pipelines.files.file_reader import FileReader, no_directory
 from pipelines.pegasus.domain.private_log.names import DISCARDED, is_log_name, parse_replica_name
 from pipelines.pegasus.transforms.journal_rows import parsed_lines
 from pipelines.pegasus.transforms.log_rows import DECODED, TASK, Opener, log_decoder
@@ -17,40 +16,10 @@ _DEEPEST = 12
 _LOGS = "plog"
 
 
-class LogDirectoryEntry(Protocol):
-    """An entry of a directory."""
-
-    @property
-    def name(self) -> str:
-        """Returns the name of the entry without its path."""
-        ...
-
-    @property
-    def is_directory(self) -> bool:
-        """Returns whether the entry is a directory."""
-        ...
-
-
-class LogFileSystem(Protocol):
-    """The file system operations that reading logs needs."""
-
-    def entries(self, path: str) -> Sequence[LogDirectoryEntry] | None:
-        """Returns the entries of a directory; None = there is no such directory."""
-        ...
-
-    def read(self, path: str) -> bytes:
-        """Returns the content of a file."""
-        ...
-
-    def qualified(self, path: str) -> str:
-        """Returns the path with scheme and authority."""
-        ...
-
-
 class PrivateLogs:
     """Reads private logs, with one task for each log; decoded rows are persisted on the executors' disks."""
 
-    def __init__(self, spark: SparkSession, files: LogFileSystem, opener: Opener) -> None:
+    def __init__(self, spark: SparkSession, files: FileReader, opener: Opener) -> None:
         self._spark = spark
         self._files = files
         self._opener = opener

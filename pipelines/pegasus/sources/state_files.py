@@ -2,44 +2,18 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Protocol
 
 from pipelines.common.errors import UsageError
+from pipelines.files.file_reader import DirectoryEntry, FileReader
 from pipelines.pegasus.domain.state.capture import CAPTURED, parse_capture
 from pipelines.pegasus.domain.state.model import ClusterState
 from pipelines.pegasus.domain.state.reading import parse_state
 
 
-class StateDirectoryEntry(Protocol):
-    """An entry of a directory."""
-
-    @property
-    def name(self) -> str:
-        """Returns the name of the entry without its path."""
-        ...
-
-    @property
-    def is_directory(self) -> bool:
-        """Returns whether the entry is a directory."""
-        ...
-
-
-class StateFileSystem(Protocol):
-    """The file system operations that reading states needs."""
-
-    def entries(self, path: str) -> Sequence[StateDirectoryEntry] | None:
-        """Returns the entries of a directory; None = there is no such directory."""
-        ...
-
-    def read(self, path: str) -> bytes:
-        """Returns the content of a file."""
-        ...
-
-
 class StateFiles:
     """Reads states."""
 
-    def __init__(self, files: StateFileSystem) -> None:
+    def __init__(self, files: FileReader) -> None:
         self._files = files
 
     def states(self, uri: str) -> Sequence[ClusterState]:
@@ -81,10 +55,10 @@ class StateFiles:
                 states.append(parse_state(self._files.read(path), path))
         return states
 
-    def _capture(self, uri: str, entries: Sequence[StateDirectoryEntry]) -> ClusterState:
+    def _capture(self, uri: str, entries: Sequence[DirectoryEntry]) -> ClusterState:
         names = [one.name for one in entries if not one.is_directory]
         return parse_capture({name: self._files.read(f"{uri}/{name}") for name in names}, uri)
 
 
-def _is_capture(entries: Sequence[StateDirectoryEntry]) -> bool:
+def _is_capture(entries: Sequence[DirectoryEntry]) -> bool:
     return any(one.name == CAPTURED for one in entries)

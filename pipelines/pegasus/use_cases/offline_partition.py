@@ -22,9 +22,10 @@ from pipelines.pegasus.domain.offline.plan import (
 from pipelines.pegasus.domain.offline.ranges import SplitTask
 from pipelines.pegasus.domain.rows import Placement
 from pipelines.pegasus.domain.values import EPOCH_S, NEWEST, as_version_1, header_bytes, value_version
+from pipelines.pegasus.sinks.part_files import PartitionFiles
 from pipelines.pegasus.transforms.crc64_columns import Hashes
 from pipelines.pegasus.transforms.key_columns import KeyHashes, column_of, key_hashes, partition_indexes
-from pipelines.pegasus.use_cases.open_partition import BATCH, OpenPartition, PartitionTools, PartSink, Row
+from pipelines.pegasus.use_cases.open_partition import BATCH, OpenPartition, PartitionTools, Row
 
 _SAMPLES = 5
 _LONGEST_HEADER = header_bytes(NEWEST)
@@ -50,7 +51,7 @@ def split_partitions(
         sources: all old partitions of the table, by index.
         counts: the partition counts.
         rules: the options.
-        tools: the functions of other layers.
+        tools: opens the old partitions and writes the new ones.
 
     Raises:
         UsageError, UnavailableError: the data cannot be opened.
@@ -71,7 +72,7 @@ def split_partitions(
 
 
 def with_empty_writes(
-    parts: Sequence[PartitionResult], counts: PartitionCounts, sink_of: Callable[[int], PartSink]
+    parts: Sequence[PartitionResult], counts: PartitionCounts, sink_of: Callable[[int], PartitionFiles]
 ) -> list[PartitionResult]:
     """Gives each new partition without rows a file with the record of an empty write.
 
@@ -210,7 +211,7 @@ def _chosen(rows: list[Row], which: NDArray[np.bool_]) -> list[Row]:
     return list(compress(rows, which.tolist()))
 
 
-def _spread(batch: Batch, counts: PartitionCounts, sink: PartSink) -> None:
+def _spread(batch: Batch, counts: PartitionCounts, sink: PartitionFiles) -> None:
     """Writes the rows of a batch to their new partitions in order."""
     rows, hashes = batch
     targets = partition_indexes(hashes, counts.new)

@@ -4,73 +4,27 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Protocol
 
 from pipelines.pegasus.domain.audit_log.files import LogFile
 from pipelines.pegasus.domain.offline.merge import merged_rows
-from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions, OldPartition, PartFile
+from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions, OldPartition
 from pipelines.pegasus.domain.offline.ranges import SplitTask
 from pipelines.pegasus.domain.offline.tail import log_tail, refuse_incomplete, refuse_missing_log
-from pipelines.pegasus.domain.private_log.mutations import Mutation
+from pipelines.pegasus.sinks.part_files import PartitionFiles
+from pipelines.pegasus.sources.replica_db import ReplicaDb
+from pipelines.pegasus.sources.replica_logs import ReplicaLogs
 
 BATCH = 8_000
 Row = tuple[bytes, bytes]
 
 
-class OpenDb(Protocol):
-    """The open data of a replica."""
-
-    @property
-    def data_version(self) -> int:
-        """Returns the `pegasus_data_version`."""
-        ...
-
-    @property
-    def flushed(self) -> int:
-        """Returns the `pegasus_last_flushed_decree`."""
-        ...
-
-    def batches(self, size: int, begin: bytes, end: bytes | None) -> Iterator[list[Row]]:
-        """Yields live rows with keys from `begin` to below `end` in key order, in lists of this size."""
-        ...
-
-    def get(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        """Returns the value of each key; None = no such row."""
-        ...
-
-
-class Logs(Protocol):
-    """The private logs of a replica."""
-
-    @property
-    def files(self) -> Sequence[LogFile]:
-        """Returns the logs that have been read."""
-        ...
-
-    def __iter__(self) -> Iterator[Mutation]:
-        """Yields the mutations in order."""
-        ...
-
-
-class PartSink(Protocol):
-    """Writes the files of new partitions."""
-
-    def put(self, partition: int, rows: Sequence[Row]) -> None:
-        """Appends rows to a new partition, in key order."""
-        ...
-
-    def close(self) -> tuple[PartFile, ...]:
-        """Finishes all files."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class PartitionTools:
-    """The functions of other layers that a task calls."""
+    """What a task reads old partitions and their logs with, and what it writes the new ones with."""
 
-    open_db: Callable[[OldPartition], AbstractContextManager[OpenDb]]
-    logs: Callable[[OldPartition], AbstractContextManager[Logs]]
-    sink: PartSink
+    open_db: Callable[[OldPartition], AbstractContextManager[ReplicaDb]]
+    logs: Callable[[OldPartition], AbstractContextManager[ReplicaLogs]]
+    sink: PartitionFiles
 
 
 class OpenPartition:
@@ -81,7 +35,7 @@ class OpenPartition:
     """
 
     def __init__(
-        self, source: OldPartition, database: OpenDb, rules: OfflineSplitOptions, tools: PartitionTools
+        self, source: OldPartition, database: ReplicaDb, rules: OfflineSplitOptions, tools: PartitionTools
     ) -> None:
         """Reads the log.
 

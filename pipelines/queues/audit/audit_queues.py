@@ -3,7 +3,7 @@
 It reads snapshots and writes tables and a plan. It has no access to the cluster, so it cannot change it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -16,13 +16,11 @@ from pipelines.lake.reader import LakeReader
 from pipelines.queues.audit.classify import audit_rows
 from pipelines.queues.audit.findings import audit_findings
 from pipelines.queues.audit.listing import listed_evidence
-from pipelines.queues.audit.observe_cluster import observe_cluster
 from pipelines.queues.audit.observed_cluster import ListedEvidence, ObservedCluster
 from pipelines.queues.audit.past_audits import audits_before
 from pipelines.queues.audit.plan import claim_plan, peer_restarts
-from pipelines.queues.audit.plan_files import PlanFiles
 from pipelines.queues.audit.plan_text import PLAN, SERVERS, claim_plan_text, claim_servers_text
-from pipelines.queues.audit.queue_storage import AuditedQueues
+from pipelines.queues.audit.queue_storage import AuditedQueues, observe_cluster
 from pipelines.queues.audit.rows import AUDIT_SUFFIX, AuditRow
 from pipelines.queues.audit.storages import AUDITED_STORAGES, IN_TABLE, IN_ZOOKEEPER
 from pipelines.queues.audit.table_queues import TableQueues
@@ -65,14 +63,14 @@ class AuditPorts:
         clock: checks that the clock of a capture is plausible.
         lake: has the tables and the findings of earlier audits.
         past: reads the rows of earlier audits; None = there is no lake.
-        plan: writes the claim plan; None = no plan is written.
+        plan: writes a file of the claim plan from its name and text, and returns its URI; None = no plan is written.
     """
 
     snapshots: SnapshotDirectories
     clock: Clock
     lake: JobLake
     past: LakeReader | None
-    plan: PlanFiles | None
+    plan: Callable[[str, str], str] | None
 
 
 def audit_queues(request: AuditRequest, ports: AuditPorts) -> JobResult:
@@ -103,7 +101,7 @@ def audit_queues(request: AuditRequest, ports: AuditPorts) -> JobResult:
     findings = run.record(ports.lake, tables, audit_findings(rows, claims))
     again = peer_restarts(cluster, plan)
     texts = {SERVERS: claim_servers_text(cluster, plan), PLAN: claim_plan_text(run.key, cluster, rows, plan, again)}
-    files = {} if ports.plan is None else {name: ports.plan.write(name, text) for name, text in texts.items()}
+    files = {} if ports.plan is None else {name: ports.plan(name, text) for name, text in texts.items()}
     audit = AuditResult(run.key, cluster, rows, claims, plan, again, findings, files, len(remembered) + len(believed))
     return run.answer(audit_result(audit), audit_lines(audit), findings)
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from pipelines.common.human import human_duration
+from pipelines.common.instants import HOUR_MS
 from pipelines.lake.findings import ERROR, INFO, WARNING, finding
 from pipelines.lake.run_summary import FindingRow
 from pipelines.queues.audit.classes import QueueClass
@@ -10,8 +11,8 @@ from pipelines.queues.audit.rows import AuditRow, ClaimRow
 from pipelines.queues.audit.timeline import QueueEvent
 from pipelines.reconcile.findings.storage_words import STORAGE_WORDS
 
-OVERDUE_MS = 3_600_000
-"""After this many ms, HBase is no longer processing a crash."""
+OVERDUE_MS = HOUR_MS
+"""After this time, HBase is no longer processing a crash."""
 
 
 def audit_findings(rows: Sequence[AuditRow], claims: Sequence[ClaimRow]) -> tuple[FindingRow, ...]:

@@ -1,4 +1,4 @@
-"""What an audit asks of a storage: its queues, and what the listing says of them."""
+"""What an audit asks of a storage: its queues, and what the listing says of them; and the input made of both."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,8 +11,9 @@ from pipelines.decide.rule.decision_table import DecisionTable
 from pipelines.decide.rule.totals import BucketTotal
 from pipelines.hbase.server_names import ServerName
 from pipelines.lake.run_summary import QueueOffsetRow
-from pipelines.queues.audit.observed_cluster import ListedEvidence, ObservedQueue
+from pipelines.queues.audit.observed_cluster import ListedEvidence, ObservedCluster, ObservedQueue, ObservedServers
 from pipelines.queues.audit.storages import AuditedStorage
+from pipelines.snapshot.model import Snapshot
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 
 
@@ -59,3 +60,40 @@ class AuditedQueues(Protocol):
     def evidence(self, listing: AuditedListing) -> ListedEvidence:
         """Returns what the listing says of the queues and, where the snapshot itself does not, of their servers."""
         ...
+
+
+def observe_cluster(
+    snapshot: Snapshot, view: ClusterView, stored: StoredQueues, listed: ListedEvidence
+) -> ObservedCluster:
+    """Combines a snapshot and its listing into the input of an audit.
+
+    Args:
+        snapshot: one that passed the checks of reconcile.
+        view: the cluster view of the snapshot.
+        stored: the queues of the last reading.
+        listed: the evidence from the listing.
+    """
+    return ObservedCluster(
+        cluster=snapshot.cluster,
+        storage=stored.storage,
+        hbase_version=snapshot.hbase_version,
+        peers={peer.peer_id: peer.state for peer in snapshot.peers},
+        servers=_servers(snapshot, view, listed),
+        queues=tuple(sorted(stored.queues, key=lambda queue: queue.name)),
+        locks=stored.locks,
+        empty_replicators=stored.empty_replicators,
+        archived=listed.archived,
+    )
+
+
+def _servers(snapshot: Snapshot, view: ClusterView, listed: ListedEvidence) -> ObservedServers:
+    membership = snapshot.membership
+    listed_there = {server: listed.directories.get(server, 0) for server in view.wal_directories}
+    return ObservedServers(
+        at=view.files_started,
+        online=None if membership is None else view.online,
+        crashing=None if membership is None or snapshot.step("crashing") is None else view.crashing,
+        directories={**listed.directories, **listed_there},
+        splitting=listed.splitting,
+        archived_last=listed.archived_last,
+    )

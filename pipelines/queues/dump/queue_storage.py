@@ -12,7 +12,7 @@ from pipelines.hbase.replication_queues import RowLayout, parse_queue_cells
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.wal_names import parse_wal_name
 from pipelines.queues.dump.rows import QueueDump
-from pipelines.queues.dump.table_queues import HFILE_REF_FAMILY, table_dump
+from pipelines.queues.dump.table_queues import table_dump
 from pipelines.queues.dump.text import table_text, znodes_text
 from pipelines.queues.dump.zookeeper_queues import zookeeper_dump
 from pipelines.queues.wals.listed_wals import queued_wals
@@ -21,6 +21,7 @@ from pipelines.queues.wals.rows import InspectedFile
 from pipelines.queues.wals.selection import needed_wals
 from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, QUEUE_STORAGE_ZOOKEEPER
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
+from pipelines.snapshot.other_families import HFILE_REF_FAMILY
 from pipelines.snapshot.reader import SnapshotDirectories
 
 _LOG = logging.getLogger(__name__)

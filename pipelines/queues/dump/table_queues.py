@@ -13,8 +13,6 @@ from pipelines.queues.wals.pending import Groups, by_group, groups_of
 from pipelines.queues.wals.rows import InspectedFile
 from pipelines.snapshot.model import QUEUE_STORAGE_TABLE
 
-HFILE_REF_FAMILY = b"hfileref"
-
 
 def table_dump(
     cells: Sequence[QueueCell],

@@ -1,10 +1,12 @@
 """Defines the units of work of a search of the split: a row of the failure table, or a range of seeds."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipelines.common.errors import UsageError
 from pipelines.pegasus.simulate.scope import Design
-from pipelines.pegasus.simulate.walk import story, walk
+from pipelines.pegasus.simulate.walk import walk
+from pipelines.pegasus.simulate.world import Move
 from tests.models.split.injections import BY_ROW, MUTANTS, SHIPPED
 
 RANGE = 500
@@ -56,7 +58,7 @@ def play(subject: str, design: str) -> Simulated:
         one = BY_ROW[subject]
         found = one.search(design_of(design))
         broken = found.broken
-        what, history = (broken.what, story(broken.moves)) if broken else (None, None)
+        what, history = (broken.what, _story(broken.moves)) if broken else (None, None)
         return Simulated(design, subject, one.what, found.states, found.finished, found.settled, what, history)
     first, made, settled = int(subject), 0, 0
     protocol = design_of(design)
@@ -65,9 +67,14 @@ def play(subject: str, design: str) -> Simulated:
         made += len(history_of.moves)
         settled += history_of.is_settled
         if history_of.broken is not None:
-            words = f"seed {seed}\n{story(history_of.moves)}"
+            words = f"seed {seed}\n{_story(history_of.moves)}"
             return Simulated(design, _seeds(first), "random histories", made, False, settled, history_of.broken, words)
     return Simulated(design, _seeds(first), "random histories", made, False, settled, None, None)
+
+
+def _story(moves: Sequence[Move]) -> str:
+    """Returns a history as text, one line for each step."""
+    return "\n".join(f"{number:>4}  {name} {about}" for number, (name, about) in enumerate(moves, 1))
 
 
 def _seeds(first: int) -> str:

@@ -8,7 +8,7 @@ from functools import cache
 from pipelines.pegasus.simulate.clients import STUCK, is_settled, violation
 from pipelines.pegasus.simulate.faults import FAULTS
 from pipelines.pegasus.simulate.scope import Design, Scope
-from pipelines.pegasus.simulate.steps import steps
+from pipelines.pegasus.simulate.walk import steps
 from pipelines.pegasus.simulate.world import Move, Step, World, first_world
 from tests.models.search import history, search
 

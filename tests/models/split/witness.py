@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from pipelines.pegasus.simulate.clients import is_settled
 from pipelines.pegasus.simulate.faults import FAULTS
 from pipelines.pegasus.simulate.scope import CHILD_HALF, PARENT_HALF, Design, Scope
-from pipelines.pegasus.simulate.steps import steps
-from pipelines.pegasus.simulate.walk import WalkHistory, walk
+from pipelines.pegasus.simulate.walk import WalkHistory, steps, walk
 from pipelines.pegasus.simulate.world import Move, World, first_world
 from tests.models.split.injections import Injection
 

@@ -1,9 +1,11 @@
 """What Delta and Hadoop say, turned into what a person can do; texts as the real classes gave them."""
 
+from unittest.mock import Mock
+
 import pytest
 
 from pipelines.common.errors import UnavailableError, UsageError, WalsafeError
-from pipelines.lake.lake_errors import is_conflict, lake_error, lake_errors
+from pipelines.lake.lake_errors import is_conflict, lake_error, lake_errors, retry_commit
 
 CONFLICT = "[DELTA_CONCURRENT_APPEND.WITH_PARTITION_HINT] Transaction conflict detected. a concurrent WRITE added data"
 JAVA = "An error occurred while calling o1.save.\n: {}\n\tat org.apache.spark.sql.delta.X.x(X.scala:1)"
@@ -65,6 +67,17 @@ def test_a_conflict_is_left_to_the_retry() -> None:
     assert is_conflict(RuntimeError(JAVA.format("io.delta.exceptions.ConcurrentAppendException: x")))
     assert is_conflict(RuntimeError(JAVA.format("io.delta.exceptions.MetadataChangedException: x")))
     assert lake_error(RuntimeError(CONFLICT), "/l/t") is None
+
+
+def test_a_rejected_commit_is_tried_again_and_the_last_attempt_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.sleep", Mock())
+    commit = Mock(side_effect=[RuntimeError(CONFLICT), None])
+    retry_commit("/l/t", commit, 2)
+    assert commit.call_count == 2
+    with pytest.raises(UnavailableError, match="Delta table /l/t: other runs kept committing for 3 attempts"):
+        retry_commit("/l/t", Mock(side_effect=RuntimeError(CONFLICT)), 3)
+    with pytest.raises(ZeroDivisionError):
+        retry_commit("/l/t", Mock(side_effect=ZeroDivisionError), 3)
 
 
 def test_other_errors_pass_as_they_are() -> None:

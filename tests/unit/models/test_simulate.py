@@ -14,6 +14,7 @@ from jobs.demo.cluster.model import ClusterPlan, GeneratedCapture
 from jobs.demo.cluster.parts import DISABLED_PEER, REMOVED_PEER, STALLED_PEER
 from jobs.demo.cluster.plans import demo_plan
 from jobs.demo.cluster.queues import rows_at
+from jobs.demo.cluster.wals import CLEANER_INTERVAL_MS
 from pipelines.common.instants import DAY_MS
 from pipelines.decide.rule.cleaner_rule import HBaseVerdict, hbase_verdict
 from pipelines.decide.rule.cluster_view import ClusterView
@@ -278,7 +279,7 @@ def test_in_the_healthy_cluster_hbases_cleaner_has_been_by(number: int) -> None:
     at = NIGHT + number * DAY_MS
     plan = healthy_plan(NIGHT)
     slowest = max(peer.lag for peer in plan.peers)
-    limit = plan.retention.wal_ttl_ms + plan.cleaner_interval + slowest
+    limit = plan.retention.wal_ttl_ms + CLEANER_INTERVAL_MS + slowest
     oldest = max(at - file.modification_time for file in archived(healthy_night(number)))
     assert 0 < oldest <= limit
 

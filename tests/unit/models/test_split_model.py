@@ -8,8 +8,7 @@ from pipelines.pegasus.simulate.clients import BALLOT, COUNT, DOUBLE, FORGOTTEN,
 from pipelines.pegasus.simulate.faults import FAULTS, fault_steps, start_error
 from pipelines.pegasus.simulate.scans import scan_steps
 from pipelines.pegasus.simulate.scope import CHILD_HALF, PARENT_HALF, Design, Scope
-from pipelines.pegasus.simulate.steps import steps
-from pipelines.pegasus.simulate.walk import walk
+from pipelines.pegasus.simulate.walk import steps, walk
 from pipelines.pegasus.simulate.world import ACKED, LEARNT, PREPARED, REJECT, acked, first_world
 from tests.models.split.injections import BY_ROW, HOMES, INJECTIONS, MUTANTS, SHIPPED, Injection
 from tests.models.split.search import explore

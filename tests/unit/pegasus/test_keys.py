@@ -16,7 +16,6 @@ from pipelines.pegasus.domain.keys import (
     encode_key,
     escape_bytes,
     key_hash,
-    unescape_text,
 )
 from pipelines.pegasus.domain.partitions import is_power_of_two, partition_index
 from pipelines.pegasus.transforms import key_columns
@@ -75,7 +74,6 @@ def test_a_column_of_nothing() -> None:
 def test_a_key_is_read_as_it_was_written(hash_key: bytes, sort_key: bytes) -> None:
     raw = encode_key(hash_key, sort_key)
     assert decode_key(raw) == SplitKey(hash_key, sort_key)
-    assert unescape_text(escape_bytes(raw)) == raw
 
 
 @pytest.mark.parametrize(
@@ -100,10 +98,6 @@ def test_a_hash_key_has_its_limit() -> None:
 
 def test_how_the_shell_writes_bytes() -> None:
     assert escape_bytes(b'a b\\"\x00\xff') == r"a b\\\"\x00\xFF"
-    assert unescape_text("ü") == "ü".encode()
-    for wrong in ("\\", "\\x1", "\\n", "ab\\xzz"):
-        with pytest.raises(MalformedError, match="the backslash at"):
-            unescape_text(wrong)
 
 
 def test_which_counts_are_powers_of_two() -> None:

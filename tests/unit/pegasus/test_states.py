@@ -14,9 +14,8 @@ from pipelines.pegasus.domain import preflight as preflight_rules
 from pipelines.pegasus.domain.audit_config import TimeLimits, audit_config
 from pipelines.pegasus.domain.keys import encode_key, key_hash
 from pipelines.pegasus.domain.partitions import is_owner
-from pipelines.pegasus.domain.preflight import preflight, preflight_checks
+from pipelines.pegasus.domain.preflight import deleted_share, preflight, preflight_checks
 from pipelines.pegasus.domain.report import is_proven, most_severe
-from pipelines.pegasus.domain.state.ownership import deleted_share
 from pipelines.pegasus.domain.state.reading import parse_state
 from pipelines.pegasus.sources.state_files import StateFiles
 from tests.labs.pegasus.states import ENV, NODES, SHELL, series, state, written

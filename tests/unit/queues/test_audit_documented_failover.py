@@ -9,10 +9,10 @@ from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.zookeeper.tree import parse_tree
 from pipelines.queues.audit.classify import audit_rows
-from pipelines.queues.audit.observe_cluster import observe_cluster
 from pipelines.queues.audit.observed_cluster import ListedEvidence, ObservedCluster, ObservedServers
 from pipelines.queues.audit.plan import claim_plan, peer_restarts
 from pipelines.queues.audit.plan_text import claim_plan_text, claim_servers_text
+from pipelines.queues.audit.queue_storage import observe_cluster
 from pipelines.queues.audit.timeline import sighting, timeline
 from pipelines.queues.audit.zookeeper_queues import ZooKeeperQueues
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from pipelines.common.human import HOUR, SECOND
+from pipelines.common.instants import HOUR_MS, SECOND_MS
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,5 +14,5 @@ class TimeLimits:
         stuck_ms: how long a child may wait for its registration.
     """
 
-    reject_ms: int = 30 * SECOND
-    stuck_ms: int = 6 * HOUR
+    reject_ms: int = 30 * SECOND_MS
+    stuck_ms: int = 6 * HOUR_MS

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from pipelines.common.errors import MalformedError
 
-STOP, BOOL, BYTE, DOUBLE, I16, I32, I64, STRING, STRUCT, MAP, SET, LIST = 0, 2, 3, 4, 6, 8, 10, 11, 12, 13, 14, 15
+STOP, BOOL, BYTE, DOUBLE, I16, I32, I64, STRING, STRUCT, LIST = 0, 2, 3, 4, 6, 8, 10, 11, 12, 15
 _NUMBERS = {
     BOOL: struct.Struct(">b"),
     BYTE: struct.Struct(">b"),
@@ -19,7 +19,6 @@ _NUMBERS = {
     I32: struct.Struct(">i"),
     I64: struct.Struct(">q"),
 }
-_HEADER = struct.Struct(">bh")
 Value: TypeAlias = Any
 
 

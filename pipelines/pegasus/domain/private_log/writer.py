@@ -89,34 +89,18 @@ def encode_mutation(mutation: Mutation, log_offset: int | None = None) -> bytes:
     return head + names + b"".join(one.data for one in mutation.updates)
 
 
-def encode_put(key: bytes, value: bytes, expire_ts: int = 0, argument: int = 0) -> MutationUpdate:
-    """Returns an RRDB_PUT of a row, in thrift's binary protocol with Pegasus's bare blobs.
+def encode_put(key: bytes, value: bytes) -> MutationUpdate:
+    """Returns an RRDB_PUT of a row that never expires, in thrift's binary protocol with Pegasus's bare blobs.
 
     Args:
         key: the raw key.
         value: the user's bytes.
-        expire_ts: seconds since 2016; 0 = never.
-        argument: the field number of the call's argument: 0 from C++ clients, 1 from other clients.
     """
-    inner = blob_field(1, key) + blob_field(2, value) + i32_field(3, expire_ts) + b"\x00"
-    return MutationUpdate(PUT, 1, encode_call(inner, argument))
+    never = b"\x08\x00\x03" + bytes(4)  # field 3, an i32
+    row = _blob_field(1, key) + _blob_field(2, value) + never + b"\x00"
+    return MutationUpdate(PUT, 1, b"\x0c\x00\x00" + row + b"\x00")  # field 0 of the call, as C++ clients number it
 
 
-def encode_call(inner: bytes, argument: int = 0) -> bytes:
-    """Wraps the bytes of the one field in the argument struct of a call."""
-    return b"\x0c" + argument.to_bytes(2, "big") + inner + b"\x00"
-
-
-def encode_blob(data: bytes) -> bytes:
-    """Encodes a `dsn.blob`: length and bytes, without fields."""
-    return len(data).to_bytes(4, "big") + data
-
-
-def blob_field(number: int, data: bytes) -> bytes:
-    """Encodes a blob field; its type is struct."""
-    return b"\x0c" + number.to_bytes(2, "big") + encode_blob(data)
-
-
-def i32_field(number: int, value: int) -> bytes:
-    """Encodes an i32 field."""
-    return b"\x08" + number.to_bytes(2, "big") + value.to_bytes(4, "big", signed=True)
+def _blob_field(number: int, data: bytes) -> bytes:
+    """Encodes a `dsn.blob`, whose type is struct: length and bytes, without fields."""
+    return b"\x0c" + number.to_bytes(2, "big") + len(data).to_bytes(4, "big") + data

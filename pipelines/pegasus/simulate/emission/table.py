@@ -3,6 +3,7 @@
 from functools import cache
 from typing import NamedTuple
 
+from pipelines.common.instants import HOUR_MS
 from pipelines.pegasus.domain.keys import encode_key, key_hash
 from pipelines.pegasus.domain.partitions import partition_index
 from pipelines.pegasus.domain.values import StoredValue, Timetag, encode_value
@@ -17,7 +18,7 @@ STEP_MS = 100
 """Time between two steps of a history, in ms."""
 STARTED_US = 1_790_000_000_000_000
 """Time at which the histories begin: 2026-09-21T14:13:20Z, in μs since the epoch."""
-LONG_AFTER_MS = 7 * 3_600_000
+LONG_AFTER_MS = 7 * HOUR_MS
 """Time between the last step and the last state, in ms: a split that has not ended by then is stuck."""
 
 
