@@ -25,7 +25,7 @@ The first seconds are the same for any size (a cold JVM, tables that do not exis
 cost grows: it divides the additional files of a size by its additional seconds.
 """
 
-_FLAT_WITHIN = 0.2
+_FEWER_AT_MOST = 0.2
 
 
 def page(folder: Path = RESULTS) -> str:
@@ -86,7 +86,7 @@ def _flat(jobs: Sequence[JobSpeed]) -> str:
     before, last = marginal(jobs[-3], jobs[-2]), marginal(jobs[-2], jobs[-1])
     less = 1 - last / before
     told = f"{less:.1%} fewer" if less > 0 else f"{-less:.1%} more"
-    return f"In its last step {told} files/s than in the one before; the goal is to be within {_FLAT_WITHIN:.0%}.\n"
+    return f"In its last step {told} files/s than in the one before; the goal is at most {_FEWER_AT_MOST:.0%} fewer.\n"
 
 
 def _added(smaller: JobSpeed | None, larger: JobSpeed) -> str:

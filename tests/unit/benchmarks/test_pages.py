@@ -115,7 +115,7 @@ def test_how_flat_it_is_stands_beside_the_goal(seconds: float, told: str | None)
     jobs = (job(1_000_000, 40.0), job(3_000_000, 50.0), job(5_000_000, 50.0 + seconds))
     shown = sizes(replace(RUN, points=tuple(asdict(one) for one in jobs)))
     assert told is None or told in shown
-    assert shown.endswith("the goal is to be within 20%.") == (told is not None)
+    assert shown.endswith("the goal is at most 20% fewer.") == (told is not None)
 
 
 def test_history_is_told_without_the_night_that_makes_the_tables() -> None:
