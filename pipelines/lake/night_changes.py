@@ -59,7 +59,7 @@ class ServerTotal:
 
 
 @dataclass(frozen=True, slots=True)
-class FileOutcome:
+class FileOutcomeRow:
     """An OUTCOME row of `deletions`; `at` in ms since the epoch."""
 
     path: str
@@ -179,11 +179,11 @@ def holding_servers(lake: "LakeReader", run: RunKey, limit: int) -> tuple[Server
     return tuple(ServerTotal(row["server"], row["files"], row["bytes"] or 0) for row in rows)
 
 
-def file_outcomes(lake: "LakeReader", runs: Collection[RunKey], paths: Sequence[str]) -> tuple[FileOutcome, ...]:
+def file_outcomes(lake: "LakeReader", runs: Collection[RunKey], paths: Sequence[str]) -> tuple[FileOutcomeRow, ...]:
     """Returns what the clean-up of these runs did with some files, oldest first."""
     if not runs or not paths or not lake.has(DELETIONS):
         return ()
     meant = ", ".join(literal(path) for path in paths)
     where = f"{rows_of(runs)} AND phase = 'OUTCOME' AND path IN ({meant})"
     rows = lake.ask(Query(DELETIONS, "t.path, t.outcome, t.at, t.run_id", where, "ORDER BY at"))
-    return tuple(FileOutcome(**row) for row in rows)
+    return tuple(FileOutcomeRow(**row) for row in rows)

@@ -63,7 +63,7 @@ class VerdictOfFile:
 
 
 @dataclass(frozen=True, slots=True)
-class QueueNeed:
+class PastOffsetRow:
     """The columns of `queue_offsets` that an earlier night needs, of a row with a group."""
 
     peer_id: str
@@ -140,7 +140,7 @@ class LakeHistory:
         runs = self._done_runs(started, nights)
         keys = [key for of_cluster in runs.values() for key, *_ in of_cluster]
         newest = [of_cluster[0][0] for of_cluster in runs.values()]
-        queues = self._reader.by_run(QUEUE_OFFSETS, keys, QueueNeed, "wal_group IS NOT NULL")
+        queues = self._reader.by_run(QUEUE_OFFSETS, keys, PastOffsetRow, "wal_group IS NOT NULL")
         pinned = self._reader.by_run(PINNED_BYTES, keys, PinnedRow, "level = 'peer'")
         found = self._reader.by_run(FINDINGS, newest, _Seen)
         peers = self._reader.by_run(PEERS, newest, PastPeer)
@@ -233,12 +233,12 @@ def _peer(row: PastPeer, *, again: bool) -> PastPeer:
     return replace(row, nights=row.nights - again)
 
 
-def past_offsets(rows: Collection[QueueNeed]) -> Mapping[tuple[str, str, str], PastOffset]:
+def past_offsets(rows: Collection[PastOffsetRow]) -> Mapping[tuple[str, str, str], PastOffset]:
     """Returns the smallest need of each (peer, source, group) over its queue rows, and all their files.
 
     The need of a WAL whose timestamp is no number of 64 bits is unknown, so it is left out.
     """
-    groups: dict[tuple[str, str, str], list[QueueNeed]] = {}
+    groups: dict[tuple[str, str, str], list[PastOffsetRow]] = {}
     for row in rows:
         groups.setdefault((row.peer_id, row.source, row.wal_group), []).append(row)
     found: dict[tuple[str, str, str], PastOffset] = {}
@@ -251,6 +251,6 @@ def past_offsets(rows: Collection[QueueNeed]) -> Mapping[tuple[str, str, str], P
     return found
 
 
-def _smallest_first(row: QueueNeed) -> tuple[int, str, bool, int]:
+def _smallest_first(row: PastOffsetRow) -> tuple[int, str, bool, int]:
     """Returns the sort key; a row without WAL or offset comes before one with them."""
     return row.need_timestamp or 0, row.wal or "", row.offset is not None, row.offset or 0

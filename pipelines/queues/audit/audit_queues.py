@@ -23,10 +23,10 @@ from pipelines.queues.audit.plan_text import PLAN, SERVERS, claim_plan_text, cla
 from pipelines.queues.audit.queue_storage import AuditedQueues, observe_cluster
 from pipelines.queues.audit.rows import AUDIT_SUFFIX, AuditRow
 from pipelines.queues.audit.storages import AUDITED_STORAGES, IN_TABLE, IN_ZOOKEEPER
-from pipelines.queues.audit.table_queues import TableQueues
+from pipelines.queues.audit.table_queues import AuditedTableQueues
 from pipelines.queues.audit.text import AuditResult, audit_lines, audit_result
 from pipelines.queues.audit.timeline import Sighting, sighting, timeline
-from pipelines.queues.audit.zookeeper_queues import ZooKeeperQueues
+from pipelines.queues.audit.zookeeper_queues import AuditedZooKeeperQueues
 from pipelines.queues.snapshot_run import snapshot_run
 from pipelines.reconcile.cluster_cases import ClusterCase, cluster_cases
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
@@ -37,7 +37,10 @@ from schemas.queue_audits import QUEUE_AUDITS
 from schemas.queue_claims import QUEUE_CLAIMS
 from schemas.registry import AUDIT_TABLES
 
-AUDITED_QUEUES: Mapping[str, AuditedQueues] = {IN_TABLE.name: TableQueues(), IN_ZOOKEEPER.name: ZooKeeperQueues()}
+AUDITED_QUEUES: Mapping[str, AuditedQueues] = {
+    IN_TABLE.name: AuditedTableQueues(),
+    IN_ZOOKEEPER.name: AuditedZooKeeperQueues(),
+}
 """By the name of the storage in snapshot.json."""
 
 

@@ -12,7 +12,7 @@ from pipelines.snapshot.model import complete_before
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 
 
-class TableQueues:
+class AuditedTableQueues:
     """See `AuditedQueues`."""
 
     def stored(self, opened: OpenedSnapshot, view: ClusterView, listed: ListedEvidence) -> StoredQueues:

@@ -18,7 +18,7 @@ from pipelines.snapshot.model import complete_before
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 
 
-class ZooKeeperQueues:
+class AuditedZooKeeperQueues:
     """See `AuditedQueues`."""
 
     def stored(self, opened: OpenedSnapshot, _view: ClusterView, listed: ListedEvidence) -> StoredQueues:

@@ -44,7 +44,7 @@ class DumpedStorage(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class TableQueues:
+class DumpedTableQueues:
     """Queues in `hbase:replication`; see `DumpedStorage`."""
 
     def dump(self, snapshots: SnapshotDirectories, opened: OpenedSnapshot, layout: RowLayout) -> QueueDump:
@@ -63,7 +63,7 @@ class TableQueues:
 
 
 @dataclass(frozen=True, slots=True)
-class ZooKeeperQueues:
+class DumpedZooKeeperQueues:
     """Queues in ZooKeeper; see `DumpedStorage`."""
 
     def dump(self, snapshots: SnapshotDirectories, opened: OpenedSnapshot, _layout: RowLayout) -> QueueDump:
@@ -86,8 +86,8 @@ class ZooKeeperQueues:
 
 
 DUMPED_STORAGES: Mapping[str, DumpedStorage] = {
-    QUEUE_STORAGE_TABLE: TableQueues(),
-    QUEUE_STORAGE_ZOOKEEPER: ZooKeeperQueues(),
+    QUEUE_STORAGE_TABLE: DumpedTableQueues(),
+    QUEUE_STORAGE_ZOOKEEPER: DumpedZooKeeperQueues(),
 }
 """By the name in snapshot.json."""
 

@@ -77,7 +77,7 @@ class SyncUpStorage(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class TableQueues:
+class SyncUpTableQueues:
     """Queues in `hbase:replication`; see `SyncUpStorage`."""
 
     serial: str = (
@@ -106,7 +106,7 @@ class TableQueues:
 
 
 @dataclass(frozen=True, slots=True)
-class ZooKeeperQueues:
+class SyncUpZooKeeperQueues:
     """Queues in ZooKeeper; see `SyncUpStorage`."""
 
     serial: str = "at the first one that the peer wants the tool begins again, and so it never ends"
@@ -154,8 +154,8 @@ class ZooKeeperQueues:
 
 
 SYNCUP_STORAGES: Mapping[str, SyncUpStorage] = {
-    QUEUE_STORAGE_TABLE: TableQueues(),
-    QUEUE_STORAGE_ZOOKEEPER: ZooKeeperQueues(),
+    QUEUE_STORAGE_TABLE: SyncUpTableQueues(),
+    QUEUE_STORAGE_ZOOKEEPER: SyncUpZooKeeperQueues(),
 }
 """By the name in snapshot.json."""
 

@@ -31,7 +31,7 @@ class InspectedStorage(Protocol):
         ...
 
 
-class TableQueues:
+class InspectedTableQueues:
     """Queues in `hbase:replication`, where an offset says what is needed; see `InspectedStorage`."""
 
     def row_name(self, _opened: OpenedSnapshot, name: str) -> str:
@@ -48,7 +48,7 @@ class TableQueues:
         return needed_wals(listing, servers, smallest_needed_timestamps(rows), group)
 
 
-class ZooKeeperQueues:
+class InspectedZooKeeperQueues:
     """Queues in ZooKeeper, where each names what it needs; see `InspectedStorage`."""
 
     def row_name(self, opened: OpenedSnapshot, name: str) -> str:
@@ -65,7 +65,7 @@ class ZooKeeperQueues:
 
 
 INSPECTED_STORAGES: Mapping[str, InspectedStorage] = {
-    QUEUE_STORAGE_TABLE: TableQueues(),
-    QUEUE_STORAGE_ZOOKEEPER: ZooKeeperQueues(),
+    QUEUE_STORAGE_TABLE: InspectedTableQueues(),
+    QUEUE_STORAGE_ZOOKEEPER: InspectedZooKeeperQueues(),
 }
 """By the name in snapshot.json."""

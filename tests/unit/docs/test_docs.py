@@ -303,3 +303,14 @@ def test_the_functions_and_sources_of_the_architecture_page_are_there() -> None:
     rows = re.findall(r"^\| (?:listings|queues|state|backups).*", page, re.MULTILINE)
     assert len(rows) == 4
     assert set(re.findall(r"`(\w+_\w+)`", "\n".join(rows))) - sources == set()
+
+
+def test_no_two_public_classes_have_the_same_name() -> None:
+    found: dict[str, list[str]] = {}
+    paths = [path for folder in ("pipelines", "jobs", "schemas") for path in (PROJECT / folder).rglob("*.py")]
+    for path in paths:
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                found.setdefault(node.name, []).append(path.relative_to(PROJECT).as_posix())
+    assert len(found) > 300
+    assert {name: places for name, places in found.items() if len(places) > 1} == {}
