@@ -1,17 +1,15 @@
 """Writes docs/benchmarks.md, and the costs of a year in docs/maintain.md, from benchmarks/results.
 
-Run: .venv/bin/python scripts/generate_benchmarks.py
+Run: .venv/bin/python -m scripts.generate_benchmarks
 """
 
-import sys
 from pathlib import Path
 
-PROJECT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(PROJECT))
+from benchmarks.pages import page
+from benchmarks.records import newest
+from benchmarks.year import year
 
-from benchmarks.pages import page  # noqa: E402 - importable from here on
-from benchmarks.records import newest  # noqa: E402 - importable from here on
-from benchmarks.year import year  # noqa: E402 - importable from here on
+PROJECT = Path(__file__).resolve().parent.parent
 
 BENCHMARKS, MAINTAIN = PROJECT / "docs" / "benchmarks.md", PROJECT / "docs" / "maintain.md"
 BEGIN, END = "<!-- costs: written by scripts/generate_benchmarks.py -->", "<!-- end of costs -->"

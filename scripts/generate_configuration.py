@@ -1,10 +1,9 @@
 """Writes docs/configuration.md and conf/walsafe.schema.json from the models of the configuration; tests compare them.
 
-Run: .venv/bin/python scripts/generate_configuration.py
+Run: .venv/bin/python -m scripts.generate_configuration
 """
 
 import json
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import NoneType, UnionType
@@ -14,12 +13,11 @@ from pydantic import BaseModel, BeforeValidator, SecretStr
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from jobs.cli.config.configuration import Config
+
 PROJECT = Path(__file__).resolve().parent.parent
 TARGET = PROJECT / "docs" / "configuration.md"
 SCHEMA = PROJECT / "conf" / "walsafe.schema.json"
-sys.path.insert(0, str(PROJECT))
-
-from jobs.cli.config.configuration import Config  # noqa: E402 - the project is importable from here on
 
 HEAD = """\
 # Configuration

@@ -1,9 +1,9 @@
 """Writes docs/proof.md from the model's source and from what its searches found (tests/corpus/adversary.json).
 
-Run: .venv/bin/python scripts/generate_proof.py                 the page alone, from the recorded results
-     .venv/bin/python scripts/generate_proof.py --search        search again what other code has found, then the page
-     .venv/bin/python scripts/generate_proof.py --search NAME…  these mutants and clusters, whatever found them
-     .venv/bin/python scripts/generate_proof.py --walks N       play so many seeds more, then the page
+Run: .venv/bin/python -m scripts.generate_proof                 the page alone, from the recorded results
+     .venv/bin/python -m scripts.generate_proof --search        search again what other code has found, then the page
+     .venv/bin/python -m scripts.generate_proof --search NAME…  these mutants and clusters, whatever found them
+     .venv/bin/python -m scripts.generate_proof --walks N       play so many seeds more, then the page
 
 A search that is stopped keeps what it has; the same command goes on with the rest.
 """
@@ -14,26 +14,25 @@ import sys
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
+from scripts import proof_zookeeper
+from scripts.proof_page import Found, render
+from tests.models.capture.agreement import AgreementGame
+from tests.models.capture.batch import code_sha256, play_range
+from tests.models.capture.game import DESIGN, Game, Plan
+from tests.models.capture.histories import HISTORIES
+from tests.models.capture.mutants import MUTANTS, Mutant
+from tests.models.capture.scenarios import GROUNDS, KEPT, SCOPES
+from tests.models.capture.scope import Scope
+from tests.models.capture.search import explore, explore_game
+from tests.models.capture.shrink import loss_of, shrink
+from tests.models.capture.walk import DESIGN_ITSELF
+from tests.models.capture.walk import mutant as mutant_of
+from tests.models.capture.zookeeper.mutants import ZK_DESIGN, ZK_MUTANTS
+from tests.models.capture.zookeeper.scenarios import ZK_SCOPES
+
 PROJECT = Path(__file__).resolve().parent.parent
 TARGET = PROJECT / "docs" / "proof.md"
 RESULTS = PROJECT / "tests" / "corpus" / "adversary.json"
-sys.path.insert(0, str(PROJECT))
-
-from scripts import proof_zookeeper  # noqa: E402 - importable from here on
-from scripts.proof_page import Found, render  # noqa: E402 - importable from here on
-from tests.models.capture.agreement import AgreementGame  # noqa: E402 - importable from here on
-from tests.models.capture.batch import code_sha256, play_range  # noqa: E402 - importable from here on
-from tests.models.capture.game import DESIGN, Game, Plan  # noqa: E402 - importable from here on
-from tests.models.capture.histories import HISTORIES  # noqa: E402 - importable from here on
-from tests.models.capture.mutants import MUTANTS, Mutant  # noqa: E402 - importable from here on
-from tests.models.capture.scenarios import GROUNDS, KEPT, SCOPES  # noqa: E402 - importable from here on
-from tests.models.capture.scope import Scope  # noqa: E402 - importable from here on
-from tests.models.capture.search import explore, explore_game  # noqa: E402 - importable from here on
-from tests.models.capture.shrink import loss_of, shrink  # noqa: E402 - importable from here on
-from tests.models.capture.walk import DESIGN_ITSELF  # noqa: E402 - importable from here on
-from tests.models.capture.walk import mutant as mutant_of  # noqa: E402 - importable from here on
-from tests.models.capture.zookeeper.mutants import ZK_DESIGN, ZK_MUTANTS  # noqa: E402 - importable from here on
-from tests.models.capture.zookeeper.scenarios import ZK_SCOPES  # noqa: E402 - importable from here on
 
 MOST_STATES = 1_500_000
 """Of one search of the design."""

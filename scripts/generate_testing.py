@@ -3,18 +3,19 @@
 A promise is a comment behind the sentence that makes it, `<!-- promise: some-id -->`; a test that proves it carries
 `@pytest.mark.promise("some-id")`. Both are read as text: no test is imported.
 
-Run: .venv/bin/python scripts/generate_testing.py
+Run: .venv/bin/python -m scripts.generate_testing
 """
 
 import ast
 import json
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from tests.mutation.record import section
 
 PROJECT = Path(__file__).resolve().parent.parent
 TARGET = PROJECT / "docs" / "testing.md"
@@ -301,9 +302,6 @@ def _loops(seconds: Sequence[float]) -> str:
 
 def mutation() -> str:
     """Returns the results of mutation testing; see `tests.mutation.record.section`."""
-    sys.path.insert(0, str(PROJECT))
-    from tests.mutation.record import section  # noqa: PLC0415 - this script is started from its own folder
-
     return section().rstrip("\n")
 
 

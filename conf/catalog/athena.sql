@@ -1,4 +1,4 @@
--- Generated from schemas/ by `python -m docs.generate`. ${lake} is the folder of the tables: docs/catalogs.md.
+-- Generated from schemas/ by `python -m scripts.generate_tables`. ${lake} is the folder of the tables: docs/catalogs.md.
 CREATE DATABASE IF NOT EXISTS walsafe;
 CREATE EXTERNAL TABLE walsafe.runs LOCATION '${lake}/runs/' TBLPROPERTIES ('table_type' = 'DELTA');
 CREATE EXTERNAL TABLE walsafe.wal_verdicts LOCATION '${lake}/wal_verdicts/' TBLPROPERTIES ('table_type' = 'DELTA');

@@ -1,4 +1,4 @@
--- Generated from schemas/ by `python -m docs.generate`. ${lake} is the folder of the tables: docs/catalogs.md.
+-- Generated from schemas/ by `python -m scripts.generate_tables`. ${lake} is the folder of the tables: docs/catalogs.md.
 CREATE DATABASE IF NOT EXISTS walsafe;
 CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.runs (
   `cluster` string COMMENT 'Name of the HBase cluster, from snapshot.json.',

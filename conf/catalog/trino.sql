@@ -1,4 +1,4 @@
--- Generated from schemas/ by `python -m docs.generate`. ${lake} is the folder of the tables: docs/catalogs.md.
+-- Generated from schemas/ by `python -m scripts.generate_tables`. ${lake} is the folder of the tables: docs/catalogs.md.
 CREATE SCHEMA IF NOT EXISTS delta.walsafe;
 CALL delta.system.register_table(schema_name => 'walsafe', table_name => 'runs', table_location => '${lake}/runs');
 CALL delta.system.register_table(schema_name => 'walsafe', table_name => 'wal_verdicts', table_location => '${lake}/wal_verdicts');

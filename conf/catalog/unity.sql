@@ -1,4 +1,4 @@
--- Generated from schemas/ by `python -m docs.generate`. ${lake} is the folder of the tables: docs/catalogs.md.
+-- Generated from schemas/ by `python -m scripts.generate_tables`. ${lake} is the folder of the tables: docs/catalogs.md.
 CREATE SCHEMA IF NOT EXISTS walsafe;
 DESCRIBE DETAIL delta.`${lake}/runs`;
 CREATE TABLE IF NOT EXISTS walsafe.runs USING DELTA LOCATION '${lake}/runs';

@@ -12,13 +12,13 @@ from deltalake import DeltaTable
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-from docs.generate import CATALOG
 from jobs.cli.command_line import parse
 from jobs.cli.context import JobContext
 from jobs.cli.registry import JOBS
 from pipelines.common.job_result import JobResult
 from pipelines.reconcile.published_tables import RULES
 from schemas.registry import CLEANUP_TABLES, DECISION_TABLES
+from scripts.generate_tables import CATALOG
 from tests.labs.fleet_nights import CLUSTERS
 from tests.labs.small_cluster import Desk
 

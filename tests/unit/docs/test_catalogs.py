@@ -8,10 +8,10 @@ import sqlglot
 import yaml
 from sqlglot import exp
 
-from docs.catalog import FILES
-from docs.generate import CATALOG
 from schemas.registry import SYNC_TABLES, TABLES
 from schemas.table import Table
+from scripts.catalog import FILES
+from scripts.generate_tables import CATALOG
 
 LAST = [table.name for table in SYNC_TABLES]
 NAMES = [table.name for table in TABLES if table.name not in LAST] + LAST
@@ -25,7 +25,7 @@ def statements(name: str) -> list[str]:
 @pytest.mark.promise("catalogs-follow-the-schemas")
 @pytest.mark.parametrize("name", FILES)
 def test_each_file_is_generated_from_the_schemas(name: str) -> None:
-    assert (CATALOG / name).read_text(encoding="utf-8") == FILES[name](), "run: python -m docs.generate"
+    assert (CATALOG / name).read_text(encoding="utf-8") == FILES[name](), "run: python -m scripts.generate_tables"
 
 
 @pytest.mark.promise("catalogs-follow-the-schemas")

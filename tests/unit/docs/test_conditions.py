@@ -8,7 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from docs.generate import (
+from pipelines.common.conditions import Condition
+from pipelines.common.errors import RefusedError, SnapshotError, UnavailableError, UsageError, WalsafeError
+from pipelines.common.finding_evidence import EVIDENCE, TYPES, evidence_fault
+from pipelines.common.finding_names import FINDINGS
+from pipelines.common.split_evidence import SPLIT_EVIDENCE
+from pipelines.decide.rule.verdict import Reason
+from pipelines.reconcile.findings.pause_rules import PAUSE_RULES
+from scripts.generate_tables import (
     CONDITIONS,
     FINDINGS_PAGE,
     FINDINGS_TEXT,
@@ -18,13 +25,6 @@ from docs.generate import (
     findings_text,
     split_rules_page,
 )
-from pipelines.common.conditions import Condition
-from pipelines.common.errors import RefusedError, SnapshotError, UnavailableError, UsageError, WalsafeError
-from pipelines.common.finding_evidence import EVIDENCE, TYPES, evidence_fault
-from pipelines.common.finding_names import FINDINGS
-from pipelines.common.split_evidence import SPLIT_EVIDENCE
-from pipelines.decide.rule.verdict import Reason
-from pipelines.reconcile.findings.pause_rules import PAUSE_RULES
 from tests.labs.places import PROJECT
 from tests.unit.docs.test_docs import sections
 
@@ -50,7 +50,7 @@ def passes_on(node: ast.expr) -> bool:
 
 
 def test_the_page_is_generated_from_the_table() -> None:
-    assert CONDITIONS.read_text(encoding="utf-8") == conditions_page(), "run: python -m docs.generate"
+    assert CONDITIONS.read_text(encoding="utf-8") == conditions_page(), "run: python -m scripts.generate_tables"
 
 
 def test_no_refusal_is_without_its_condition() -> None:
@@ -93,7 +93,7 @@ def test_every_finding_is_in_the_table_of_names() -> None:
 def test_every_finding_has_a_documented_shape_of_evidence() -> None:
     for path, written in ((FINDINGS_PAGE, findings_page), (SPLIT_RULES_PAGE, split_rules_page)):
         page = path.read_text(encoding="utf-8")
-        assert page == written(page), "run: python -m docs.generate"
+        assert page == written(page), "run: python -m scripts.generate_tables"
     assert set(EVIDENCE) == set(FINDINGS)
     rules = SPLIT_RULES_PAGE.read_text(encoding="utf-8").partition("## Evidence")[0]
     named = [*re.findall(r"^\| ([A-Z]+[0-9]*) \|", rules, re.MULTILINE), "HOT_KEY", "SKEW"]
@@ -158,7 +158,7 @@ def test_a_refusal_cannot_be_made_without_a_condition() -> None:
 
 def test_the_page_beside_the_reports_is_generated_from_the_findings() -> None:
     text = FINDINGS_TEXT.read_text(encoding="utf-8")
-    assert text == findings_text(), "run: python -m docs.generate"
+    assert text == findings_text(), "run: python -m scripts.generate_tables"
     for code in FINDINGS:
         assert f'<h3 id="{code.lower()}">' in text
     assert set(re.findall(r'href="([^#"]*)', text)) == {""}, "it links to nothing but itself"

@@ -25,7 +25,7 @@ def generator() -> ModuleType:
 
 def test_the_reference_is_up_to_date(generator: ModuleType) -> None:
     text = (DOCS / "configuration.md").read_text(encoding="utf-8")
-    assert text == generator.render(), "run .venv/bin/python scripts/generate_configuration.py"
+    assert text == generator.render(), "run .venv/bin/python -m scripts.generate_configuration"
 
 
 def test_every_key_has_its_meaning(generator: ModuleType) -> None:

@@ -137,7 +137,7 @@ def keys(model_keys: Any, prefix: str = "") -> set[str]:  # noqa: ANN401 - any Y
 
 
 def test_the_schema_is_up_to_date() -> None:
-    assert SCHEMA.read_text(encoding="utf-8") == schema_text(), "run .venv/bin/python scripts/generate_configuration.py"
+    assert SCHEMA.read_text(encoding="utf-8") == schema_text(), "run .venv/bin/python -m scripts.generate_configuration"
 
 
 def test_the_documents_below_have_every_key() -> None:

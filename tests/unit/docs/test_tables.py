@@ -4,7 +4,6 @@ from dataclasses import fields
 
 import pytest
 
-from docs.generate import TARGET, tables_page
 from pipelines.decide.gate.gate_metrics import ExpectationResult
 from pipelines.decide.reason_texts import REASON_TEXTS
 from pipelines.decide.rule.verdict import Reason
@@ -24,13 +23,14 @@ from schemas.split_verify import SPLIT_VERIFY
 from schemas.table import Table
 from schemas.verdict_totals import VERDICT_TOTALS
 from schemas.wal_verdicts import BLOCKING, WAL_VERDICTS
+from scripts.generate_tables import TARGET, tables_page
 
 IDENTITY = [field.name for field in fields(RunKey)]
 
 
 @pytest.mark.promise("every-column-is-explained")
 def test_page_is_generated_from_the_schemas() -> None:
-    assert TARGET.read_text(encoding="utf-8") == tables_page(), "run: python -m docs.generate"
+    assert TARGET.read_text(encoding="utf-8") == tables_page(), "run: python -m scripts.generate_tables"
 
 
 @pytest.mark.promise("every-column-is-explained")

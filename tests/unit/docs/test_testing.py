@@ -45,7 +45,7 @@ def test_every_promise_has_a_test_and_every_marker_a_promise() -> None:
 
 
 def test_the_page_is_up_to_date() -> None:
-    again = "run: .venv/bin/python scripts/generate_testing.py"
+    again = "run: .venv/bin/python -m scripts.generate_testing"
     assert TARGET.read_text(encoding="utf-8") == render(promises(), proofs()), again
 
 

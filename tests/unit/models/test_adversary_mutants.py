@@ -33,7 +33,7 @@ def moves_of(entry: dict[str, Any]) -> tuple[Move, ...]:
 
 def test_page_is_generated_from_the_model_and_the_results() -> None:
     page = (DOCS / "proof.md").read_text(encoding="utf-8")
-    assert page == render(RESULTS), "run: .venv/bin/python scripts/generate_proof.py"
+    assert page == render(RESULTS), "run: .venv/bin/python -m scripts.generate_proof"
 
 
 @pytest.mark.promise("every-step-is-needed")

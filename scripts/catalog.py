@@ -17,7 +17,8 @@ IN_ORDER: tuple[Table, ...] = (*(table for table in TABLES if table not in SYNC_
 """Those that many lakes lack come last, because a client may stop at the first table that it does not find."""
 _LAKE = "${lake}"
 _GENERATED = (
-    "-- Generated from schemas/ by `python -m docs.generate`. ${lake} is the folder of the tables: docs/catalogs.md.\n"
+    "-- Generated from schemas/ by `python -m scripts.generate_tables`. "
+    "${lake} is the folder of the tables: docs/catalogs.md.\n"
 )
 _PARQUET = "org.apache.hadoop.hive.ql.io.parquet"
 
@@ -153,7 +154,7 @@ def _dbt() -> str:
             for table in IN_ORDER
         ],
     }
-    head = "# Generated from schemas/ by `python -m docs.generate`: docs/catalogs.md.\n"
+    head = "# Generated from schemas/ by `python -m scripts.generate_tables`: docs/catalogs.md.\n"
     text = yaml.safe_dump({"version": 2, "sources": [source]}, sort_keys=False, allow_unicode=True, width=120)
     return head + text
 

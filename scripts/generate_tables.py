@@ -1,7 +1,9 @@
 """Writes docs/tables.md, docs/conditions.md, conf/catalog/, and the page of findings that stands beside the reports.
 
 Their sources are the schemas, the names of conditions, the shapes of evidence (the last sections of docs/findings.md
-and docs/split-rules.md), and docs/findings.md. `python -m docs.generate`; a test compares each file with its source.
+and docs/split-rules.md), and docs/findings.md. A test compares each file with its source.
+
+Run: .venv/bin/python -m scripts.generate_tables
 """
 
 import re
@@ -11,7 +13,6 @@ from pathlib import Path
 from markdown import markdown
 from pyspark.sql.types import ArrayType, DataType, StructType
 
-from docs import catalog
 from pipelines.common.conditions import Condition, ConditionText
 from pipelines.common.finding_evidence import EVIDENCE, EvidenceValue
 from pipelines.common.finding_names import FINDINGS
@@ -19,16 +20,18 @@ from pipelines.common.split_evidence import SPLIT_EVIDENCE
 from pipelines.reconcile.findings.pause_rules import PAUSE_RULES
 from schemas.registry import TABLES
 from schemas.table import Table
+from scripts import catalog
 
-TARGET = Path(__file__).with_name("tables.md")
-CONDITIONS = Path(__file__).with_name("conditions.md")
-CATALOG = Path(__file__).parent.parent / "conf" / "catalog"
-FINDINGS_PAGE = Path(__file__).with_name("findings.md")
-SPLIT_RULES_PAGE = Path(__file__).with_name("split-rules.md")
+PROJECT = Path(__file__).resolve().parent.parent
+TARGET = PROJECT / "docs" / "tables.md"
+CONDITIONS = PROJECT / "docs" / "conditions.md"
+CATALOG = PROJECT / "conf" / "catalog"
+FINDINGS_PAGE = PROJECT / "docs" / "findings.md"
+SPLIT_RULES_PAGE = PROJECT / "docs" / "split-rules.md"
 _EVIDENCE_HEAD = """\
 ## Evidence
 
-*Generated from `pipelines/common/{module}.py` by `python -m docs.generate`; change that table, not this one.*
+*Generated from `pipelines/common/{module}.py` by `python -m scripts.generate_tables`; change that table, not this one.*
 
 `findings.evidence` is a JSON object. These are its values by the name of the finding; a finding without a row here has
 an empty object, because its message says all. *Or null* means that the value may be unknown; *sometimes* means that not
@@ -37,11 +40,11 @@ every finding of this name has it.
 | finding | value | type | meaning |
 |---|---|---|---|
 """
-FINDINGS_TEXT = Path(__file__).parents[1] / "pipelines" / "reconcile" / "templates" / "findings_text.html"
+FINDINGS_TEXT = PROJECT / "pipelines" / "reconcile" / "templates" / "findings_text.html"
 _HEAD = """\
 # Tables
 
-*Generated from `schemas/` by `python -m docs.generate`; change the schemas, not this page.*
+*Generated from `schemas/` by `python -m scripts.generate_tables`; change the schemas, not this page.*
 
 Every table is a Delta table in a folder of its own, `<lake>/<table>`, partitioned by `run_date`, with these comments on
 its columns. No metastore is needed, and the reader protocol is version 1. Columns are only ever added. Large
@@ -64,7 +67,7 @@ Every column may be NULL if the value is unknown, or if an older walsafe wrote t
 _CONDITIONS_HEAD = """\
 # Conditions
 
-*Generated from `pipelines/common/conditions.py` and `finding_names.py` by `python -m docs.generate`; change
+*Generated from `pipelines/common/conditions.py` and `finding_names.py` by `python -m scripts.generate_tables`; change
 these tables, not this page.*
 
 Every refusal has a stable name. The JSON object of `--output json` and `--result` has this name and the sentence:
@@ -145,7 +148,7 @@ def _linked(text: str) -> str:
 
 def findings_text() -> str:
     """The text of docs/findings.md as HTML; links to other pages become plain text, since only this page is there."""
-    text = CONDITIONS.with_name("findings.md").read_text(encoding="utf-8")
+    text = FINDINGS_PAGE.read_text(encoding="utf-8")
     text = re.sub(r"\[([^\]]+)\]\((?!#|https?:)[^)]+\)", r"\1", text)
     return markdown(text, extensions=["sane_lists", "tables", "fenced_code", "toc"]) + "\n"
 

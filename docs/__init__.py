@@ -1,1 +1,0 @@
-"""Documentation, and the script that generates part of it."""
