@@ -93,6 +93,9 @@ def open_cleanup(
             clock=context.clock,
             target=lambda uri: snapshot_target(uri, hadoop),
         )
+        archive = _archive(hadoop, section, quarantine)
+        if archive is not None:
+            stack.callback(archive.close)
         audit = LakeAudit(spark, lake, context.clock, getuser(), host)
         reader = DeleteListReader(spark, lists or "")
         scratch = ScratchDirectory(hadoop, f"{lake.rstrip('/')}/{SECOND_LOOKS_FOLDER}")
@@ -108,7 +111,7 @@ def open_cleanup(
                 tell=_LOG.info,
                 seconds=time.monotonic,
                 findings=LakeReader.of(spark, lake),
-                archive=HadoopArchive(hadoop, quarantine.archive) if quarantine.archive else None,
+                archive=archive,
             ),
         )
 
@@ -146,5 +149,14 @@ def _store(
     elif parse_uri(wal_root).scheme == "file":
         calls = LocalCalls()
     else:
-        calls = HadoopCalls(hadoop, wal_root, secret_values(files.properties) if files.source == "hadoop" else {})
+        calls = HadoopCalls(hadoop, wal_root, _properties(capture))
     return FileSystemWalStore(calls, wal_root, within, clean.threads, where)
+
+
+def _archive(hadoop: HadoopJvm, capture: CaptureSection, clean: CleanSection) -> HadoopArchive | None:
+    return HadoopArchive(hadoop, clean.archive, _properties(capture)) if clean.archive else None
+
+
+def _properties(capture: CaptureSection) -> dict[str, str]:
+    """Returns the Hadoop properties that the configuration gives for the cluster's files."""
+    return secret_values(capture.files.properties) if capture.files.source == "hadoop" else {}

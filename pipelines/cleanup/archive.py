@@ -1,10 +1,11 @@
 """Copies files to a cold archive and compares them; only then may the caller delete the originals."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
 
 from pipelines.common.errors import UnavailableError, UsageError
-from pipelines.files.hadoop_jvm import HadoopJvm, java_errors
+from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
 
 _COPIES = 4
 
@@ -19,11 +20,18 @@ class HadoopArchive:
     Args:
         hadoop: the interface to Spark's JVM.
         root: the folder of the archive.
+        properties: Hadoop properties, in addition to those with which Spark was started.
     """
 
-    def __init__(self, hadoop: HadoopJvm, root: str) -> None:
+    def __init__(self, hadoop: HadoopJvm, root: str, properties: Mapping[str, str] | None = None) -> None:
         self._hadoop = hadoop
         self._root = root.rstrip("/")
+        with java_errors(root):
+            self._conf = hadoop.view.org.apache.hadoop.conf.Configuration(hadoop.conf)
+            for key, value in (properties or {}).items():
+                self._conf.set(key, value)
+        self._open: dict[str, JavaObject] = {}
+        self._opens = Lock()
 
     def place(self, name: str) -> str:
         """See `Archive.place`."""
@@ -33,6 +41,12 @@ class HadoopArchive:
         """See `Archive.keep`."""
         with ThreadPoolExecutor(_COPIES, thread_name_prefix="archive") as pool:
             return list(pool.map(self._keep, sources, names))
+
+    def close(self) -> None:
+        """Closes the file systems that were opened."""
+        with java_errors(self._root):
+            for files in self._open.values():
+                files.close()
 
     def _keep(self, source: str, name: str) -> tuple[str, str | None]:
         target = self.place(name)
@@ -45,7 +59,7 @@ class HadoopArchive:
     def _copied(self, source: str, target: str) -> str | None:
         hadoop = self._hadoop
         origin, final = hadoop.path(source), hadoop.path(target)
-        there, here = origin.getFileSystem(hadoop.conf), final.getFileSystem(hadoop.conf)
+        there, here = self._files(source), self._files(target)
         if here.exists(final):
             return None if self._same(source, target) else "the archive holds another file of that name"
         hidden = f"{target.rpartition('/')[0]}/.{target.rpartition('/')[2]}.copying"
@@ -60,13 +74,21 @@ class HadoopArchive:
         return self._length(one) == self._length(other) and self._sha256(one) == self._sha256(other)
 
     def _length(self, uri: str) -> int:
-        path = self._hadoop.path(uri)
-        return int(path.getFileSystem(self._hadoop.conf).getFileStatus(path).getLen())
+        return int(self._files(uri).getFileStatus(self._hadoop.path(uri)).getLen())
 
     def _sha256(self, uri: str) -> str:
-        path = self._hadoop.path(uri)
-        stream = path.getFileSystem(self._hadoop.conf).open(path)
+        stream = self._files(uri).open(self._hadoop.path(uri))
         try:
             return str(self._hadoop.view.org.apache.commons.codec.digest.DigestUtils.sha256Hex(stream))
         finally:
             stream.close()
+
+    def _files(self, uri: str) -> JavaObject:
+        """Returns the file system of a URI; each is opened once."""
+        where = self._hadoop.path(uri).toUri()
+        name = f"{where.getScheme()}://{where.getAuthority()}"
+        with self._opens:
+            if name not in self._open:
+                # a new instance: a cached one would ignore the properties
+                self._open[name] = self._hadoop.view.org.apache.hadoop.fs.FileSystem.newInstance(where, self._conf)
+            return self._open[name]

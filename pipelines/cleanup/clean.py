@@ -17,13 +17,11 @@ from pipelines.cleanup.request import (
     decided_run,
 )
 from pipelines.cleanup.settle_intents import settle_intents
-from pipelines.cleanup.text import clean_outcome
-from pipelines.common.conditions import Condition
+from pipelines.cleanup.text import clean_outcome, option
 from pipelines.common.errors import (
     EXIT_DONE,
     EXIT_REFUSED,
     EXIT_UNAVAILABLE,
-    RefusedError,
     WalsafeError,
 )
 from pipelines.common.instants import format_instant
@@ -68,6 +66,7 @@ class CleanReport:
         reason: why the clean-up stopped.
         late: whether it stopped because the list is no longer valid.
         unsettled: in a rehearsal, the number of files that an earlier job began and that have no outcome yet.
+        begun: in a rehearsal, whether an earlier job began to move files of the list.
     """
 
     manifest: Manifest
@@ -81,6 +80,7 @@ class CleanReport:
     recheck_sha256: str | None = None
     late: bool = False
     unsettled: int = 0
+    begun: bool = False
 
     @property
     def exit_code(self) -> int:
@@ -120,7 +120,9 @@ def clean(request: CleanRequest, place: CleanupPlace, ports: CleanupPorts) -> Jo
     report = CleanReport(manifest, place.quarantine.at_rest(request.run_id))
     if not (request.execute or request.resume):
         check_age(manifest, ports)
-        check_once(ports.audit.actions(decided.run), request.run_id, anew=request.execute)
+        actions = ports.audit.actions(decided.run)
+        check_once(actions, request.run_id, anew=request.execute)
+        report.begun = CleanupAction.CLEAN in actions
         report.unsettled = len(ports.audit.unsettled(decided.run))
         try:
             for subject, known in _plan(decided, manifest, report, ports):
@@ -131,7 +133,7 @@ def clean(request: CleanRequest, place: CleanupPlace, ports: CleanupPorts) -> Jo
         finally:
             ports.second_look.forget()
         outcome = clean_outcome(place, request.run_id, report, executed=False)
-        return say_pause_first(outcome, find_pause(place, ports))
+        return say_pause_first(outcome, find_pause(place, ports), option(report))
     if request.resume:
         check_begun(ports.audit.actions(decided.run), request.run_id)
     ports.audit.ensure()
@@ -163,9 +165,7 @@ def _execute(
     ports: CleanupPorts,
     report: CleanReport,
 ) -> None:
-    directory = holder.take_run(request.run_id, make=True)
-    if directory is None:
-        raise RefusedError(Condition.QUARANTINE_UNUSABLE, f"{place.quarantine.home} cannot hold run {request.run_id}")
+    directory = holder.make_run(request.run_id)
     report.settled = settle_intents(attempt, directory, place, ports, holder)
     refuse_while_paused(place, ports)
     check_age(report.manifest, ports)
@@ -173,6 +173,9 @@ def _execute(
     progress = CleanupProgress("moved", report.manifest.files, ports)
     way = MoveRoute(place.wal_root, directory, FileOutcome.MOVED, place.quarantine.at_rest(request.run_id))
     for number, batch in enumerate(_batches(plan, request, place, report), start=1):
+        if number > 1 and ports.stop():  # there is more to do, so the clean-up has not ended
+            report.status, report.reason = STOPPED, "a person asked for it"
+            return
         if _late(report, ports):
             return
         holder.check()
@@ -190,9 +193,6 @@ def _execute(
         progress.more(report.tally)
         moved.check("moving", "clean --resume")
         if report.late:
-            return
-        if ports.stop():
-            report.status, report.reason = STOPPED, "a person asked for it"
             return
     report.status = STOPPED if report.reason else DONE
 

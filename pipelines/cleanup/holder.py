@@ -42,9 +42,15 @@ class LeaseHolder:
     def __enter__(self) -> "LeaseHolder":
         folder = self._quarantine.leases
         self._store.make_directories([folder])
+        # looked at before the leases: a job that begins now takes its lease before it makes a run
+        runs = runs_in(self._looks.names(self._quarantine.home))
         newest = self._newest()
         renewed_at, now = self._times(newest)
         number = may_take(newest, renewed_at, now, self._time_to_live, folder)
+        if newest is None and runs:
+            # Somebody has removed the leases of the jobs that made these runs. The audit is sorted by lease number, so
+            # this one must be above theirs: the seconds since 1970 are.
+            number = now // 1000
         lease = Lease(number, self._holder)
         if not self._store.create(f"{folder}/{lease.file_name}", lease.text()):
             raise UnavailableError(
@@ -112,15 +118,11 @@ class LeaseHolder:
         """Returns the current directory name of each quarantined run, sorted by run_id."""
         return dict(sorted(runs_in(self._looks.names(self._quarantine.home)).items()))
 
-    def take_run(self, run_id: str, *, make: bool = False) -> str | None:
+    def take_run(self, run_id: str) -> str | None:
         """Renames a run's directory to a name with this lease's number, which keeps earlier holders away from it.
 
-        Args:
-            run_id: the run.
-            make: whether to create the directory if the run has none.
-
         Returns:
-            The directory; None if there is no such run and `make` is false.
+            The directory; None if there is no such run.
 
         Raises:
             UnavailableError: another job has taken over, or the state of the directory cannot be read reliably.
@@ -128,16 +130,24 @@ class LeaseHolder:
         self.check()
         home, target = self._quarantine.home, self._quarantine.at_work(run_id, self.number)
         name = runs_in(self._looks.names(home)).get(run_id)
-        if name is not None:
-            if lease_in(name) > self.number:  # that job took over since the check, and now works on the run
-                raise UnavailableError(f"{home}/{name} belongs to the next holder: another job is at work; try again")
-            if f"{home}/{name}" != target and not self._store.rename_directory(f"{home}/{name}", target):
-                raise UnavailableError(f"{home}/{name} vanished: another job may be at work on this cluster; try again")
-        elif make:
-            self._store.make_directories([target])
-        else:
+        if name is None:
             return None
-        self._prove(run_id, made=name is None)
+        if lease_in(name) > self.number:  # that job took over since the check, and now works on the run
+            raise UnavailableError(f"{home}/{name} belongs to the next holder: another job is at work; try again")
+        if not self._store.rename_directory(f"{home}/{name}", target):
+            raise UnavailableError(f"{home}/{name} vanished: another job may be at work on this cluster; try again")
+        self._prove(run_id, made=False)
+        self._at_work.append(run_id)
+        return target
+
+    def make_run(self, run_id: str) -> str:
+        """Returns the directory that `take_run` returns; creates it if there is no such run; raises the same errors."""
+        taken = self.take_run(run_id)
+        if taken is not None:
+            return taken
+        target = self._quarantine.at_work(run_id, self.number)
+        self._store.make_directories([target])
+        self._prove(run_id, made=True)
         self._at_work.append(run_id)
         return target
 

@@ -24,7 +24,7 @@ class Lease:
     """One lease.
 
     Attributes:
-        number: rises by one with every holder.
+        number: rises with every holder.
         holder: the name of the holder: user, host, job, attempt.
         released: whether the holder has ended normally.
     """

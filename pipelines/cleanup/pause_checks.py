@@ -27,10 +27,16 @@ def refuse_while_paused(place: CleanupPlace, ports: CleanupPorts) -> None:
         raise RefusedError(Condition.CLEANUP_PAUSED, pause.text)
 
 
-def say_pause_first(outcome: JobResult, pause: Pause | None) -> JobResult:
-    """Returns the outcome with the key `paused` in its result and the pause at the beginning of its text."""
+def say_pause_first(outcome: JobResult, pause: Pause | None, option: str = "--execute") -> JobResult:
+    """Returns the outcome with the key `paused` in its result and the pause at the beginning of its text.
+
+    Args:
+        outcome: of a rehearsal, or of a job that was not paused.
+        pause: why nothing may be moved or deleted now; None = the clean-up is not paused.
+        option: with which the job would do what was rehearsed.
+    """
     if pause is None:
         return replace(outcome, result={**outcome.result, "paused": None})
-    then = "--execute is refused while the clean-up is paused. After the pause, it would do this:"
+    then = f"{option} is refused while the clean-up is paused. After the pause, it would do this:"
     text = f"{pause.text}\n{then}\n\n{outcome.text}"
     return replace(outcome, result={**outcome.result, "paused": pause.document()}, text=text)

@@ -17,6 +17,7 @@ from pipelines.cleanup.purge_answer import NOT_BEGUN, STOPPED, WAITING, RunPurge
 from pipelines.cleanup.quarantined_files import resting_files
 from pipelines.cleanup.read_only_holder import ReadOnlyHolder
 from pipelines.cleanup.request import (
+    ARCHIVED_WALS,
     CleanupPlace,
     CleanupPorts,
     check_second_look,
@@ -33,6 +34,8 @@ from pipelines.common.errors import (
 )
 from pipelines.common.job_result import JobResult
 from pipelines.lake.run_summary import DONE, FAILED, REFUSED
+
+STRAY = "it is not below oldWALs, so clean did not put it here; move it out of the quarantine"
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,14 +161,14 @@ def _purge_run(
     else:
         report.unsettled = len(ports.audit.unsettled(decided.run))
     files = resting_files(ports.store, directory)
-    waits = _waits(decided, place, ports)
+    waits = _waits(decided, place, ports) if files else 0
     if waits > 0 and request.before_grace is None:
         report.status, report.waits_ms = WAITING, waits
         report.tally = CleanupTally(left_files=len(files), left_bytes=sum(one.length for one in files))
         return
     if isinstance(holder, ReadOnlyHolder):
         try:
-            ready, report.left = _ready(decided, directory, ports)
+            ready, report.left = _ready(decided, files, directory, ports)
         finally:
             ports.second_look.forget()
         holder.still(run_id, directory)
@@ -195,7 +198,7 @@ def _execute(
     ports: CleanupPorts,
     report: RunPurge,
 ) -> None:
-    ready, report.left = _ready(decided, directory, ports)
+    ready, report.left = _ready(decided, files, directory, ports)
     holder.check()
     if report.left:
         ports.audit.record(attempt, 0, report.left)
@@ -230,12 +233,21 @@ def _waits(decided: DecidedRun, place: CleanupPlace, ports: CleanupPorts) -> int
     return 0 if moved_at is None else moved_at + place.grace_ms - ports.clock.now_ms()
 
 
-def _ready(decided: DecidedRun, directory: str, ports: CleanupPorts) -> tuple[list[CleanupFile], list[FileResult]]:
-    """Looks at the cluster again; returns the files that may be deleted, and the results of the files that may not."""
+def _ready(
+    decided: DecidedRun, files: Sequence[CleanupFile], directory: str, ports: CleanupPorts
+) -> tuple[list[CleanupFile], list[FileResult]]:
+    """Looks at the cluster again, unless there is no WAL that could be deleted.
+
+    Returns:
+        The files that may be deleted, and the results of the files that may not.
+    """
+    strays = [one for one in files if not one.path.startswith(f"{ARCHIVED_WALS}/")]
+    left = [FileResult(one, FileOutcome.REFUSED, why=STRAY) for one in strays]
+    if len(strays) == len(files):
+        return [], left
     looked = ports.second_look.at_quarantine(directory, decided.run)
     check_second_look(looked, None, decided.cluster_id)
     ready: list[CleanupFile] = []
-    left: list[FileResult] = []
     for planned in looked.files:
         if planned.outcome is None:
             ready.append(planned.subject)

@@ -2,19 +2,18 @@
 
 from pipelines.cleanup.deletions import CleanupFile
 from pipelines.cleanup.ports import WalStore
-from pipelines.cleanup.request import ARCHIVED_WALS
 
 
 def resting_files(store: WalStore, directory: str) -> list[CleanupFile]:
-    """Returns the files of a quarantined run, sorted by path; ignores files that are not below its `oldWALs`.
+    """Returns the files of a quarantined run, sorted by path, also those that are not below its `oldWALs`.
 
     Args:
         store: the store of the quarantine.
         directory: the run's directory, with its current name.
     """
     found = [
-        CleanupFile(f"{ARCHIVED_WALS}/{path}", length, modified)
-        for batch in store.walk(f"{directory}/{ARCHIVED_WALS}")
+        CleanupFile(path, length, modified)
+        for batch in store.walk(directory)
         for path, length, modified in zip(batch.paths, batch.lengths, batch.modification_times, strict=True)
     ]
     return sorted(found, key=lambda one: one.path)

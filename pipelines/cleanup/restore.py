@@ -1,6 +1,6 @@
 """Implements the restore job: it moves quarantined files back to where they were."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from pipelines.cleanup.audit_ports import AttemptEnd, CleanupAttempt
@@ -57,8 +57,10 @@ def restore(request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts) -
         settled = settle_intents(
             attempt, directory, place, ports, holder
         )  # first, so that no later failure prevents it
-        asked = _wanted(resting_files(ports.store, directory), request, place, holder)
-        wanted, results = _ours(asked, ports.audit.taken(decided.run))
+        taken = ports.audit.taken(decided.run)
+        back = _given_back(taken, ports.audit.actions(decided.run)) if request.paths else ()
+        asked = _wanted(resting_files(ports.store, directory), request, place, holder, back)
+        wanted, results = _ours(asked, taken)
         ports.audit.started(attempt, len(asked), sum(one.length for one in asked))
         ending = AttemptEnd(FAILED, EXIT_UNAVAILABLE, tally, "the job was interrupted")
         try:
@@ -94,23 +96,40 @@ def restore(request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts) -
 
 
 def _wanted(
-    resting: Sequence[CleanupFile], request: RestoreRequest, place: CleanupPlace, holder: LeaseHolder
+    resting: Sequence[CleanupFile],
+    request: RestoreRequest,
+    place: CleanupPlace,
+    holder: LeaseHolder,
+    back: Collection[str],
 ) -> list[CleanupFile]:
     """Returns the files to move back.
 
-    Skips requested files that are already back, so that a command can be repeated.
+    Skips requested files that are already back, so that a command can be repeated. This includes files of `back`, which
+    HBase may have deleted since.
     """
     if not request.paths:
         return list(resting)
     by_path = {one.path: one for one in resting}
     missing = [path for path in dict.fromkeys(request.paths) if path not in by_path]
     for path, found in zip(missing, holder.seen([f"{place.wal_root}/{path}" for path in missing]), strict=True):
-        if found is None:
+        if found is None and path not in back:
             raise UsageError(
                 f"{path!r} is not in the quarantine of run {request.run_id}, nor below {place.wal_root}; paths are "
                 "written as in wal_verdicts (oldWALs/…)"
             )
     return [by_path[path] for path in dict.fromkeys(request.paths) if path in by_path]
+
+
+def _given_back(taken: Mapping[str, CleanupFile | None], actions: Collection[CleanupAction]) -> Collection[str]:
+    """Returns the files of which an earlier restore left nothing in the quarantine, if no purge has touched the run.
+
+    Args:
+        taken: see `CleanupAudit.taken`, after all intents were settled.
+        actions: the actions for which files of the run were touched.
+    """
+    if CleanupAction.RESTORE not in actions or CleanupAction.PURGE in actions:
+        return ()
+    return {path for path, moved in taken.items() if moved is None}
 
 
 def _ours(

@@ -70,10 +70,15 @@ def clean_outcome(place: CleanupPlace, run_id: str, report: "CleanReport", *, ex
     elif executed and report.failed:
         lines.append(f"{report.failed:,} files could not be moved; solve this, then go on with --resume.")
     if not executed:
-        lines.append("Nothing was touched: this was a rehearsal. Add --execute to move them.")
+        lines.append(f"Nothing was touched: this was a rehearsal. Add {option(report)} to move them.")
     elif tally.done_files:
         lines.append(f"Undo with: restore --cluster {place.cluster} --run-id {run_id} …   Free the space with: purge")
     return JobResult(report.exit_code if executed else EXIT_DONE, result, "\n".join(lines))
+
+
+def option(report: "CleanReport") -> str:
+    """Returns the option of clean that moves the files of a rehearsal; a list is executed once, then resumed."""
+    return "--resume" if report.begun else "--execute"
 
 
 def tally_object(tally: CleanupTally) -> dict[str, object]:

@@ -189,10 +189,6 @@ class Condition(Enum):
         "A directory is a symbolic link, which may lead anywhere.",
         "Give the path to which it leads.",
     )
-    QUARANTINE_UNUSABLE = ConditionText(
-        "The quarantine cannot hold the directory of the run.",
-        "Check `clean.quarantine` and its content.",
-    )
     DIRECTORY_UNKNOWN = ConditionText(
         "A directory was not written by walsafe, or is not in a place where `maintain` looks, so it is not removed.",
         "Find out what it is; remove it by hand if nobody needs it.",

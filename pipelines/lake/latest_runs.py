@@ -24,7 +24,7 @@ def check_run(run_id: str, cluster: str, lake: LakeReader) -> None:
     if run_id != LATEST and not lake.ask(Query(RUNS, "t.run_id", known, "LIMIT 1")):
         hint = did_you_mean(run_id, {run.run_id for run in lake.newest_runs(cluster)})
         raise RefusedError(
-            Condition.LIST_MISSING,
+            Condition.RUN_UNKNOWN,
             f"this lake knows no run {run_id} of cluster {cluster}{hint or '.'} Check --run-id, --cluster and --lake",
         )
 

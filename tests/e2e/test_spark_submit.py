@@ -106,7 +106,7 @@ def test_a_mistyped_run_is_refused_before_a_jvm_starts(submit: Submitter, tmp_pa
     done = submit("clean", "--config", str(config), "--run-id", "nihgt-1", "--output", "json", env=NO_JAVA)
     assert done.returncode == 3, done.stderr
     error = json.loads(done.stdout)["error"]
-    assert error["condition"] == "LIST_MISSING"
+    assert error["condition"] == "RUN_UNKNOWN"
     assert error["message"].startswith(
         "this lake knows no run nihgt-1 of cluster a; did you mean night-1? Check --run-id"
     )

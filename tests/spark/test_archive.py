@@ -45,6 +45,22 @@ def test_files_are_copied_into_directories_that_are_made_for_them(
 
 
 @pytest.mark.promise("archive-is-compared")
+def test_files_are_read_with_the_properties_of_the_configuration(
+    spark: SparkSession, source: Path, tmp_path: Path
+) -> None:
+    """As for a nameservice that Spark's own configuration does not know; other file systems are opened as ever."""
+    properties = {"fs.viewfs.mounttable.ns1.link./quarantine": f"file:{source.parent}"}
+    known = HadoopArchive(HadoopJvm.of(spark), f"file:{tmp_path}/archive", properties)
+    assert known.keep(["viewfs://ns1/quarantine/w.1"], ["w.1"]) == [(f"file:{tmp_path}/archive/w.1", None)]
+    assert there(tmp_path) == {"w.1": DATA}
+    known.close()
+    unknown = HadoopArchive(HadoopJvm.of(spark), f"file:{tmp_path}/archive")
+    ((_, problem),) = unknown.keep(["viewfs://ns1/quarantine/w.1"], ["w.2"])
+    assert problem is not None
+    assert there(tmp_path) == {"w.1": DATA}
+
+
+@pytest.mark.promise("archive-is-compared")
 @pytest.mark.parametrize("found", [b"shorter", DATA[::-1], DATA], ids=["shorter", "same length", "same"])
 def test_what_the_archive_has_is_compared_and_stays(
     archive: HadoopArchive, source: Path, tmp_path: Path, found: bytes

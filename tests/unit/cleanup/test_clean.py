@@ -126,6 +126,17 @@ def test_what_comes_before_a_limit_is_said_though_nothing_more_is_moved() -> Non
         assert (outcome.result["done_files"], outcome.result["left_files"]) == (1, 1)
 
 
+def test_a_rehearsal_names_the_option_that_is_not_refused() -> None:
+    world = night()
+    paused = "is refused while the clean-up is paused. After the pause, it would do this:"
+    for option in ("--execute", "--resume"):
+        assert done(world, CleanRequest(RUN)).text.endswith(f"this was a rehearsal. Add {option} to move them.")
+        world.decided.status = None
+        assert f"\n{option} {paused}\n" in done(world, CleanRequest(RUN)).text
+        world.decided.status = "DONE"
+        done(world, CleanRequest(RUN, 2, execute=option == "--execute", resume=option == "--resume"))
+
+
 @pytest.mark.promise("list-is-cleaned-once")
 def test_a_list_goes_on_where_a_limit_ended_it() -> None:
     world = night()
@@ -207,6 +218,15 @@ def test_a_wish_to_stop_is_heard_after_a_batch() -> None:
     assert "Stopped: a person asked for it. Go on with --resume." in outcome.text
     assert statuses(world) == ["STARTED", "STOPPED"]
     assert outcome.exit_code == 0
+
+
+def test_a_wish_to_stop_during_the_last_batch_changes_nothing() -> None:
+    world = night(4)
+    done(world, CleanRequest(RUN, 2, execute=True))
+    outcome = done(world, CleanRequest(RUN, resume=True), stop=lambda: True)
+    assert answered(outcome) == {"status": "DONE", "reason": None, "done_files": 2, "done_bytes": 7}
+    assert "Stopped" not in outcome.text
+    assert statuses(world) == ["STARTED", "STOPPED", "STARTED", "DONE"]
 
 
 @dataclass

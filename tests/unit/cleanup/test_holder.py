@@ -159,6 +159,8 @@ def test_of_two_directories_of_a_run_the_one_at_rest_counts_or_the_last_one(*, a
     assert runs_in(names) == runs_in(names[::-1]) == {RUN: names[-1]}
     world = cleaned()
     world.disk.make(f"{PLACE.at_work(RUN, 1)}/oldWALs/h1")
+    with holder(world, "who died 2") as dead:
+        assert dead.number == 2
     if not at_rest:
         MemoryStore(world.disk, Process()).rename_directory(PLACE.at_rest(RUN), PLACE.at_work(RUN, 2))
     resting = world.resting()
@@ -182,7 +184,7 @@ def test_a_run_that_is_not_there_is_made_only_on_demand() -> None:
     with holder(world) as mine:
         assert mine.take_run(RUN) is None
         assert directories(world) == []
-        assert mine.take_run(RUN, make=True) == PLACE.at_work(RUN, 1)
+        assert mine.make_run(RUN) == PLACE.at_work(RUN, 1)
         assert directories(world) == [".at-work-0000000001-n1"]
     world.night(RUN)
     with pytest.raises(UsageError, match=f"run n1 of prod has no files in {PLACE.root}"):
@@ -195,7 +197,7 @@ def test_the_directory_of_the_next_holder_is_left_to_it() -> None:
     """That job has taken over after the check, and still works on the run."""
     world = cleaned()
     rehearsed = steps(cleaned(), lambda mine: mine.take_run(RUN))
-    checked = rehearsed.index("delete .now-1-4")
+    checked = rehearsed.index("delete .now-1-5")
     others: list[LeaseHolder] = []
 
     def meanwhile() -> None:
@@ -211,17 +213,25 @@ def test_the_directory_of_the_next_holder_is_left_to_it() -> None:
     world.check()
 
 
-def test_a_directory_that_has_this_leases_name_already_is_taken_as_it_is() -> None:
-    """A job died in it, and then somebody removed the folder of leases, so that they begin again."""
-    world = cleaned()
-    store = MemoryStore(world.disk, Process())
-    store.rename_directory(PLACE.at_rest(RUN), PLACE.at_work(RUN, 1))
+@pytest.mark.parametrize("at_rest", [True, False])
+def test_lease_numbers_rise_also_after_somebody_has_removed_the_leases(*, at_rest: bool) -> None:
+    """Rows of the audit are sorted by lease; a job that died has its number in the name of the run's directory."""
+    world = cleaned(*[f"n{number}" for number in range(1, 7)])
+    if not at_rest:
+        MemoryStore(world.disk, Process()).rename_directory(PLACE.at_rest(RUN), PLACE.at_work(RUN, 6))
     for uri in world.disk.below(PLACE.leases):
         del world.disk.files[uri]
     resting = world.resting()
     with holder(world) as mine:
-        assert mine.take_run(RUN) == PLACE.at_work(RUN, 1)
-    assert (directories(world), world.resting()) == ([RUN], resting)
+        assert mine.number == world.disk.now // 1000 > 6
+        assert mine.take_run(RUN) == PLACE.at_work(RUN, mine.number)
+    with holder(world, "next 2") as following:
+        assert following.number == mine.number + 1
+    assert world.resting() == resting
+    restoring(RUN)(world, Process())
+    placed = world.lake.placed(world.lake.decided[RUN].run)
+    assert {row.result.outcome.value for row in placed.values() if row.result} == {"RESTORED"}
+    world.check()
 
 
 def test_a_run_that_vanishes_before_it_is_renamed_is_not_worked_on() -> None:
@@ -275,7 +285,7 @@ def test_an_empty_run_goes_only_if_no_file_can_lack_an_outcome(error: BaseExcept
     world = World()
     try:
         with holder(world) as mine:
-            mine.take_run(RUN, make=True)
+            mine.make_run(RUN)
             if error is not None:
                 raise error
     except (WalsafeError, KeyboardInterrupt) as raised:

@@ -59,7 +59,7 @@ def test_a_second_directory_of_a_run_that_was_not_shown_is_not_worked_in(there: 
     said = f"shows .*{there}.* for run n1, and this job has just made"
     one = LeaseHolder(Blind(ports.store), PLACE, "one 1", LEASE_MS)  # type: ignore[arg-type]
     with pytest.raises(UnavailableError, match=said), one as holder:
-        holder.take_run(RUN, make=True)
+        holder.make_run(RUN)
     assert runs_in(world.disk.names(PLACE.home)) == {RUN: there}
     assert world.resting() == resting
 
@@ -89,7 +89,7 @@ def test_a_lease_below_another_that_was_taken_meanwhile_is_none() -> None:
 @pytest.mark.promise("look-that-is-behind-counts-for-nothing")
 def test_a_lease_that_cannot_be_proven_is_given_back() -> None:
     world = night()
-    _, ports = world.edges(Process(behind=Behind([0] * 6 + [1000] * 50)))
+    _, ports = world.edges(Process(behind=Behind([0] * 9 + [1000] * 50)))
     with pytest.raises(UnavailableError, match="its answers are stale"):
         LeaseHolder(ports.store, PLACE, "behind 1", LEASE_MS).__enter__()
     with LeaseHolder(world.edges(Process())[1].store, PLACE, "next 2", LEASE_MS) as next_one:

@@ -100,6 +100,19 @@ def run_again(kind: str, world: World) -> None:
     assert error is None or (error is UsageError and kind == "restore" and not world.resting())
 
 
+@pytest.mark.promise("restore-brings-back")
+def test_a_restore_of_some_files_goes_on_after_hbase_deleted_what_it_gave_back() -> None:
+    world = world_before("restore-one")
+    intends = [number for number, name in enumerate(dry_run("restore-one")) if name == "intend"]
+    assert killed(JOBS["restore-one"], world, Process(Kill(intends[1], after=True)))
+    for path in FILES[:2]:
+        world.hbase_cleans(path)
+    world.disk.now += LEASE_MS
+    assert attempted(JOBS["restore-one"], world, Process()) is None
+    assert FILES[2] in world.home()
+    world.check()
+
+
 OTHERS: dict[str, Job] = {
     "clean": cleaning(N1),
     "restore": restoring(N1),

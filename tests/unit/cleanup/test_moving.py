@@ -67,8 +67,7 @@ def put(disk: Disk, uri: str, number: int = 0) -> None:
 def moving(store: MemoryStore, kind: FileOutcome = FileOutcome.MOVED) -> Iterator[Callable[..., BatchResult]]:
     """Moves files into the quarantine, or back."""
     with LeaseHolder(store, PLACE, "me 1", LEASE_MS) as holder:
-        directory = holder.take_run("n1", make=True)
-        assert directory is not None
+        directory = holder.make_run("n1")
         way = MoveRoute(ROOT, directory, kind, REST)
         if kind is FileOutcome.RESTORED:
             way = MoveRoute(directory, ROOT, kind, ROOT)

@@ -159,7 +159,8 @@ def test_a_rehearsal_says_it_before_any_number(job: str) -> None:
     assert lines[0] == WORDS[0]
     assert [words for words in WORDS if words not in done.text] == []
     first = next(number for number, line in enumerate(lines) if " files" in line)
-    assert "--execute is refused while the clean-up is paused" in "\n".join(lines[:first])
+    option = "--resume" if job == "clean" else "--execute"
+    assert f"{option} is refused while the clean-up is paused" in "\n".join(lines[:first])
     paused = done.result["paused"]
     assert isinstance(paused, dict)
     assert [(one["key"], one["since"]) for one in paused["findings"]] == [(KEY, "2026-09-20T14:13:20.000Z")]

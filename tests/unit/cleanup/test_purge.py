@@ -1,15 +1,18 @@
 """What purge deletes, and what it writes and says about it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
+from pipelines.cleanup.audit_ports import SecondLookResult
 from pipelines.cleanup.deletions import CleanupAction
+from pipelines.cleanup.purge import STRAY, PurgeRequest, purge
+from pipelines.cleanup.quarantine import runs_in
 from pipelines.common.instants import DAY_MS
 from tests.labs.cleanup.memory import MemoryStore, Process
 from tests.labs.cleanup.purges import N1, NAMES, cleaned, done, outcomes, put, rows, runs_of
-from tests.labs.cleanup.world import LEASE_MS, START, World, purging
+from tests.labs.cleanup.world import LEASE_MS, PLACE, START, World, purging
 
 NO = "NSQuotaExceededException: The NameSpace quota is exceeded"
 
@@ -42,6 +45,50 @@ def test_where_nothing_was_moved_nothing_waits() -> None:
     (run,) = runs_of(outcome).values()
     assert (run["status"], run["waits_ms"], run["left_files"], run["left_bytes"]) == ("DONE", 0, 1, 10)
     assert {path for _, path in world.resting()} == {"oldWALs/h1/wal.9"}
+
+
+def emptied(world: World) -> None:
+    for _, path in world.resting():
+        del world.disk.files[f"{PLACE.at_rest(N1)}/{path}"]
+
+
+def test_a_run_without_files_ends_without_a_look_at_the_cluster() -> None:
+    """Nothing can wait there, and nothing can be refused."""
+    for execute in (False, True):
+        world = cleaned()
+        emptied(world)
+        world.lake.decided[N1] = replace(world.lake.decided[N1], cluster_id="another")
+        place, ports = world.edges(Process())
+        ports.second_look.at_quarantine = not_asked  # type: ignore[method-assign]
+        (run,) = runs_of(purge(PurgeRequest(execute=execute), place, ports)).values()
+        assert (run["status"], run["left"]) == ("DONE" if execute else "REHEARSAL", [])
+        assert runs_in(world.disk.names(PLACE.home)) == ({} if execute else {N1: N1})
+
+
+def not_asked(*_: object) -> SecondLookResult:
+    raise AssertionError
+
+
+@pytest.mark.promise("odd-file-stops-nothing-else")
+@pytest.mark.parametrize("wals", [True, False])
+def test_what_is_not_below_old_wals_is_named_and_stays(*, wals: bool) -> None:
+    """Its directory stays with it, however often the run is purged."""
+    world = cleaned()
+    if not wals:
+        emptied(world)
+    strays = ["notes/why.txt", "oldWALs.txt"]
+    for path in strays:
+        put(world, N1, path)
+    for _ in range(2):
+        answer = purging()(world, Process())
+        (run,) = runs_of(answer).values()
+        assert [(one["path"], one["outcome"], one["why"]) for one in run["left"]] == [
+            (path, "REFUSED", STRAY) for path in strays
+        ]
+        assert (run["status"], run["left_files"]) == ("DONE", 2)
+        assert answer is not None
+        assert f"REFUSED  notes/why.txt: {STRAY}" in answer.text
+        assert {path for _, path in world.resting()} == set(strays)
 
 
 # what is left, and what is written

@@ -1,11 +1,13 @@
 """What restore puts back, where it stops, and what it writes and says about it."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
 
 from pipelines.cleanup.deletions import CleanupAction, FileOutcome
+from pipelines.cleanup.purge import PurgeRequest, purge
 from pipelines.cleanup.restore import RestoreRequest, restore
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError
@@ -18,12 +20,17 @@ FILES = [f"oldWALs/h1/wal.{number}" for number in (1, 2, 3)]
 STRANGER = "oldWALs/h1/wal.9"
 
 
-def cleaned() -> World:
+def night() -> World:
     """The files have 1, 2 and 3 bytes."""
     world = World()
     for path in FILES:
         world.archives(path, needed=False)
     world.night(RUN)
+    return world
+
+
+def cleaned() -> World:
+    world = night()
     cleaning(RUN)(world, Process())
     world.disk.now += LEASE_MS
     return world
@@ -103,6 +110,59 @@ def test_only_the_files_that_are_asked_for_are_put_back_each_once() -> None:
     again = done(world, FILES[0], FILES[1])
     assert (again.result["done_files"], again.result["left"]) == (1, [])
     assert not world.resting()
+
+
+def test_a_file_that_hbase_deleted_after_its_restore_does_not_keep_the_others_from_it() -> None:
+    world = cleaned()
+    done(world, FILES[0])
+    world.hbase_cleans(FILES[0])
+    again = done(world, *FILES[:2])
+    assert (again.result["status"], again.result["done_files"], again.result["left"]) == ("DONE", 1, [])
+    assert {path for _, path in world.resting()} == {FILES[2]}
+    with pytest.raises(UsageError, match=rf"'{STRANGER}' is not in the quarantine"):
+        done(world, FILES[0], STRANGER)
+
+
+@pytest.mark.parametrize("purged", [True, False])
+def test_a_file_that_no_restore_gave_back_is_named(*, purged: bool) -> None:
+    """It was purged, or somebody took it out of the quarantine."""
+    world = cleaned()
+    place, ports = world.edges(Process())
+    if purged:
+        purge(PurgeRequest(RUN, "full", execute=True), replace(place, batch=1), replace(ports, stop=lambda: True))
+    else:
+        del world.disk.files[f"{PLACE.at_rest(RUN)}/{FILES[0]}"]
+    done(world, FILES[1])
+    with pytest.raises(UsageError, match=rf"'{FILES[0]}' is not in the quarantine"):
+        done(world, FILES[0], FILES[2])
+    assert {path for _, path in world.resting()} == {FILES[2]}
+
+
+def test_a_file_that_hbase_deleted_before_its_rename_is_named() -> None:
+    cleaning(RUN)(night(), rehearsed := Process())
+    world = night()
+    gone = {rehearsed.steps.index("move wal.1"): partial(world.hbase_cleans, FILES[0])}
+    cleaning(RUN)(world, Process(meanwhile=gone))
+    with pytest.raises(UsageError, match=rf"'{FILES[0]}' is not in the quarantine"):
+        done(world, FILES[0], FILES[1])
+
+
+def test_a_file_that_clean_left_where_it_was_is_back_already() -> None:
+    world = night()
+    world.needed.add(world.home()[FILES[0]].modification_time)
+    cleaning(RUN)(world, Process())
+    assert done(world, FILES[0], FILES[1]).result["done_files"] == 1
+    assert {path for _, path in world.resting()} == {FILES[2]}
+
+
+@pytest.mark.promise("restore-gives-back-what-was-taken")
+def test_what_is_not_below_old_wals_of_the_run_is_named_and_stays() -> None:
+    world = cleaned()
+    world.disk.files[f"{PLACE.at_rest(RUN)}/notes.txt"] = Entry(10, 1)
+    outcome = done(world)
+    (left,) = outcome.result["left"]  # type: ignore[misc]
+    assert (left["path"], left["outcome"]) == ("notes.txt", "REFUSED")
+    assert {path for _, path in world.resting()} == {"notes.txt"}
 
 
 def test_a_file_that_is_nowhere_is_named_and_nothing_is_put_back() -> None:

@@ -63,7 +63,7 @@ def test_it_ends_with_the_step_that_it_was_in(kind: str, number: int) -> None:
     def meanwhile() -> None:
         world.disk.now += LEASE_MS
         others.append(LeaseHolder(MemoryStore(world.disk, Process()), PLACE, "next 9", LEASE_MS).__enter__())
-        others[0].take_run(RUN, make=True)
+        others[0].make_run(RUN)
         seen.append(files())
 
     process = Process(meanwhile={number: meanwhile})

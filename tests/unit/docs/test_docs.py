@@ -5,8 +5,11 @@ import json
 import re
 import shlex
 from base64 import b64decode
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from jobs.cli.command_line import parse
@@ -154,6 +157,39 @@ def test_the_query_of_the_page_runs() -> None:
     with with_tables(lambda table: arrow_schema(table.schema).empty_table()) as database:
         columns = database.execute(views_script("/walsafe/lake", "duckdb", only_views=True)).execute(query).description
     assert [column[0] for column in columns or ()] == ["cluster", "run_date", "reason", "bytes"]
+
+
+def test_the_queries_of_the_audit_run() -> None:
+    """A purge before the grace is named, whether it ended, was stopped, or died and was settled by a later job."""
+    night = datetime(2026, 11, 21, tzinfo=UTC)
+    first: dict[str, Any] = {"cluster": "a", "run_id": "n1", "run_date": night.date(), "at": night}
+    purge = first | {"action": "PURGE", "reason": "full", "done_by": "me"}
+    ends = {1: "DONE", 2: "STOPPED", 3: None, 4: "REFUSED"}
+    attempts = [
+        purge | {"attempt": str(lease), "lease": lease, "status": status, "at": night + timedelta(hours=lease)}
+        for lease, end in ends.items()
+        for status in ("STARTED", end)
+        if status is not None
+    ]
+    attempts.append(purge | {"attempt": "5", "lease": 5, "status": "STARTED", "reason": None})
+    file = first | {"phase": "OUTCOME", "action": "PURGE", "length": 10, "batch": 1}
+    files = [
+        file | {"path": f"oldWALs/{number}", "outcome": outcome, "attempt": attempt, "lease": lease}
+        for number, (outcome, attempt, lease) in enumerate(
+            [("PURGED", "1", 1), ("PURGED", "1", 1), ("ARCHIVED", "2", 2), ("FAILED", "2", 2), ("PURGED", "5", 3)]
+        )
+    ]
+    files.append(file | {"path": "oldWALs/9", "action": "CLEAN", "outcome": "MOVED", "attempt": "0", "lease": 0})
+    rows: dict[str, list[dict[str, Any]]] = {"cleanups": attempts, "deletions": files}
+    queries = re.findall(r'duckdb\.sql\("""(.+?)"""\)', text_of(DOCS / "cleanup.md"), re.DOTALL)
+    with with_tables(
+        lambda table: pa.Table.from_pylist(rows.get(table.name, []), schema=arrow_schema(table.schema))
+    ) as database:
+        life, resting, died, freed = [database.execute(query).fetchall() for query in queries]
+    assert (life, resting, {row[3] for row in died}) == ([], [("a", "n1", 1, 10)], {"3", "5"})
+    assert [(row[0].hour, row[4:]) for row in freed] == [
+        (1, ("full", 2, 20)), (2, ("full", 1, 10)), (3, ("full", 1, 10)), (4, ("full", 0, 0)),
+    ]  # fmt: skip
 
 
 @pytest.mark.promise("verdicts-has-every-reason")

@@ -9,12 +9,13 @@ import pytest
 from deltalake import write_deltalake
 
 from jobs.cleanup.latest import on_run, refuse_latest
-from pipelines.common.errors import UsageError
+from pipelines.common.conditions import Condition
+from pipelines.common.errors import RefusedError, UsageError
 from pipelines.common.job_result import JobResult
 from pipelines.lake.delta_rs import DeltaRs
 from pipelines.lake.lake_queries import LakeQueries
 from pipelines.lake.lake_records import RunRecord
-from pipelines.lake.latest_runs import latest_cleaned, latest_list
+from pipelines.lake.latest_runs import check_run, latest_cleaned, latest_list
 from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_summary import RunKey
 
@@ -127,3 +128,13 @@ def test_no_run_has_this_name() -> None:
     with pytest.raises(UsageError, match="no run can have the id 'latest'"):
         RunKey.of("prod", "latest", 0)
     assert RunKey("prod", "latest", date(2026, 11, 21)).run_id == "latest", "an old lake may have one"
+
+
+def test_a_run_that_the_lake_does_not_know_has_one_name_wherever_it_is_refused(tmp_path: Path) -> None:
+    reader = lake(tmp_path)
+    check_run("n2", "prod", reader)
+    check_run("latest", "prod", reader)
+    for run_id, cluster in (("n1", "prod"), ("n2", "other")):
+        with pytest.raises(RefusedError, match=f"knows no run {run_id} of cluster {cluster}") as refused:
+            check_run(run_id, cluster, reader)
+        assert refused.value.condition is Condition.RUN_UNKNOWN
