@@ -191,11 +191,6 @@ class HBaseCluster(HBaseData):
         """Starts another region server and returns its name."""
         return str(self.harness.startServer())
 
-    def stop_server(self, server: str) -> None:
-        """Shuts a region server down in good order."""
-        self.harness.stopServer(server)
-        wait_until(lambda: server not in self.online_servers(), f"{server} is offline")
-
     def evacuate(self, server: str, *, system_only: bool = True) -> None:
         """Moves regions from a server to the first other one, so that a held crash does not take hbase:meta with it."""
         target = next(other for other in self.online_servers() if other != server)
