@@ -145,9 +145,9 @@ class HBaseData:
         """Returns the peer ids and their states."""
         return dict(line.split("\t") for line in self.harness.peers())
 
-    def wait_replicated(self, table: str, peer: "HBaseData", rows: int, seconds: float = PATIENCE_SECONDS) -> None:
+    def wait_replicated(self, table: str, peer: "HBaseData", rows: int) -> None:
         """Waits until the peer has this number of rows of a table."""
-        wait_until(lambda: peer.count(table) >= rows, f"{rows} rows of {table} arrived at {peer.name}", seconds)
+        wait_until(lambda: peer.count(table) >= rows, f"{rows} rows of {table} arrived at {peer.name}")
 
     def queue_cells(self) -> list[Cell]:
         """Returns all cells of ``hbase:replication`` in scan order; none if there is no such table."""

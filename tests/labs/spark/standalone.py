@@ -37,16 +37,15 @@ def read_json(url: str) -> Any:  # noqa: ANN401 - whatever it is
 
 
 class StandaloneCluster:
-    """One master, and workers with one core each.
+    """One master, and two workers with one core each.
 
     Each worker has its own address, because Spark starts no second copy of a task on the host of the first.
 
     Args:
         work: the directory for logs and for the workers' files.
-        workers: the number of workers.
     """
 
-    def __init__(self, work: Path, workers: int = 2) -> None:
+    def __init__(self, work: Path) -> None:
         self.work = work
         port, self._ui = free_port(), free_port()
         self.uri = f"spark://{LOCALHOST}:{port}"
@@ -55,11 +54,11 @@ class StandaloneCluster:
             master = ["org.apache.spark.deploy.master.Master", "--port", str(port)]
             self._start("master", LOCALHOST, *master, "--webui-port", str(self._ui))
             self._wait(0)
-            for number in range(workers):
+            for number in range(2):
                 worker = ["org.apache.spark.deploy.worker.Worker", self.uri, "--webui-port", "0"]
                 size = ["--cores", "1", "--memory", "1g", "--work-dir", str(work / f"worker-{number}")]
                 self._start(f"worker-{number}", f"127.0.0.{number + 1}", *worker, *size)
-            self._wait(workers)
+            self._wait(2)
         except BaseException:
             self.close()
             raise
