@@ -14,11 +14,11 @@ from deltalake import write_deltalake
 from pipelines.common.instants import DAY_MS
 from pipelines.lake.run_summary import RunKey
 from schemas.runs import RUNS
-from tests.labs.cluster.hbase_data import wait_until
 from tests.labs.documented_commands import blocks
 from tests.labs.places import DOCS
 from tests.labs.plain_lake import append
 from tests.labs.spark.submitter import PROJECT, Submitter, clean_environment, link_class_archive
+from tests.labs.waiting import wait_until
 
 NO_JAVA = {"JAVA_HOME": "/nonexistent"}
 

@@ -17,10 +17,11 @@ from tests.labs.cluster.classpath import (
     resolve,
 )
 from tests.labs.cluster.conf import merged, write_site
-from tests.labs.cluster.hbase_data import FAMILY, Cell, HBaseData, WalFile, wait_until
+from tests.labs.cluster.hbase_data import FAMILY, Cell, HBaseData, WalFile
 from tests.labs.cluster.hdfs import HdfsCluster
 from tests.labs.cluster.jvm import STARTED, Jvm
 from tests.labs.debian import java_8
+from tests.labs.waiting import wait_until
 
 __all__ = [
     "MULTIWAL",

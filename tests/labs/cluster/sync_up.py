@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.labs.cluster.classpath import HBASE, HBASE_2, JAVA_HBASE_2, compiled, resolve
-from tests.labs.cluster.hbase import HBaseCluster, wait_until
-from tests.labs.cluster.hbase_data import PATIENCE_SECONDS
+from tests.labs.cluster.hbase import HBaseCluster
 from tests.labs.cluster.jvm import Process
+from tests.labs.waiting import PATIENCE_SECONDS, wait_until
 
 _TOOL = "org.apache.hadoop.hbase.replication.regionserver.ReplicationSyncUp"
 _LOGS_OPENED_WALS = """\

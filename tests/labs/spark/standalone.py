@@ -5,7 +5,6 @@ import os
 import signal
 import socket
 import subprocess
-import time
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -13,9 +12,9 @@ from typing import Any
 import pyspark
 
 from tests.labs.spark.submitter import clean_environment
+from tests.labs.waiting import wait_until
 
 SPARK_HOME = Path(pyspark.__file__).parent
-DEADLINE_S = 900
 LOCALHOST = "127.0.0.1"
 
 
@@ -97,11 +96,13 @@ class StandaloneCluster:
 
     def _wait(self, workers: int) -> None:
         """Waits until the master reports this number of workers."""
-        deadline = time.monotonic() + DEADLINE_S
-        while time.monotonic() < deadline:
+
+        def logs() -> str:
+            ends = (file.read_text(errors="replace")[-2000:] for file in self.work.glob("*.log"))
+            return "\n".join((f"there is a master with {workers} workers:", *ends))
+
+        def come() -> bool:
             told = read_json(f"http://{LOCALHOST}:{self._ui}/json/")
-            if told is not None and told["aliveworkers"] >= workers:
-                return
-            time.sleep(0.2)
-        logs = "\n".join(file.read_text(errors="replace")[-2000:] for file in self.work.glob("*.log"))
-        raise TimeoutError(f"no master with {workers} workers after {DEADLINE_S} s:\n{logs}")
+            return told is not None and told["aliveworkers"] >= workers
+
+        wait_until(come, logs)
