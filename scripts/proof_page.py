@@ -15,7 +15,7 @@ from tests.models.capture.mutants import MUTANTS
 from tests.models.capture.names import Names
 from tests.models.capture.scenarios import KEPT, SCOPES
 from tests.models.capture.shrink import loss_of
-from tests.models.capture.turns import Move
+from tests.models.capture.turns import moves_of
 from tests.models.capture.walk import mutant as mutant_of
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -126,8 +126,8 @@ def steps(entry: Found) -> str:
     """Returns a counterexample in one line: consecutive reads are drawn together."""
     scope = {**SCOPES, **WRITTEN}[entry["scope"]]
     words: list[str] = []
-    for name, arguments in entry["moves"]:
-        told = text.told(scope, (name, tuple(arguments)))
+    for name, arguments in moves_of(entry):
+        told = text.told(scope, (name, arguments))
         if told.startswith("capture: ") and words and words[-1].startswith("["):
             words[-1] = f"{words[-1].partition(' …')[0]} … {name}]".replace("] …", " …")
         elif told.startswith("capture: "):
@@ -140,7 +140,7 @@ def steps(entry: Found) -> str:
 def history(name: str, entry: Found) -> str:
     """Returns one counterexample with a line for each step."""
     scope, weakened = WRITTEN[entry["scope"]], mutant_of(name)
-    moves: list[Move] = [(name, tuple(arguments)) for name, arguments in entry["moves"]]
+    moves = moves_of(entry)
     loss = loss_of(Game(Plan(scope, weakened.order, weakened.weakening)), moves)
     if loss is None:
         raise SystemExit(f"the recorded history of {name} loses nothing any more: search again")

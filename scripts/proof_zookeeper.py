@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from tests.models.capture.search import Outcome, explore_game
-from tests.models.capture.turns import Move
+from tests.models.capture.turns import moves_of
 from tests.models.capture.zookeeper import claims, peers, quorum, servers
 from tests.models.capture.zookeeper.agreement import ZkAgreementGame
 from tests.models.capture.zookeeper.game import ZkGame
@@ -145,8 +145,7 @@ def _kept_table(found: Mapping[str, Found]) -> str:
 
 
 def _steps(entry: Found) -> str:
-    moves: list[Move] = [(name, tuple(arguments)) for name, arguments in entry["moves"]]
-    return zk_in_one_line(ZK_SCOPES[entry["scope"]], moves)
+    return zk_in_one_line(ZK_SCOPES[entry["scope"]], moves_of(entry))
 
 
 def walks_table(walks: list[Found]) -> str:

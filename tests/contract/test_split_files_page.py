@@ -1,7 +1,6 @@
 """The samples of docs/split-files.md are what the readers take."""
 
 import io
-import re
 from pathlib import Path
 
 from pipelines.files.file_reader import LocalFileReader
@@ -14,12 +13,11 @@ from pipelines.pegasus.domain.state.app_info import AppInfo, parse_app_info
 from pipelines.pegasus.sources.backup_tree import backup_of
 from pipelines.pegasus.sources.replica_tree import find_old_partitions
 from pipelines.pegasus.transforms.log_checksum import crc32c
+from tests.labs.documented_commands import blocks
 from tests.labs.pegasus.replicas import init_info
 from tests.labs.places import DOCS
 
-PAGE = (DOCS / "split-files.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```(?:text|json)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-REPLICAS, BACKUP, METADATA, LOG, APP_INFO = BLOCKS
+REPLICAS, BACKUP, METADATA, LOG, APP_INFO = blocks(DOCS / "split-files.md", "text", "json")
 
 
 def app_info() -> bytes:

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import pytest
 from tests.labs.spark.same_night import MANY_SMALL_TASKS, Night, assert_same, reconcile
 from tests.labs.spark.standalone import LOCALHOST, StandaloneCluster, free_port, read_json
 from tests.labs.spark.submitter import Submitter
+from tests.labs.waiting import wait_until
 
 pytestmark = pytest.mark.deep
 
@@ -20,7 +20,6 @@ SPECULATION = (
     "--conf spark.speculation=true --conf spark.speculation.interval=100ms --conf spark.speculation.quantile=0.25 "
     "--conf spark.speculation.multiplier=1.1 --conf spark.speculation.task.duration.threshold=1s"
 )
-PATIENCE_S = 900
 
 
 @pytest.fixture(scope="module")
@@ -52,19 +51,13 @@ class Trouble:
             return
         name, process = min(self._cluster.executors().items())
         os.kill(process, signal.SIGSTOP)
-        self._until(lambda: self._busy(name), "a task has come to the stopped executor")
+        wait_until(lambda: self._busy(name), "a task has come to the stopped executor")
         self.caught += 1
         if self._kill:
             os.kill(process, signal.SIGKILL)
             return
-        self._until(self._has_second_copy, "Spark has begun a second copy of the task")
+        wait_until(self._has_second_copy, "Spark has begun a second copy of the task")
         os.kill(process, signal.SIGCONT)
-
-    def _until(self, condition: Callable[[], bool], what: str) -> None:
-        deadline = time.monotonic() + PATIENCE_S
-        while not condition():
-            assert time.monotonic() < deadline, f"waited {PATIENCE_S} s in vain until {what}"
-            time.sleep(0.05)
 
     def _busy(self, executor: str) -> bool:
         return any(one["id"] == executor and one["activeTasks"] for one in self._told("executors"))

@@ -6,9 +6,8 @@ import os
 import shutil
 import subprocess
 import threading
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -30,13 +29,13 @@ from tests.labs.places import PROJECT
 from tests.labs.programs import program
 from tests.labs.small_cluster import H1, group, timestamp
 from tests.labs.spark.standalone import LOCALHOST, free_port
+from tests.labs.waiting import wait_until
 
 pytestmark = pytest.mark.long
 MONITORING = PROJECT / "conf" / "monitoring"
 RULES = MONITORING / "walsafe.rules.yml"
 USER, PASSWORD = "walsafe", "s3cret"
 HASHED = "$2b$04$rULP39BsFt1vXyA6r5EY5OH4OQwgZrEHmRTqtEjNXjxXmvQ4GDKu2"
-DEADLINE_S = 120
 
 
 def answer_of(url: str, *user: str) -> str:
@@ -46,17 +45,14 @@ def answer_of(url: str, *user: str) -> str:
 
 
 def until(condition: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever it waits for
-    """Returns the first true answer."""
-    end = time.monotonic() + DEADLINE_S
-    while time.monotonic() < end:
-        try:
-            found = condition()
-        except requests.RequestException:  # it does not listen, or is not ready
-            found = None
-        if found:
-            return found
-        time.sleep(0.1)
-    raise AssertionError(f"not within {DEADLINE_S} s")
+    """Returns the first true answer of a server that may not listen yet, or not be ready."""
+
+    def answer() -> Any:  # noqa: ANN401 - whatever it waits for
+        with suppress(requests.RequestException):
+            return condition()
+        return None
+
+    return wait_until(answer, "the server answers so")
 
 
 @contextmanager

@@ -14,10 +14,11 @@ from deltalake import write_deltalake
 from pipelines.common.instants import DAY_MS
 from pipelines.lake.run_summary import RunKey
 from schemas.runs import RUNS
-from tests.labs.cluster.hbase_data import wait_until
+from tests.labs.documented_commands import blocks
 from tests.labs.places import DOCS
 from tests.labs.plain_lake import append
 from tests.labs.spark.submitter import PROJECT, Submitter, clean_environment, link_class_archive
+from tests.labs.waiting import wait_until
 
 NO_JAVA = {"JAVA_HOME": "/nonexistent"}
 
@@ -272,8 +273,7 @@ def test_cluster_mode_without_a_place_for_the_result_is_refused(submit: Submitte
 @pytest.mark.promise("pyspark-opens-the-lake")
 def test_pyspark_as_the_page_starts_it_opens_a_lake(tmp_path: Path) -> None:
     write_deltalake(tmp_path / "wal_verdicts", pa.table({"path": ["oldWALs/a.1", "oldWALs/b.2"]}))
-    page = (DOCS / "queries.md").read_text(encoding="utf-8")
-    (command,) = re.findall(r"^```bash\n(PYSPARK_PYTHON=.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    (command,) = (one for one in blocks(DOCS / "queries.md", "bash") if one.startswith("PYSPARK_PYTHON="))
     question = f"print('rows', spark.read.format('delta').load('file:{tmp_path}/wal_verdicts').count())\n"
     as_at_a_terminal = {**clean_environment(), "PYSPARK_DRIVER_PYTHON_OPTS": "-i"}
     done = subprocess.run(

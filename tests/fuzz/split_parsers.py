@@ -2,7 +2,6 @@
 
 import io
 import json
-import re
 
 from pipelines.pegasus.domain.audit_log.facts_reading import parse_facts
 from pipelines.pegasus.domain.journal import parse_request
@@ -17,6 +16,7 @@ from pipelines.pegasus.domain.state.reading import parse_state
 from pipelines.pegasus.domain.values import decode_value
 from pipelines.pegasus.transforms.log_checksum import crc32c
 from tests.fuzz.parser import Parser, of_text
+from tests.labs.documented_commands import blocks
 from tests.labs.pegasus import private_logs as made
 from tests.labs.pegasus.captures import FILES
 from tests.labs.pegasus.private_logs import Entry, LogWriter
@@ -37,10 +37,7 @@ REQUESTS = (
 
 
 def _sample(page: str) -> bytes:
-    (first, *_) = re.findall(
-        r"^```json\n(.*?)^```$", (DOCS / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
-    )
-    return str(first).encode()
+    return blocks(DOCS / page, "json")[0].encode()
 
 
 def _log(raw: bytes) -> object:

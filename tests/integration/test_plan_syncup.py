@@ -1,22 +1,14 @@
 """plan-syncup beside HBase's own ReplicationSyncUp: two real clusters, the source of them killed."""
 
-import json
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
-from kazoo.client import KazooClient
 from pyspark.sql import SparkSession
 
-from jobs.capture import capture_cluster
-from jobs.cli.config.configuration import parse_config
-from jobs.cli.context import JobContext
-from jobs.cli.entry import main
 from pipelines.common.errors import RefusedError
 from pipelines.hbase.offline_table import as_it_is
 from pipelines.hbase.replication_queues import Cell
@@ -28,6 +20,7 @@ from tests.labs.cluster.hbase import ROOT_IN_HDFS, SENDS_BULK_LOADS, HBaseCluste
 from tests.labs.cluster.hbase_data import ROWS
 from tests.labs.cluster.hdfs import HdfsCluster
 from tests.labs.cluster.sync_up import read_beside, run_as_process
+from tests.labs.down_cluster import DownCluster
 
 pytestmark = [pytest.mark.realhbase, pytest.mark.long]
 
@@ -35,7 +28,6 @@ TABLE, PEER, SERIAL = "syncup", "1", "2"
 PENDING = tuple(f"{letter}-pending" for letter in ROWS)
 LOADED = 4
 """Rows of each of two bulk loads."""
-ENABLED = bytes.fromhex("504255460800")
 ENQUEUED = re.compile(r"Enqueueing log (\S+) from recovered queue for source: (\S+)")
 OPENED = re.compile(r"Creating new reader (\S+), startPosition=(\d+),.*")
 
@@ -49,50 +41,16 @@ class Run:
 
 
 @dataclass
-class Story:
+class Story(DownCluster):
     """The source cluster, and what was seen of it."""
 
-    cluster: HBaseCluster
-    hdfs: HdfsCluster
-    spark: SparkSession
-    work: Path
     true_cells: list[Cell] = field(default_factory=list)
     offline_queues: list[str] = field(default_factory=list)
-    running: str = ""
-    answers: dict[str, tuple[int, dict[str, Any]]] = field(default_factory=dict)
     runs: dict[str, Run] = field(default_factory=dict)
-    arrived: dict[str, int] = field(default_factory=dict)
     flags: dict[str, list[str]] = field(default_factory=dict)
     serial: tuple[int, str] = (-1, "")
     beside: list[str] = field(default_factory=list)
     cells_after_start: list[Cell] = field(default_factory=list)
-    split: str = ""
-
-    @property
-    def quorum(self) -> str:
-        return f"localhost:{self.cluster.harness.property('hbase.zookeeper.property.clientPort')}"
-
-    def capture(self, name: str) -> Path:
-        site = self.cluster.write_conf(self.work / "conf") / "hbase-site.xml"
-        section = {
-            "files": {"source": "hadoop"},
-            "queues": {"source": "hfiles", "jars": [str(jar) for jar in resolve(HBASE)]},
-            "state": {"source": "offline", "quorum": self.quorum, "parent": f"/{self.cluster.name}"},
-            "hbase": {"site": str(site)},
-        }
-        document = {"cluster": "source", "wal_root": self.cluster.wal_root, "capture": section}
-        config = parse_config(json.dumps(document), "test.yaml")
-        assert config.capture is not None
-        out = self.work / name
-        context = JobContext("capture", spark=self.spark)
-        capture_cluster("source", self.cluster.wal_root, config.capture, f"file:{out}", context)
-        return out
-
-    def plan(self, name: str) -> None:
-        snapshot, result = self.capture(name), self.work / f"{name}.json"
-        arguments = ["plan-syncup", "--snapshot", f"file:{snapshot}", "--lake", f"file:{self.work}/lake"]
-        code = main([*arguments, "--result", str(result)], context=JobContext("plan-syncup", spark=self.spark))
-        self.answers[name] = code, json.loads(result.read_text())
 
     def sync_up(self, name: str, *arguments: str) -> None:
         root, run = f"{self.cluster.wal_root}/", Run()
@@ -109,33 +67,10 @@ class Story:
         place = self.hdfs.path(f"{self.cluster.wal_root}/ReplicationSyncUp")
         return sorted(str(one.getPath().getName()) for one in self.hdfs.file_system().listStatus(place))
 
-    def rename(self, before: str, after: str) -> None:
-        paths = (self.hdfs.path(f"{self.cluster.wal_root}/WALs/{name}") for name in (before, after))
-        assert self.hdfs.file_system().rename(*paths)
-
     def forget_the_run(self) -> None:
         """Removes its flag files."""
         place = self.hdfs.path(f"{self.cluster.wal_root}/ReplicationSyncUp")
         assert self.hdfs.file_system().delete(place, True)
-
-    @contextmanager
-    def zookeeper(self) -> Iterator[KazooClient]:
-        client = KazooClient(hosts=self.quorum)
-        client.start(timeout=300)
-        try:
-            yield client
-        finally:
-            client.stop()
-            client.close()
-
-    def enable_peer(self, peer: str) -> None:
-        """As docs/syncup.md says: there is no master that could."""
-        with self.zookeeper() as client:
-            client.set(f"/{self.cluster.name}/replication/peers/{peer}/peer-state", ENABLED)
-
-    def forget_peer(self, peer: str) -> None:
-        with self.zookeeper() as client:
-            client.delete(f"/{self.cluster.name}/replication/peers/{peer}", recursive=True)
 
 
 @pytest.fixture(scope="module")
@@ -146,7 +81,8 @@ def story(
     # killed servers close the file systems of their JVM, under all other clusters in it
     jvm = start_hbase_jvm(tmp_path_factory.mktemp("syncup-hbase"), heap="1g")
     cluster = HBaseCluster(jvm, hdfs_cluster, "syncup", 2, properties={**ROOT_IN_HDFS, **SENDS_BULK_LOADS})
-    story = Story(cluster, hdfs_cluster, spark, tmp_path_factory.mktemp("syncup"))
+    queues = {"source": "hfiles", "jars": [str(jar) for jar in resolve(HBASE)]}
+    story = Story(cluster, hdfs_cluster, spark, tmp_path_factory.mktemp("syncup"), queues)
     tell(story, peer_cluster)
     yield story
     jvm.close()
@@ -165,7 +101,7 @@ def tell(story: Story, peer: HBaseCluster) -> None:
     story.serial = run_as_process(cluster, story.work / "tool")
     story.flags["serial"] = story.flag_files()
     story.forget_the_run()
-    story.forget_peer(SERIAL)
+    story.forget(f"peers/{SERIAL}")
     story.plan("disabled")
     story.enable_peer(PEER)
     story.split = server_to_split(story.answers["disabled"][1])
@@ -271,10 +207,6 @@ def facts_of(story: Story, name: str) -> tuple[SyncUpFacts, Sequence[Cell]]:
     return parse_facts(parts.extra_lines(opened, "syncup")), parts.cells(opened)
 
 
-def codes(story: Story, name: str) -> list[str]:
-    return [one["code"] for one in story.answers[name][1]["findings"]]
-
-
 def test_a_running_cluster_is_refused(story: Story) -> None:
     assert "HBase is running" in story.running
 
@@ -327,7 +259,7 @@ def test_a_serial_peer_is_refused_and_the_tool_does_die_of_it(story: Story) -> N
 def test_a_disabled_peer_would_keep_the_tool_for_ever(story: Story) -> None:
     code, result = story.answers["disabled"]
     assert code == 5
-    assert "SYNCUP_DISABLED_PEER" in codes(story, "disabled")
+    assert "SYNCUP_DISABLED_PEER" in story.codes("disabled")
     actions = {(queue["peer_id"], queue["action"]) for queue in result["queues"]}
     assert actions == {(PEER, "WAITS"), (SERIAL, "REMOVED_PEER")}
 
@@ -344,7 +276,7 @@ def test_the_half_split_directory_is_refused_and_the_tool_does_lose_it(story: St
 def test_leftover_flags_of_the_run_before(story: Story) -> None:
     code, result = story.answers["again"]
     assert code == 5
-    assert "SYNCUP_LEFTOVER" in codes(story, "again")
+    assert "SYNCUP_LEFTOVER" in story.codes("again")
     assert result["leftover_flag_files"] == story.flags["half-split"]
     assert result["command"].endswith(" -f")
 
@@ -389,11 +321,6 @@ def test_what_is_sent_again(story: Story) -> None:
 
 def test_the_tables(story: Story) -> None:
     result = story.answers["again"][1]
-
-    def rows(table: str) -> int:
-        frame = story.spark.read.format("delta").load(f"file:{story.work}/lake/{table}")
-        return frame.filter(frame.run_id == result["run_id"]).count()
-
-    assert rows("syncup_queues") == len(result["queues"])
-    assert rows("syncup_wals") == sum(len(queue["wals"]) for queue in result["queues"])
-    assert rows("syncup_peers") == 2, "the removed one has rows of its own"
+    assert story.rows("again", "syncup_queues") == len(result["queues"])
+    assert story.rows("again", "syncup_wals") == sum(len(queue["wals"]) for queue in result["queues"])
+    assert story.rows("again", "syncup_peers") == 2, "the removed one has rows of its own"

@@ -1,78 +1,43 @@
 """plan-syncup beside the ReplicationSyncUp of HBase 2.6.4: a real cluster with queues in ZooKeeper, killed."""
 
-import json
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
-from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
 from pyspark.sql import SparkSession
 
-from jobs.capture import capture_cluster
-from jobs.cli.config.configuration import parse_config
-from jobs.cli.context import JobContext
-from jobs.cli.entry import main
 from pipelines.common.errors import RefusedError
 from tests.labs.cluster.hbase import ROOT_IN_HDFS, HBaseCluster, start_hbase_2_jvm, wait_until
 from tests.labs.cluster.hbase_data import ROWS
 from tests.labs.cluster.hdfs import HdfsCluster
 from tests.labs.cluster.sync_up import Run2, run_of_hbase_2
+from tests.labs.cluster.zookeeper import connected
+from tests.labs.down_cluster import DownCluster
 
 pytestmark = [pytest.mark.realhbase, pytest.mark.long]
 
 TABLE = "syncup2"
 PEER, OFF, SERIAL, GONE = "1", "2", "3", "9"
 OLDER, NEWER = (tuple(f"{letter}-{age}" for letter in ROWS) for age in ("older", "newer"))
-ENABLED = bytes.fromhex("504255460800")
 TOOL = ".syncuptool.replication.org,1234,1"
 AGAIN = "Refreshing replication sources now due to previous error"
 Queues = dict[tuple[str, str], dict[str, bytes]]
 
 
 @dataclass
-class Story:
+class Story(DownCluster):
     """The source cluster, and what was seen of it."""
 
-    cluster: HBaseCluster
-    hdfs: HdfsCluster
-    spark: SparkSession
-    work: Path
-    running: str = ""
-    split: str = ""
-    answers: dict[str, tuple[int, dict[str, Any]]] = field(default_factory=dict)
     runs: dict[str, Run2] = field(default_factory=dict)
     queues: dict[str, Queues] = field(default_factory=dict)
-    arrived: dict[str, int] = field(default_factory=dict)
-
-    def capture(self, name: str) -> Path:
-        site = self.cluster.write_conf(self.work / "conf") / "hbase-site.xml"
-        znodes = {"quorum": self.cluster.zookeeper_quorum, "parent": f"/{self.cluster.name}"}
-        section = {
-            "files": {"source": "hadoop"},
-            "queues": {"source": "zookeeper", **znodes},
-            "state": {"source": "offline", **znodes},
-            "hbase": {"site": str(site)},
-        }
-        document = {"cluster": "source", "wal_root": self.cluster.wal_root, "capture": section}
-        config = parse_config(json.dumps(document), "test.yaml")
-        assert config.capture is not None
-        out = self.work / name
-        context = JobContext("capture", spark=self.spark)
-        capture_cluster("source", self.cluster.wal_root, config.capture, f"file:{out}", context)
-        return out
 
     def plan(self, name: str) -> dict[str, Any]:
-        snapshot, result = self.capture(name), self.work / f"{name}.json"
-        arguments = ["plan-syncup", "--snapshot", f"file:{snapshot}", "--lake", f"file:{self.work}/lake"]
-        code = main([*arguments, "--result", str(result)], context=JobContext("plan-syncup", spark=self.spark))
-        self.answers[name] = code, json.loads(result.read_text())
+        result = super().plan(name)
         self.queues[f"before {name}"] = self.read_queues()
-        return self.answers[name][1]
+        return result
 
     def sync_up(self, name: str, peer: HBaseCluster, *repeated: str) -> None:
         """Runs the tool until it ends, or until it has printed each of these texts twice and has done the rest."""
@@ -85,20 +50,10 @@ class Story:
         self.queues[name] = self.read_queues()
         self.arrived[name] = peer.count(TABLE)
 
-    @contextmanager
-    def zookeeper(self) -> Iterator[KazooClient]:
-        client = KazooClient(hosts=self.cluster.zookeeper_quorum)
-        client.start(timeout=300)
-        try:
-            yield client
-        finally:
-            client.stop()
-            client.close()
-
     def read_queues(self) -> Queues:
         """The positions by WAL, of each queue by its server and name."""
         top, found = f"/{self.cluster.name}/replication/rs", {}
-        with self.zookeeper() as client:
+        with connected(self.cluster.zookeeper_quorum) as client:
             for server in client.get_children(top):
                 for queue in client.get_children(f"{top}/{server}"):
                     place = f"{top}/{server}/{queue}"
@@ -119,19 +74,6 @@ class Story:
             ):
                 return False
         return True
-
-    def enable_peer(self, peer: str) -> None:
-        """As docs/syncup.md says: there is no master that could."""
-        with self.zookeeper() as client:
-            client.set(f"/{self.cluster.name}/replication/peers/{peer}/peer-state", ENABLED)
-
-    def forget(self, znode: str) -> None:
-        with self.zookeeper() as client:
-            client.delete(f"/{self.cluster.name}/replication/{znode}", recursive=True)
-
-    def rename(self, before: str, after: str) -> None:
-        paths = (self.hdfs.path(f"{self.cluster.wal_root}/WALs/{name}") for name in (before, after))
-        assert self.hdfs.file_system().rename(*paths)
 
     def copies(self, paths: list[str]) -> list[str]:
         """Copies WALs into `oldWALs`, as the page says; returns the copies."""
@@ -167,12 +109,9 @@ def story(
     """A cluster of HBase 2 with queues in ZooKeeper is killed; the plan, and what HBase's sync-up tool ships."""
     # killed servers close the file systems of their JVM, under all other clusters in it
     jvm = start_hbase_2_jvm(tmp_path_factory.mktemp("syncup-hbase2"))
-    story = Story(
-        HBaseCluster(jvm, hdfs_cluster, "syncup2", 2, properties=ROOT_IN_HDFS),
-        hdfs_cluster,
-        spark,
-        tmp_path_factory.mktemp("syncup2"),
-    )
+    cluster = HBaseCluster(jvm, hdfs_cluster, "syncup2", 2, properties=ROOT_IN_HDFS)
+    queues = {"source": "zookeeper", "quorum": cluster.zookeeper_quorum, "parent": f"/{cluster.name}"}
+    story = Story(cluster, hdfs_cluster, spark, tmp_path_factory.mktemp("syncup2"), queues)
     tell(story, hbase_2_cluster)
     yield story
     jvm.close()
@@ -236,10 +175,6 @@ def live(story: Story, peer: HBaseCluster) -> None:
     story.running = str(refused.value)
 
 
-def codes(story: Story, name: str) -> list[str]:
-    return [one["code"] for one in story.answers[name][1]["findings"]]
-
-
 def by_action(story: Story, name: str) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for one in story.answers[name][1]["queues"]:
@@ -286,7 +221,7 @@ def test_the_plan_shows_what_it_is_there_for(story: Story) -> None:
 def test_the_second_file_of_a_directory_keeps_the_tool_for_ever(story: Story) -> None:
     code, result = story.answers["unfound"]
     run = story.runs["unfound"]
-    assert (code, "SYNCUP_WAL_UNFOUND" in codes(story, "unfound")) == (5, True)
+    assert (code, "SYNCUP_WAL_UNFOUND" in story.codes("unfound")) == (5, True)
     waits = [one for one in result["queues"] if one["action"] == "WAITS"]
     assert waits
     assert run.code is None
@@ -304,7 +239,7 @@ def test_what_it_did_not_ship_is_below_its_own_name(story: Story) -> None:
 def test_copies_in_the_archive_help_and_everything_arrives(story: Story) -> None:
     assert by_action(story, "copied")["SHIP"] == {PEER}
     assert "WAITS" not in by_action(story, "copied")
-    assert "SYNCUP_WAL_UNFOUND" not in codes(story, "copied")
+    assert "SYNCUP_WAL_UNFOUND" not in story.codes("copied")
     assert story.runs["copied"].code == 0
     assert story.runs["copied"].failed == set()
     assert story.arrived["copied"] == len(ROWS) + len(OLDER) + len(NEWER)
@@ -313,7 +248,7 @@ def test_copies_in_the_archive_help_and_everything_arrives(story: Story) -> None
 
 @pytest.mark.parametrize("name", ["unfound", "copied"])
 def test_queues_of_disabled_peers_move_and_those_of_removed_peers_stay(story: Story, name: str) -> None:
-    assert {"SYNCUP_DISABLED_PEER", "SYNCUP_REMOVED_PEER"} <= set(codes(story, name))
+    assert {"SYNCUP_DISABLED_PEER", "SYNCUP_REMOVED_PEER"} <= set(story.codes(name))
     actions = by_action(story, name)
     assert (actions["MOVES"], actions["REMOVED_PEER"]) == ({OFF, SERIAL}, {GONE})
     before, after = story.queues[f"before {name}"], story.queues[name]
@@ -342,11 +277,6 @@ def test_a_serial_peer_is_refused_and_the_tool_does_not_end(story: Story) -> Non
 
 def test_the_tables(story: Story) -> None:
     result = story.answers["unfound"][1]
-
-    def rows(table: str) -> int:
-        frame = story.spark.read.format("delta").load(f"file:{story.work}/lake/{table}")
-        return frame.filter(frame.run_id == result["run_id"]).count()
-
-    assert rows("syncup_queues") == len(result["queues"])
-    assert rows("syncup_wals") == sum(len(queue["wals"]) for queue in result["queues"])
-    assert rows("syncup_peers") == 4, "the removed one has queues"
+    assert story.rows("unfound", "syncup_queues") == len(result["queues"])
+    assert story.rows("unfound", "syncup_wals") == sum(len(queue["wals"]) for queue in result["queues"])
+    assert story.rows("unfound", "syncup_peers") == 4, "the removed one has queues"

@@ -28,8 +28,8 @@ from pipelines.snapshot.model import Backup, Retention
 from pipelines.snapshot.queue_lines import ZNODE
 from pipelines.snapshot.target import LocalTarget
 from pipelines.snapshot.writer import SnapshotWriter
-from tests.labs.cluster.hbase_data import wait_until
 from tests.labs.cluster.zookeeper import ZooKeeper, connected
+from tests.labs.waiting import wait_until
 
 pytestmark = pytest.mark.realhbase
 

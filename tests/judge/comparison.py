@@ -30,7 +30,6 @@ from tests.judge.states import JudgedState
 
 Answer = Literal["DELETE", "KEEP", "THROWS", "BLOCKED"]
 """Of the real cleaner; BLOCKED = it died over a row of the table, so it deletes nothing."""
-KEEPS = {"KEEP", "THROWS", "BLOCKED"}
 BEFORE_THE_QUEUES = {Reason.INVALID_NAME, Reason.FUTURE_TIMESTAMP, Reason.TOO_YOUNG}
 """Asked by other cleaners of HBase's chain, or by nobody."""
 _COMPARABLE = re.compile(rb"[\x20-\x7e]*")

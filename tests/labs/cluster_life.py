@@ -20,8 +20,9 @@ from jobs.cli.context import JobContext
 from pipelines.snapshot.model import Snapshot
 from pipelines.snapshot.snapshot_json import parse_snapshot
 from tests.labs.cluster.hbase import CrashStage, HBaseCluster
-from tests.labs.cluster.hbase_data import ATTEMPTS, PATIENCE_SECONDS
+from tests.labs.cluster.hbase_data import ATTEMPTS
 from tests.labs.cluster.oracle import Oracle
+from tests.labs.waiting import PATIENCE_SECONDS
 
 logger = logging.getLogger(__name__)
 TABLE = "story"

@@ -17,6 +17,11 @@ def text_of(page: Path) -> str:
     return page.read_text(encoding="utf-8")
 
 
+def blocks(page: Path, *languages: str) -> list[str]:
+    """Returns the code blocks of a page that are in one of these languages."""
+    return [block[2] for block in FENCE.finditer(text_of(page)) if block[1] in languages]
+
+
 def commands() -> Iterator[tuple[str, str, bool]]:
     """Yields each `./spark-submit.sh …` or `walsafe …` in a code block or code span, lines joined, without `> FILE`.
 

@@ -5,7 +5,7 @@ each other, as HBase's own states are; `tests/strategies` adds what no HBase wri
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
 from jobs.demo.cluster import model
@@ -20,51 +20,39 @@ Choose = Callable[[int, int], int]
 ItemT = TypeVar("ItemT")
 _CAPTURE_MS = 15 * SECOND_MS
 """Longer than `capture_at` takes, so that things happen within it."""
+_PAST_MS = 3 * HOUR_MS
+"""How far back WALs go; a group rolls about every 26 minutes."""
+_MOST_HOSTS = 4
+"""Some of them have two lives."""
+_MOST_PEERS = 3
 _MOST_CLAIMS = 3
+_MOST_ODDITIES = 3
+"""Odd files, odd rows, stalled queues and tampered WALs, of each."""
 
 
-@dataclass(frozen=True, slots=True)
-class Size:
-    """How large a drawn cluster may be.
-
-    Attributes:
-        servers: the number of hosts; some of them have two lives.
-        peers: the largest number of replication peers.
-        past: how far back WALs go, ms; a group rolls about every 26 minutes.
-        oddities: the largest number of odd files, of odd rows, of stalled queues and of tampered WALs.
-    """
-
-    servers: int = 4
-    peers: int = 3
-    past: int = 3 * HOUR_MS
-    oddities: int = 3
-
-
-def drawn_plan(choose: Choose, night: int, size: Size = Size()) -> model.ClusterPlan:
+def drawn_plan(choose: Choose, night: int) -> model.ClusterPlan:
     """A cluster, and what happens to it until the capture of one night.
 
     Args:
         choose: makes every choice; the same answers give the same cluster.
         night: the start of step `files`, ms; ask `capture_at` for that instant, or for a later one.
-        size: how large the cluster may be.
     """
-    return _Drawing(choose, night, size).plan()
+    return _Drawing(choose, night).plan()
 
 
 class _Drawing:
     """Draws one cluster."""
 
-    def __init__(self, choose: Choose, night: int, size: Size) -> None:
+    def __init__(self, choose: Choose, night: int) -> None:
         self.choose = choose
         self.night = night
-        self.size = size
-        self.past = night - size.past
+        self.past = night - _PAST_MS
 
     def plan(self) -> model.ClusterPlan:
-        hosts = range(1, self.choose(1, self.size.servers) + 1)
+        hosts = range(1, self.choose(1, _MOST_HOSTS) + 1)
         lives = [life for host in hosts for life in self.lives(host)]
         lives = [replace(life, claims=self.claims(life, lives)) for life in lives]
-        peers = tuple(map(self.peer, TRAP_PEERS[: self.choose(0, self.size.peers)]))
+        peers = tuple(map(self.peer, TRAP_PEERS[: self.choose(0, _MOST_PEERS)]))
         plan = model.ClusterPlan(
             cluster="drawn",
             seed=self.choose(0, 99),
@@ -93,7 +81,7 @@ class _Drawing:
 
     def some(self, draw: Callable[[], ItemT]) -> list[ItemT]:
         """Draws a list, which is empty in most cases."""
-        return [draw() for _ in range(max(0, self.choose(-2, self.size.oddities)))]
+        return [draw() for _ in range(max(0, self.choose(-2, _MOST_ODDITIES)))]
 
     def earlier(self) -> int:
         return self.choose(self.past, self.night)

@@ -6,7 +6,7 @@ from jobs.demo.cluster.plans import PAST, SERVERS
 from pipelines.common.instants import DAY_MS, MINUTE_MS
 
 
-def healthy_plan(first_night: int, seed: int = 7) -> ClusterPlan:
+def healthy_plan(first_night: int) -> ClusterPlan:
     """Returns the demo's cluster with nothing wrong: there is no finding, and no file is held that no peer needs.
 
     Every peer is enabled and minutes behind, HBase's cleaner runs, and a server that crashed 3 days ago has been
@@ -19,4 +19,4 @@ def healthy_plan(first_night: int, seed: int = 7) -> ClusterPlan:
     lives.append(new_life(SERVERS, past, past, crashed, crashed + 2 * MINUTE_MS, claims=claims))
     lives[1] = with_streams(lives[1], meta_stream(lives[1].server, past))
     peers = tuple(PeerPlan(new_peer(name), lag) for name, lag in peer_lags().items() if name != SYNC_PEER)
-    return ClusterPlan("healthy", seed, "hdfs://healthy/hbase", active_master(past), tuple(lives), peers)
+    return ClusterPlan("healthy", 7, "hdfs://healthy/hbase", active_master(past), tuple(lives), peers)

@@ -20,6 +20,7 @@ from pipelines.snapshot.capture_order import CAPTURE_ORDER
 from pipelines.snapshot.model import CaptureStep, Membership, WalDirectory
 from schemas.registry import AUDIT_TABLES
 from tests.labs.broken_snapshots import listing_of_another
+from tests.labs.documented_commands import blocks
 from tests.labs.measured_jobs import own_metrics
 from tests.labs.places import DOCS
 from tests.labs.small_cluster import (
@@ -177,7 +178,7 @@ def test_the_example_of_the_page_is_an_answer(audited: Audited, capsys: pytest.C
     audited.run(*audited.nights, options=("--plan", f"file:{out}"))
     answer = capsys.readouterr().out.replace(f"file:{out}", "hdfs://ns1/walsafe/plan")
     plan = (out / "claim-plan.txt").read_text()
-    examples = re.findall(r"^```text\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    examples = blocks(PAGE, "text")
     digest = re.compile(r"Z-[0-9a-f]{8}-queues")
     assert [digest.sub("Z-5fb4059b-queues", text) for text in (answer, plan)] == examples
 

@@ -1,7 +1,6 @@
 """The job `dump-queues`: its answer of both storages, its tables, what it refuses."""
 
 import json
-import re
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +15,7 @@ from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import Cell
 from pipelines.snapshot.model import MasterFlags
 from schemas.registry import DUMP_TABLES
+from tests.labs.documented_commands import blocks
 from tests.labs.measured_jobs import own_metrics
 from tests.labs.places import DOCS
 from tests.labs.small_cluster import (
@@ -67,7 +67,7 @@ def test_the_examples_of_the_page_are_answers(
     desk: Desk, capsys: pytest.CaptureFixture[str], number: int, options: tuple[str, ...]
 ) -> None:
     assert dumped(desk, "small", *options)[0] == 0
-    examples = re.findall(r"^```text\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    examples = blocks(PAGE, "text")
     left = capsys.readouterr().out
     for part in examples[number].split("…\n")[1:]:
         assert part in left

@@ -1,6 +1,5 @@
 """The job `inspect-wals` on a snapshot whose WALs are real files: its answer, its tables, what it refuses."""
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from schemas.registry import INSPECTION_TABLES
+from tests.labs.documented_commands import blocks
 from tests.labs.inspected_wals import CLOSED, EDITS, MIDDLE, STUCK, Inspected
 from tests.labs.measured_jobs import own_metrics
 from tests.labs.places import DOCS
@@ -88,7 +88,7 @@ def test_the_text_tells_the_same(inspected: Inspected, capsys: pytest.CaptureFix
 
 def test_the_example_of_the_page_is_an_answer(inspected: Inspected, capsys: pytest.CaptureFixture[str]) -> None:
     inspected.run("--server", "h2.example.org")
-    (example,) = re.findall(r"^```text\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    (example,) = blocks(PAGE, "text")
     assert capsys.readouterr().out == example
 
 

@@ -18,6 +18,7 @@ from jobs.demo.generated_snapshot import write_snapshot
 from pipelines.decide.rule.verdict import ArchivedFile
 from pipelines.hbase.replication_queues import Cell
 from schemas.registry import MIGRATION_TABLES
+from tests.labs.documented_commands import blocks
 from tests.labs.measured_jobs import own_metrics
 from tests.labs.places import DOCS
 from tests.labs.small_cluster import (
@@ -94,7 +95,7 @@ def bench(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Benc
 
 
 def test_the_examples_of_the_page_are_answers(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
-    plan, verification = re.findall(r"^```text\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    plan, verification = blocks(PAGE, "text")
     assert bench.plan("blocked")[0] == 3
     assert capsys.readouterr().out == plan
     assert bench.verify("before", "lost")[0] == 3

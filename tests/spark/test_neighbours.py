@@ -24,6 +24,7 @@ from pipelines.snapshot.model import Backup
 from pipelines.snapshot.reader import SnapshotDirectories
 from pipelines.snapshot.target import LocalTarget
 from pipelines.snapshot.writer import SnapshotWriter
+from tests.labs.documented_commands import blocks
 from tests.labs.places import DOCS
 from tests.labs.small_cluster import (
     D1,
@@ -226,10 +227,7 @@ def test_the_second_night_knows_more(nights: Nights) -> None:
 def test_the_example_of_the_other_page_is_what_the_tables_say(
     nights: Nights, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    page = (PAGE.parent / "synchronous-replication.md").read_text(encoding="utf-8")
-    code, answer = (
-        re.findall(rf"^```{kind}\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)[0] for kind in ("python", "text")
-    )
+    code, answer = (blocks(DOCS / "synchronous-replication.md", kind)[0] for kind in ("python", "text"))
     date = nights.rows("runs", 1)[0]["run_date"]
     assert "2026-11-21" in code
     exec(code.replace("/walsafe/lake", str(nights.desk.lake)).replace("2026-11-21", str(date)), {})  # noqa: S102
@@ -237,7 +235,7 @@ def test_the_example_of_the_other_page_is_what_the_tables_say(
 
 
 def test_the_example_of_the_page_is_an_answer(nights: Nights) -> None:
-    (example,) = re.findall(r"^```text\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    (example,) = blocks(PAGE, "text")
     text = nights.outcomes[1].text
     assert example in text[text.index("  findings\n") :]
 

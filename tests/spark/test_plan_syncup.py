@@ -1,7 +1,6 @@
 """The job `plan-syncup` on a snapshot of a cluster that is down: its answer, its tables, what it refuses."""
 
 import json
-import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from pipelines.snapshot.syncup_facts import FlagFile, StoreFile, SyncUpFacts, Ta
 from pipelines.snapshot.target import LocalTarget
 from pipelines.snapshot.writer import SnapshotWriter
 from schemas.registry import SYNCUP_TABLES
+from tests.labs.documented_commands import blocks
 from tests.labs.measured_jobs import own_metrics
 from tests.labs.places import DOCS
 from tests.labs.small_cluster import D1, H1, H2, NOW, ROOT, Desk, group, replaced_content, row, small, timestamp, wal
@@ -113,7 +113,7 @@ def down(spark: SparkSession, tmp_path: Path) -> Down:
 @pytest.mark.promise("syncup-is-planned")
 def test_what_would_be_shipped_and_the_example_of_the_page(down: Down, capsys: pytest.CaptureFixture[str]) -> None:
     code, result = down.run("small")
-    (example,) = re.findall(r"^```text\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    (example,) = blocks(PAGE, "text")
     assert capsys.readouterr().out == example
     assert (code, [one["code"] for one in result["findings"]]) == (0, ["SYNCUP_STALE_OFFSETS"])
     assert own_metrics("plan-syncup", code, result) == {"syncup_bytes"}

@@ -1,7 +1,6 @@
 """split-audit-log on private logs of a small table: a good split, and every rule broken once."""
 
 import json
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from jobs.cli.entry import main
 from pipelines.pegasus.domain.audit_log.facts import ParentAndChild, SplitFacts
 from pipelines.pegasus.domain.audit_log.files import LogFile, judged_logs
 from pipelines.pegasus.domain.keys import key_hash
+from tests.labs.documented_commands import blocks
 from tests.labs.lake_rows import lake_rows
 from tests.labs.pegasus import private_logs as made
 from tests.labs.pegasus.logs import CHILD, CHILD_BALLOT, CHILDREN, NODES, PARENT, PARENTS, Logs, facts
@@ -61,7 +61,7 @@ def test_a_good_split_has_no_finding_and_its_oldest_log_may_go(desk: Desk, capsy
     # the parents' second log holds decree 10, which is not durable; the children's copies of the log can be deleted
     assert result["deletable"] == [f"2.{index}@{node}/replica/reps/log.1.0" for node in NODES for index in (1, 5)]
     assert result["verdicts"] == {"DELETABLE NOT_NEEDED": 4, "HELD NEWEST_LOG": 4, "HELD NOT_DURABLE": 2}
-    (example,) = re.findall(r"^```text\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    (example,) = blocks(PAGE, "text")
     assert capsys.readouterr().out == example
     mutations = lake_rows(f"{desk.lake}/split_mutations")
     assert len(mutations) == 2 * (10 + 8) == result["mutations"]

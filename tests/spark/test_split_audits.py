@@ -14,6 +14,7 @@ from jobs.cli.entry import main
 from jobs.split.emission import write_table
 from pipelines.common.errors import UsageError
 from pipelines.files.file_reader import HadoopFileReader
+from tests.labs.documented_commands import blocks
 from tests.labs.places import DOCS
 from tests.models.commands import main as models
 from tests.models.split.audit_matrix import matrix_lines, seen
@@ -23,13 +24,9 @@ from tests.models.split.cases import tables
 pytestmark = pytest.mark.long
 
 
-def text_blocks(page: str) -> list[str]:
-    return re.findall(r"^```text\n(.*?)^```$", (DOCS / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-
-
 def matrix() -> str:
     """The generated table of the page."""
-    (found,) = [block for block in text_blocks("split-model.md") if block.startswith("table good")]
+    (found,) = [block for block in blocks(DOCS / "split-model.md", "text") if block.startswith("table good")]
     return found
 
 
@@ -86,7 +83,7 @@ def test_the_example_of_split_audit_config(
     assert searched(spark, tmp_path, *options)[1]["broken"] == ["STUCK"]
     capsys.readouterr()
     code, _ = run(spark, tmp_path, "split-audit-config", "--states", f"{out}/states")
-    assert (code, capsys.readouterr().out) == (3, text_blocks("split-audit-config.md")[0])
+    assert (code, capsys.readouterr().out) == (3, blocks(DOCS / "split-audit-config.md", "text")[0])
 
 
 @pytest.mark.deep

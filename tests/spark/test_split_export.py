@@ -14,6 +14,7 @@ from pipelines.common.errors import RefusedError, UsageError
 from pipelines.files.file_reader import file_reader_for
 from pipelines.pegasus.sources.parquet_rows import check_rows
 from pipelines.pegasus.sources.written_rows import hadoop_sizes, written_rows_of
+from tests.labs.documented_commands import blocks
 from tests.labs.lake_rows import lake_rows
 from tests.labs.pegasus import private_logs as made
 from tests.labs.pegasus.private_logs import Entry
@@ -68,8 +69,7 @@ def test_every_row_as_it_lies_and_read_by_the_others(
     assert rows_in(exported) == as_they_lie(table)
     assert result["rows"] == len(as_they_lie(table))
     assert table.inputs() == before, "nothing of the inputs was altered or added"
-    page = (DOCS / "split-rows.md").read_text(encoding="utf-8")
-    (example,) = re.findall(r"^```text\n(table temp.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    (example,) = (block for block in blocks(DOCS / "split-rows.md", "text") if block.startswith("table temp"))
     size = re.compile(r"[\d.]+ KiB")
     assert size.sub("N KiB", text) == size.sub("N KiB", example)
     assert sum(row["rows"] for row in lake_rows(f"{tmp_path}/lake/split_manifest")) == result["rows"]

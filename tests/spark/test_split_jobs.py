@@ -1,7 +1,6 @@
 """The split jobs that read small files, from end to end: answers, tables, pages, bad input."""
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from jobs.cli.entry import main
 from pipelines.pegasus.domain.audit_log.facts_reading import parse_facts
 from pipelines.pegasus.domain.journal import parse_request
 from pipelines.pegasus.domain.keys import encode_key, key_hash
+from tests.labs.documented_commands import blocks
 from tests.labs.lake_rows import lake_rows
 from tests.labs.pegasus.states import ENV, series, written
 from tests.labs.places import DOCS
@@ -43,8 +43,7 @@ def desk(spark: SparkSession, tmp_path: Path) -> Desk:
 
 
 def block(page: str, language: str, number: int = 0) -> str:
-    text = (DOCS / page).read_text(encoding="utf-8")
-    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)[number]
+    return blocks(DOCS / page, language)[number]
 
 
 @pytest.mark.promise("split-is-checked-before", "split-exit-code")

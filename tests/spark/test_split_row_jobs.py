@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from jobs.cli.context import JobContext
 from jobs.cli.entry import main
+from tests.labs.documented_commands import blocks
 from tests.labs.lake_rows import lake_rows
 from tests.labs.pegasus.split_rows import Row, written
 from tests.labs.places import DOCS
@@ -21,12 +22,8 @@ pytestmark = pytest.mark.long
 PAGE_AT = "2026-11-21T02:00:00Z"
 
 
-def text_blocks(page: str) -> list[str]:
-    return re.findall(r"^```text\n(.*?)^```$", (DOCS / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-
-
 def sample(number: int) -> list[Row]:
-    lines = text_blocks("split-rows.md")[number].splitlines()[1:]
+    lines = blocks(DOCS / "split-rows.md", "text")[number].splitlines()[1:]
     return [Row(int(index), bytes.fromhex(key), bytes.fromhex(value)) for index, key, value in map(str.split, lines)]
 
 
@@ -51,7 +48,7 @@ def test_the_example_of_split_verify(desk: Desk, capsys: pytest.CaptureFixture[s
     counts = ("--before-partitions", "4", "--after-partitions", "8")
     code, _ = desk.run("split-verify", "--table", "t", "--before", before, "--after", after, *counts, "--at", PAGE_AT)
     assert code == 3
-    assert capsys.readouterr().out == text_blocks("split-verify.md")[0]
+    assert capsys.readouterr().out == blocks(DOCS / "split-verify.md", "text")[0]
 
 
 @pytest.mark.promise("split-stale-and-model")
@@ -61,7 +58,7 @@ def test_the_example_of_split_stale_and_what_becomes_of_it_without_the_env(
     rows = written(sample(1), desk.root / "rows")
     about = ("--table", "t", "--rows", rows, "--partitions", "8", "--created-with", "4", "--at", PAGE_AT)
     assert desk.run("split-stale", *about, "--validate-env", "true")[0] == 0
-    assert capsys.readouterr().out == text_blocks("split-stale.md")[0]
+    assert capsys.readouterr().out == blocks(DOCS / "split-stale.md", "text")[0]
     lake = f"file:{desk.root}/lake"
     code, result = desk.run("split-stale", *about, "--validate-env", "unset", "--version", "0=-1", "--lake", lake)
     assert (code, result["stale_rows"], result["dropped_rows"]) == (3, 4, 2)
@@ -84,7 +81,7 @@ def test_the_demo_finds_exactly_the_row_that_was_taken_away(desk: Desk, capsys: 
     said = re.sub(rf"'file:{re.escape(str(out))}([^']*)'", rf"file:/opt/walsafe/{name}\1", printed).replace(
         str(out), name
     )
-    assert said.split() == text_blocks("split-demo.md")[0].split(), "lines may break elsewhere"
+    assert said.split() == blocks(DOCS / "split-demo.md", "text")[0].split(), "lines may break elsewhere"
     for copy, partitions in (("before", 4), ("after", 8), ("after-with-a-loss", 8)):
         assert set(pq.read_table(out / copy)["partition_index"].to_pylist()) == set(range(partitions)), copy
     assert [row["key"] for row in lake_rows(f"{out}/lake/split_diff")] == [result["lost"]]

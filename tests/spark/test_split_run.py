@@ -28,6 +28,7 @@ from pipelines.pegasus.sinks.part_files import PartitionFiles, SstWriter
 from pipelines.pegasus.sinks.split_output import SplitOutput
 from pipelines.pegasus.sources.parquet_rows import check_rows, opened_rows
 from pipelines.pegasus.sources.replica_logs import ReplicaLogs
+from tests.labs.documented_commands import blocks
 from tests.labs.lake_rows import lake_rows
 from tests.labs.pegasus import private_logs as made
 from tests.labs.pegasus.private_logs import Entry
@@ -51,7 +52,7 @@ def test_every_row_is_where_its_hash_wants_it(
     assert table.inputs() == before, "nothing of the inputs was altered or added"
     assert (result["rows"], result["stale"], result["empty"], result["malformed"]) == (len(table.live), 12, 4, 0)
     assert result["logged"] == 4 * 4
-    (example,) = re.findall(r"^```text\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    (example,) = blocks(PAGE, "text")
     size = re.compile(r"[\d.]+ KiB")  # SSTs hold the time and the place of their making
     assert size.sub("N KiB", text) == size.sub("N KiB", example)
     assert sum(row["rows"] for row in lake_rows(f"{tmp_path}/lake/split_manifest")) == len(table.live)

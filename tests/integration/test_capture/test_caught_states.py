@@ -33,7 +33,7 @@ def test_a_master_that_is_loading_is_no_answer(lab: Lab, tmp_path: Path) -> None
     try:
         assert lab.cluster.procedures() == []  # it would answer, with nothing
         with pytest.raises(UnavailableError, match="no active master that is initialized"):
-            lab.run(str(tmp_path / "s"), hbase={"site": str(lab.site), "timeout": "5s"})
+            lab.run(str(tmp_path / "s"))
     finally:
         lab.cluster.release_master()
     assert list(tmp_path.iterdir()) == []

@@ -4,18 +4,20 @@ import http.client
 import json
 import sqlite3
 import subprocess
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tests.labs.airflow.nights import DAG, Airflow
 from tests.labs.spark.standalone import free_port
+from tests.labs.waiting import wait_until
 
 RUN = "one"
 COMPONENTS = ("scheduler", "dag-processor", "triggerer")
+wait_for = partial(wait_until, pause=0.5)  # every question is work for the Airflow that is waited for
 
 
 @dataclass
@@ -155,11 +157,3 @@ def whole_airflow(airflow: Airflow, configs: Mapping[str, Path]) -> Iterator[Who
     finally:
         for component in reversed(list(whole.parts)):
             whole.end(component)
-
-
-def wait_for(what: Callable[[], object], why: str | Callable[[], str]) -> object:
-    until = time.monotonic() + 600
-    while not (found := what()):
-        assert time.monotonic() < until, why if isinstance(why, str) else why()
-        time.sleep(0.5)
-    return found

@@ -17,10 +17,11 @@ from tests.labs.cluster.classpath import (
     resolve,
 )
 from tests.labs.cluster.conf import merged, write_site
-from tests.labs.cluster.hbase_data import FAMILY, Cell, HBaseData, WalFile, wait_until
+from tests.labs.cluster.hbase_data import FAMILY, Cell, HBaseData, WalFile
 from tests.labs.cluster.hdfs import HdfsCluster
 from tests.labs.cluster.jvm import STARTED, Jvm
 from tests.labs.debian import java_8
+from tests.labs.waiting import wait_until
 
 __all__ = [
     "MULTIWAL",
@@ -190,11 +191,6 @@ class HBaseCluster(HBaseData):
     def start_server(self) -> str:
         """Starts another region server and returns its name."""
         return str(self.harness.startServer())
-
-    def stop_server(self, server: str) -> None:
-        """Shuts a region server down in good order."""
-        self.harness.stopServer(server)
-        wait_until(lambda: server not in self.online_servers(), f"{server} is offline")
 
     def evacuate(self, server: str, *, system_only: bool = True) -> None:
         """Moves regions from a server to the first other one, so that a held crash does not take hbase:meta with it."""

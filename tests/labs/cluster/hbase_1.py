@@ -4,7 +4,6 @@ No HBase is started. Java 8 runs the classes of every version, Java 17 those of 
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from kazoo.client import KazooClient
 from pipelines.hbase.zookeeper.wire import without_metadata
 from tests.labs.cluster.classpath import hbase_1, resolve
 from tests.labs.cluster.jvm import JavaObject, Jvm
+from tests.labs.cluster.zookeeper import connected
 
 PARENT = "/hbase"
 A, B, C = (f"h-{name}.example.org,16020,150000000000{number}" for number, name in enumerate("abc", 1))
@@ -110,7 +110,7 @@ class HBase1:
 
     def _story(self, *, use_multi: bool) -> Iterator[Recorded]:
         """A ships a part of its WALs and dies, B takes over its queues and dies, C takes over all of them."""
-        with _kazoo(self._quorum) as client:
+        with connected(self._quorum) as client:
             client.delete(PARENT, recursive=True)
             story = _Story(self._jvm, self._quorum, use_multi)
             for after in story.steps():
@@ -223,12 +223,3 @@ def _walk(client: KazooClient, path: str = PARENT) -> Iterator[tuple[str, bytes]
         if path != PARENT or name in ("hbaseid", "replication"):
             yield below, client.get(below)[0]
             yield from _walk(client, below)
-
-
-@contextmanager
-def _kazoo(quorum: str) -> Iterator[KazooClient]:
-    client = KazooClient(hosts=quorum)
-    client.start(timeout=300)
-    yield client
-    client.stop()
-    client.close()

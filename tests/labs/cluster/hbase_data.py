@@ -2,17 +2,15 @@
 
 import base64
 import string
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from pipelines.hbase.wal_names import WalName, parse_wal_name
 from tests.labs.cluster.jvm import JavaObject
+from tests.labs.waiting import wait_until
 
 FAMILY = "f"
-PATIENCE_SECONDS = 900.0
-"""For what comes at last, however slow the machine is: only what never comes is an error."""
 ATTEMPTS = 60
 """To look at a cluster while nothing moves."""
 ROWS = tuple(string.ascii_lowercase)
@@ -34,19 +32,6 @@ class WalFile:
     path: str
     length: int
     modification_time: int
-
-
-def wait_until(condition: Callable[[], bool], what: str, seconds: float = PATIENCE_SECONDS) -> None:
-    """Polls until a condition holds.
-
-    Raises:
-        TimeoutError: the condition did not hold within the time.
-    """
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"waited {seconds:.0f} s in vain until {what}")
-        time.sleep(0.1)
 
 
 class HBaseData:
@@ -145,9 +130,9 @@ class HBaseData:
         """Returns the peer ids and their states."""
         return dict(line.split("\t") for line in self.harness.peers())
 
-    def wait_replicated(self, table: str, peer: "HBaseData", rows: int, seconds: float = PATIENCE_SECONDS) -> None:
+    def wait_replicated(self, table: str, peer: "HBaseData", rows: int) -> None:
         """Waits until the peer has this number of rows of a table."""
-        wait_until(lambda: peer.count(table) >= rows, f"{rows} rows of {table} arrived at {peer.name}", seconds)
+        wait_until(lambda: peer.count(table) >= rows, f"{rows} rows of {table} arrived at {peer.name}")
 
     def queue_cells(self) -> list[Cell]:
         """Returns all cells of ``hbase:replication`` in scan order; none if there is no such table."""

@@ -55,7 +55,6 @@ class HdfsCluster:
         work: the directory for data and logs.
         ha: whether to start two name nodes behind the nameservice ``ns1``, the first one active.
         kerberos: whether to start a KDC, and an HDFS that requires Kerberos.
-        properties: further properties for the servers.
         heap: the heap of the JVM; a name node needs some 300 bytes for each file.
         options: of the JVM.
         hadoop: the class path, which decides the version.
@@ -68,7 +67,6 @@ class HdfsCluster:
         *,
         ha: bool = False,
         kerberos: bool = False,
-        properties: Mapping[str, str] | None = None,
         heap: str = "512m",
         options: Sequence[str] = (),
         hadoop: Classpath = HDFS,
@@ -85,7 +83,7 @@ class HdfsCluster:
         self._name_node_of: Sequence[JavaObject] = ()
         try:
             secure = self._start_kdc() if kerberos else {}
-            self._configuration = self._make_configuration(merged(self._server_properties(), secure, properties or {}))
+            self._configuration = self._make_configuration(merged(self._server_properties(), secure))
             if kerberos:
                 self._log_in(secure["dfs.namenode.kerberos.principal"], secure["dfs.namenode.keytab.file"])
             self._cluster = self._start()
@@ -273,17 +271,17 @@ class HdfsCluster:
         action = self.jvm.view.org.apache.hadoop.fs.SafeModeAction
         self.file_system().setSafeMode(action.ENTER if on else action.LEAVE)
 
-    def file_system(self, name_node: int = 0) -> JavaObject:
+    def file_system(self) -> JavaObject:
         """Returns the ``DistributedFileSystem`` of the superuser."""
-        return self._cluster.getFileSystem(name_node)
+        return self._cluster.getFileSystem(0)
 
     def path(self, path: str) -> JavaObject:
         """Returns a Hadoop ``Path`` in the HDFS JVM."""
         return self.jvm.view.org.apache.hadoop.fs.Path(path)
 
-    def create_file(self, path: str, content: bytes = b"", name_node: int = 0) -> None:
+    def create_file(self, path: str, content: bytes = b"") -> None:
         """Writes one file, and its parents."""
-        out = self.file_system(name_node).create(self.path(path))
+        out = self.file_system().create(self.path(path))
         try:
             if content:
                 out.write(bytearray(content))

@@ -7,7 +7,7 @@ import subprocess
 import threading
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +49,6 @@ class Process:
         *,
         heap: str = "512m",
         options: Sequence[str] = (),
-        environment: Mapping[str, str] | None = None,
         java_8: Sequence[str] = (),
     ) -> None:
         java = shutil.which("java")
@@ -77,7 +76,7 @@ class Process:
             *arguments,
         ]
         # the class path in the environment stays out of process lists and logs
-        child_environment = {**os.environ, **(environment or {}), "CLASSPATH": os.pathsep.join(map(str, classpath))}
+        child_environment = {**os.environ, "CLASSPATH": os.pathsep.join(map(str, classpath))}
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -150,7 +149,6 @@ class Jvm:
         work: its working directory.
         heap: its largest heap.
         options: further options.
-        environment: variables beside those of this process.
         java_8: the command that starts a Java 8, which knows no modules; empty = the Java of this machine.
 
     Attributes:
@@ -166,13 +164,10 @@ class Jvm:
         *,
         heap: str = "512m",
         options: Sequence[str] = (),
-        environment: Mapping[str, str] | None = None,
         java_8: Sequence[str] = (),
     ) -> None:
         arguments = ("py4j.GatewayServer", "--enable-auth", "--die-on-broken-pipe", "0")
-        self._process = Process(
-            name, classpath, arguments, work, heap=heap, options=options, environment=environment, java_8=java_8
-        )
+        self._process = Process(name, classpath, arguments, work, heap=heap, options=options, java_8=java_8)
         self.work = work
         self.log = self._process.log
         try:

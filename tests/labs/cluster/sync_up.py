@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.labs.cluster.classpath import HBASE, HBASE_2, JAVA_HBASE_2, compiled, resolve
-from tests.labs.cluster.hbase import HBaseCluster, wait_until
+from tests.labs.cluster.hbase import HBaseCluster
 from tests.labs.cluster.jvm import Process
+from tests.labs.waiting import PATIENCE_SECONDS, wait_until
 
 _TOOL = "org.apache.hadoop.hbase.replication.regionserver.ReplicationSyncUp"
 _LOGS_OPENED_WALS = """\
@@ -22,7 +23,7 @@ _OPENED = re.compile(r"\.wal-reader\.([^,]+),(\S+)\] Creating new reader (\S+), 
 _FAILED = re.compile(r"Failed to open WAL reader for path: (\S+)")
 
 
-def run_as_process(cluster: HBaseCluster, work: Path, seconds: float = 900.0) -> tuple[int, str]:
+def run_as_process(cluster: HBaseCluster, work: Path) -> tuple[int, str]:
     """Runs the tool in its own JVM, which it may end, while the cluster is down.
 
     Returns:
@@ -31,7 +32,7 @@ def run_as_process(cluster: HBaseCluster, work: Path, seconds: float = 900.0) ->
     conf = cluster.write_conf(work / "conf")
     process = Process("sync-up", [conf, *resolve(HBASE)], [_TOOL], work)
     try:
-        code = process.wait(seconds)
+        code = process.wait(PATIENCE_SECONDS)
     finally:
         process.close()
     return code, process.log.read_text(encoding="utf-8", errors="replace")

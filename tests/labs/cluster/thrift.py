@@ -1,10 +1,7 @@
 """Starts HBase's Thrift gateway in its own JVM, for happybase."""
 
 import contextlib
-import socket
 import threading
-import time
-from collections.abc import Sequence
 from pathlib import Path
 
 from py4j.protocol import Py4JError
@@ -12,8 +9,7 @@ from py4j.protocol import Py4JError
 from tests.labs.cluster.classpath import THRIFT, resolve
 from tests.labs.cluster.hbase import HBaseCluster
 from tests.labs.cluster.jvm import Jvm
-
-_START_SECONDS = 900.0
+from tests.labs.waiting import wait_until
 
 
 class ThriftGateway:
@@ -23,51 +19,44 @@ class ThriftGateway:
 
     Attributes:
         host: Where it listens.
-        port: A free port that was chosen for it.
+        port: The free port that it has taken.
     """
 
     def __init__(self, cluster: HBaseCluster, work: Path) -> None:
         self.host = "127.0.0.1"
-        self.port = _free_port()
         conf = cluster.write_conf(work / "conf", {"hbase.client.retries.number": "3"})
-        jvm = Jvm("thrift", [conf, *resolve(THRIFT)], work, heap="256m")
-        self._jvm = jvm
-        arguments = ("-p", str(self.port), "--bind", self.host, "--infoport", "-1", "-threadpool", "start")
-        # the server's main never returns; inside a gateway's JVM it ends with the tests, however they end
-        self._serving = threading.Thread(target=_serve, args=(jvm, arguments), name="thrift", daemon=True)
-        self._serving.start()
+        self._jvm = Jvm("thrift", [conf, *resolve(THRIFT)], work, heap="256m")
         try:
-            self._wait()
+            hbase = self._jvm.view.org.apache.hadoop.hbase
+            self._server = hbase.thrift.ThriftServer(hbase.HBaseConfiguration.create())
+            # the server's main never returns; inside a gateway's JVM it ends with the tests, however they end
+            self._serving = threading.Thread(target=self._serve, name="thrift", daemon=True)
+            self._serving.start()
+            wait_until(self._listens, "the Thrift gateway listens")
+            self.port = self._bound_port()
         except BaseException:
             self.close()
             raise
 
-    def _wait(self) -> None:
-        deadline = time.monotonic() + _START_SECONDS
-        while not self._listening():
-            if not self._serving.is_alive() or time.monotonic() > deadline:
-                raise RuntimeError(f"the Thrift gateway did not start:\n{self._jvm.tail()}")
-            time.sleep(0.1)
+    def _serve(self) -> None:
+        arguments = ("-p", "0", "--bind", self.host, "--infoport", "-1", "-threadpool", "start")
+        array = self._jvm.gateway.new_array(self._jvm.view.java.lang.String, len(arguments))
+        for index, argument in enumerate(arguments):
+            array[index] = argument
+        with contextlib.suppress(Py4JError):  # the JVM is ended under this call
+            self._server.run(array)
 
-    def _listening(self) -> bool:
-        with socket.socket() as probe:
-            return probe.connect_ex((self.host, self.port)) == 0
+    def _listens(self) -> bool:
+        if not self._serving.is_alive():
+            raise RuntimeError(f"the Thrift gateway did not start:\n{self._jvm.tail()}")
+        return self._server.getTserver() is not None
+
+    def _bound_port(self) -> int:
+        server = self._server.getTserver()
+        transport = server.getClass().getSuperclass().getDeclaredField("serverTransport_")
+        transport.setAccessible(True)
+        return int(transport.get(server).getServerSocket().getLocalPort())
 
     def close(self) -> None:
         """Ends the gateway."""
         self._jvm.close()
-
-
-def _serve(jvm: Jvm, arguments: Sequence[str]) -> None:
-    array = jvm.gateway.new_array(jvm.view.java.lang.String, len(arguments))
-    for index, argument in enumerate(arguments):
-        array[index] = argument
-    hbase = jvm.view.org.apache.hadoop.hbase
-    with contextlib.suppress(Py4JError):  # the JVM is ended under this call
-        hbase.thrift.ThriftServer(hbase.HBaseConfiguration.create()).run(array)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

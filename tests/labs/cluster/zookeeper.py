@@ -7,11 +7,12 @@ from pathlib import Path
 from kazoo.client import KazooClient
 
 from tests.labs.cluster.classpath import PYSPARK_JARS
-from tests.labs.cluster.hbase_data import wait_until
 from tests.labs.cluster.jvm import Jvm
+from tests.labs.waiting import wait_until
 
 _JARS = ("zookeeper-*.jar", "snappy-java-*.jar", "metrics-core-*.jar", "slf4j-api-*.jar", "commons-io-*.jar")
-_TICK_MS = 200
+_TICK_MS = 3_000
+"""ZooKeeper's own default; a session can last 20 ticks, which outlives a pause of a busy machine."""
 
 
 @contextmanager

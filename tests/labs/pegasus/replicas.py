@@ -35,9 +35,7 @@ def keys(partition: int, count: int, number: int, name: str = "row") -> list[byt
 EXPIRED = NOW_S - EPOCH_S - 10
 
 
-def write_db(
-    folder: Path, layers: Iterable[dict[bytes, bytes | None]], flushed: int = FLUSHED, version: int = 1
-) -> None:
+def write_db(folder: Path, layers: Iterable[dict[bytes, bytes | None]], version: int = 1) -> None:
     """Writes a database, in the format of Pegasus's RocksDB.
 
     Each layer is flushed to its own files, so later layers overwrite and delete rows of earlier ones.
@@ -53,7 +51,7 @@ def write_db(
     database = rocksdict.Rdict(str(folder), options=options, column_families={META: options})
     meta = database.get_column_family(META)
     meta[b"pegasus_data_version"] = str(version).encode()
-    meta[b"pegasus_last_flushed_decree"] = str(flushed).encode()
+    meta[b"pegasus_last_flushed_decree"] = str(FLUSHED).encode()
     for layer in layers:
         for key, value in layer.items():
             if value is None:
@@ -88,16 +86,16 @@ def app_info(app: int, name: str, count: int, created_with: int = 4) -> bytes:
     return bytes.fromhex("080000deadbeef00") + json.dumps({"0": {"rec": fields}}, separators=(",", ":")).encode()
 
 
-def init_info(offset: int = 0, durable: int = 0, ballot: int = 3) -> bytes:
+def init_info(offset: int = 0, durable: int = 0) -> bytes:
     """Returns the bytes of `.init-info` as `replica_init_info::store` writes it."""
-    told = {"magic": 0, "crc": 0, "init_ballot": ballot, "init_durable_decree": durable,
+    told = {"magic": 0, "crc": 0, "init_ballot": 3, "init_durable_decree": durable,
             "init_offset_in_shared_log": 0, "init_offset_in_private_log": offset}  # fmt: skip
     return json.dumps(told).encode()
 
 
-def write_infos(replica: Path, app: int, count: int, created_with: int = -1) -> None:
+def write_infos(replica: Path, app: int, count: int) -> None:
     """Writes what a server writes beside the data of a new replica."""
-    (replica / ".app-info").write_bytes(app_info(app, "temp", count, created_with))
+    (replica / ".app-info").write_bytes(app_info(app, "temp", count, -1))
     (replica / ".init-info").write_bytes(init_info())
 
 

@@ -5,7 +5,6 @@ import os
 import signal
 import socket
 import subprocess
-import time
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -13,9 +12,9 @@ from typing import Any
 import pyspark
 
 from tests.labs.spark.submitter import clean_environment
+from tests.labs.waiting import wait_until
 
 SPARK_HOME = Path(pyspark.__file__).parent
-DEADLINE_S = 900
 LOCALHOST = "127.0.0.1"
 
 
@@ -37,16 +36,15 @@ def read_json(url: str) -> Any:  # noqa: ANN401 - whatever it is
 
 
 class StandaloneCluster:
-    """One master, and workers with one core each.
+    """One master, and two workers with one core each.
 
     Each worker has its own address, because Spark starts no second copy of a task on the host of the first.
 
     Args:
         work: the directory for logs and for the workers' files.
-        workers: the number of workers.
     """
 
-    def __init__(self, work: Path, workers: int = 2) -> None:
+    def __init__(self, work: Path) -> None:
         self.work = work
         port, self._ui = free_port(), free_port()
         self.uri = f"spark://{LOCALHOST}:{port}"
@@ -55,11 +53,11 @@ class StandaloneCluster:
             master = ["org.apache.spark.deploy.master.Master", "--port", str(port)]
             self._start("master", LOCALHOST, *master, "--webui-port", str(self._ui))
             self._wait(0)
-            for number in range(workers):
+            for number in range(2):
                 worker = ["org.apache.spark.deploy.worker.Worker", self.uri, "--webui-port", "0"]
                 size = ["--cores", "1", "--memory", "1g", "--work-dir", str(work / f"worker-{number}")]
                 self._start(f"worker-{number}", f"127.0.0.{number + 1}", *worker, *size)
-            self._wait(workers)
+            self._wait(2)
         except BaseException:
             self.close()
             raise
@@ -98,11 +96,13 @@ class StandaloneCluster:
 
     def _wait(self, workers: int) -> None:
         """Waits until the master reports this number of workers."""
-        deadline = time.monotonic() + DEADLINE_S
-        while time.monotonic() < deadline:
+
+        def logs() -> str:
+            ends = (file.read_text(errors="replace")[-2000:] for file in self.work.glob("*.log"))
+            return "\n".join((f"there is a master with {workers} workers:", *ends))
+
+        def come() -> bool:
             told = read_json(f"http://{LOCALHOST}:{self._ui}/json/")
-            if told is not None and told["aliveworkers"] >= workers:
-                return
-            time.sleep(0.2)
-        logs = "\n".join(file.read_text(errors="replace")[-2000:] for file in self.work.glob("*.log"))
-        raise TimeoutError(f"no master with {workers} workers after {DEADLINE_S} s:\n{logs}")
+            return told is not None and told["aliveworkers"] >= workers
+
+        wait_until(come, logs)

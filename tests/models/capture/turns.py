@@ -1,14 +1,19 @@
 """Declares what a search needs of a game for either storage: cluster and capture take turns, and may lose a WAL."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 Move = tuple[str, tuple[int, ...]]
 """One step of a history: an action of the cluster with its arguments, or a read of the capture."""
 Wal = tuple[int, int, int]
 """Server, group, number."""
 StateT = TypeVar("StateT")
+
+
+def moves_of(entry: Mapping[str, Any]) -> tuple[Move, ...]:
+    """Returns the moves of a recorded history."""
+    return tuple((name, tuple(arguments)) for name, arguments in entry["moves"])
 
 
 class Turns(Protocol[StateT]):

@@ -1,6 +1,5 @@
 """What reconcile writes into the tables: verdicts, held bytes and offsets, as computed by hand."""
 
-import re
 import warnings
 from collections import Counter
 from datetime import timedelta
@@ -18,6 +17,7 @@ from pipelines.reconcile.explain.since import since_of
 from schemas.registry import CLEANUP_TABLES, DECISION_TABLES
 from schemas.table import Table
 from schemas.verdict_changes import VERDICT_CHANGES
+from tests.labs.documented_commands import blocks
 from tests.labs.fleet_nights import NIGHTS
 from tests.labs.places import DOCS
 from tests.labs.small_cluster import D1, H1, H2, NOW, At, Desk, group, timestamp, wal
@@ -226,11 +226,9 @@ def test_the_queries_of_the_page_run(
 ) -> None:
     """On this lake and its first night in the place of the example's."""
     assert nights
-    page = (DOCS / "queries.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     with_duckdb, with_deltalake, with_pyspark = (
         block.replace("/walsafe/lake", str(desk.lake)).replace("2026-11-21", "2026-09-21").replace("11, 21", "9, 21")
-        for block in blocks[:3]
+        for block in blocks(DOCS / "queries.md", "python")[:3]
     )
     monkeypatch.chdir(tmp_path)
     (tmp_path / "views.sql").write_text(views_script(str(desk.lake), "duckdb", only_views=True))

@@ -2,18 +2,21 @@
 
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, wait
 from threading import Event
 from typing import Any
 
 import pytest
 
 from pipelines.cleanup.ports import Move
+from pipelines.cleanup.stores import wal_store
 from pipelines.cleanup.stores.file_calls import FileCallError
 from pipelines.cleanup.stores.store_failures import Failure, parse_failure
 from pipelines.cleanup.stores.wal_store import FileSystemWalStore
 from pipelines.cleanup.stores.wal_walk import directories_without_files, walk_files
 from pipelines.common.errors import UnavailableError
 from pipelines.files.file_status import FileStatus
+from tests.labs.waiting import wait_until
 
 ROOT = "hdfs://ns1/hbase"
 OLD = f"{ROOT}/oldWALs"
@@ -26,7 +29,8 @@ class Interrupted:
     def __init__(self) -> None:
         self.begun: list[str] = []
         self.ended: list[str] = []
-        self.under_way, self.interrupted = Event(), Event()
+        self.under_way = Event()
+        self.given: list[Future[Any]] = []
 
     def status(self, _uri: str) -> FileStatus:
         return FileStatus("", False, True, 0, 0)
@@ -35,27 +39,43 @@ class Interrupted:
         self.begun.append(uri)
         if uri == FILES[0]:
             self.under_way.wait(60)
-            self.interrupted.set()
             raise KeyboardInterrupt
         self.under_way.set()
-        self.interrupted.wait(60)
-        time.sleep(0.2)
+        self.outlast_the_failure()
         self.ended.append(uri)
+
+    def outlast_the_failure(self) -> None:
+        """Waits for a call that has failed, and then for as long as a wrong store would need to begin the next."""
+        wait_until(lambda: any(call.done() and call.exception() for call in self.given), "a call has failed")
+        time.sleep(0.2)
 
     def close(self) -> None:
         pass
 
 
+def store_of(calls: Interrupted) -> FileSystemWalStore:
+    """A store with two threads, whose calls know what has been given to these."""
+    store = FileSystemWalStore(calls, ROOT, [OLD], threads=2)
+    submit = store._pool.submit
+
+    def noted(*call: Any) -> Any:  # noqa: ANN401 - as ThreadPoolExecutor.submit
+        calls.given.append(submit(*call))
+        return calls.given[-1]
+
+    store._pool.submit = noted  # type: ignore[method-assign]
+    return store
+
+
 @pytest.mark.promise("nothing-else-is-touched")
 def test_after_an_interruption_no_call_is_under_way_and_none_begins() -> None:
     calls = Interrupted()
-    store = FileSystemWalStore(calls, ROOT, [OLD], threads=2)
+    store = store_of(calls)
     with pytest.raises(KeyboardInterrupt):
         store.delete(FILES)
-    assert set(calls.ended) == set(calls.begun) - {FILES[0]}
-    assert len(calls.begun) < 10
+    assert calls.ended == FILES[1:2]
+    assert sorted(calls.begun) == FILES[:2]
     store.close()
-    assert len(calls.begun) < 10
+    assert sorted(calls.begun) == FILES[:2]
 
 
 def test_an_error_that_nobody_foresaw_ends_what_has_not_begun_before_its_turn_comes() -> None:
@@ -64,28 +84,19 @@ def test_an_error_that_nobody_foresaw_ends_what_has_not_begun_before_its_turn_co
 
         def delete_file(self, uri: str) -> None:
             self.begun.append(uri)
-            if uri == FILES[1]:
-                self.interrupted.set()
-                raise ZeroDivisionError
             if uri == FILES[0]:
-                self.interrupted.wait(60)
-                time.sleep(0.3)
+                self.under_way.set()
+                self.outlast_the_failure()
+            if uri == FILES[1]:
+                self.under_way.wait(60)
+                raise ZeroDivisionError
 
     calls = Odd()
-    store = FileSystemWalStore(calls, ROOT, [OLD], threads=2)
+    store = store_of(calls)
     with pytest.raises(ZeroDivisionError):
         store.delete(FILES)
-    assert len(calls.begun) < 10
+    assert sorted(calls.begun) == FILES[:2]
     store.close()
-
-
-class Slow(Interrupted):
-    """A file system that takes a moment for each deletion."""
-
-    def delete_file(self, uri: str) -> None:
-        self.begun.append(uri)
-        time.sleep(0.1)
-        self.ended.append(uri)
 
 
 class Away(Interrupted):
@@ -113,7 +124,21 @@ def test_a_file_system_that_went_away_during_a_call_is_not_called_again() -> Non
     store.close()
 
 
-def test_so_it_is_when_not_all_calls_could_be_given_to_the_threads() -> None:
+class Slow(Interrupted):
+    """A file system whose deletions last until the store waits for their end."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.awaited = Event()
+
+    def delete_file(self, uri: str) -> None:
+        self.begun.append(uri)
+        self.awaited.wait(60)
+        time.sleep(0.1)
+        self.ended.append(uri)
+
+
+def test_so_it_is_when_not_all_calls_could_be_given_to_the_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = Slow()
     store = FileSystemWalStore(calls, ROOT, [OLD], threads=2)
     store.seen(FILES[:1])
@@ -122,15 +147,20 @@ def test_so_it_is_when_not_all_calls_could_be_given_to_the_threads() -> None:
     def fails_after_ten(*call: Any) -> Any:  # noqa: ANN401 - as ThreadPoolExecutor.submit
         given.append(call)
         if len(given) > 10:
+            wait_until(lambda: len(calls.begun) == 2, "both threads are at work")
             raise RuntimeError("can't start new thread")
         return submit(*call)
 
+    def waits(given: Any) -> Any:  # noqa: ANN401 - as concurrent.futures.wait
+        calls.awaited.set()
+        return wait(given)
+
+    monkeypatch.setattr(wal_store, "wait", waits)
     store._guard.allow = lambda _uris: None  # type: ignore[method-assign]
     store._pool.submit = fails_after_ten  # type: ignore[method-assign]
     with pytest.raises(RuntimeError):
         store.delete(FILES)
-    assert set(calls.ended) == set(calls.begun)
-    assert len(calls.begun) < 10
+    assert sorted(calls.ended) == sorted(calls.begun) == FILES[:2]
     store.close()
 
 

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from jobs.cli.config.configuration import Config
 from scripts.generate_configuration import SCHEMA, every_key, schema_text
+from tests.labs.documented_commands import blocks
 from tests.labs.places import DOCS, PROJECT
 
 ZK = "quorum: 'zk1:2181,zk2:2181', parent: /hbase, replication: replication, digest: 'u:p', sasl: false, timeout: 30s"
@@ -175,10 +176,8 @@ def test_it_takes_every_example(example: Any) -> None:  # noqa: ANN401 - a path
 
 def test_it_takes_every_configuration_of_the_pages() -> None:
     pages = [*DOCS.glob("*.md"), PROJECT / "README.md"]
-    blocks = [
-        part.partition("```")[0] for page in pages for part in page.read_text(encoding="utf-8").split("```yaml\n")[1:]
-    ]
-    configurations = [block for block in blocks if not block.startswith("groups:")]  # Prometheus' own
+    found = [block for page in pages for block in blocks(page, "yaml")]
+    configurations = [block for block in found if not block.startswith("groups:")]  # Prometheus' own
     assert len(configurations) > 5
     for block in configurations:
         assert [error.message for error in validator().iter_errors(plain(block) or {})] == [], block

@@ -9,7 +9,7 @@ import yaml
 from jobs.cli.config.configuration import parse_config
 from jobs.night.plan import NightRequest, night_plan
 from pipelines.common.errors import UsageError
-from tests.labs.documented_commands import IDS, PAGES, text_of
+from tests.labs.documented_commands import IDS, PAGES, blocks
 from tests.labs.places import PROJECT
 from tests.labs.small_cluster import At
 
@@ -41,7 +41,7 @@ SHIPPED = dict(shipped())
 def shown() -> Iterator[tuple[str, str]]:
     """The examples of the pages that say where a capture reads."""
     for page, name in zip(PAGES, IDS, strict=True):
-        for number, text in enumerate(re.findall(r"^```yaml\n(.*?)^```", text_of(page), re.MULTILINE | re.DOTALL)):
+        for number, text in enumerate(blocks(page, "yaml")):
             if re.search(r"^capture:", text, re.MULTILINE):
                 yield f"{name}, {number}", text
 

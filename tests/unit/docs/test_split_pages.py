@@ -1,13 +1,13 @@
 """The answers that docs/split-model.md shows are those of the model."""
 
 import os
-import re
 from collections.abc import Sequence
 
 import grimp
 import pytest
 
 from jobs.cli.registry import JOBS
+from tests.labs.documented_commands import blocks
 from tests.labs.places import DOCS, PROJECT
 from tests.models.split.injections import BY_ROW, MUTANTS
 from tests.models.split.report import split_search
@@ -15,7 +15,7 @@ from tests.models.split.report import split_search
 PAGE = (DOCS / "split-model.md").read_text(encoding="utf-8")
 NETWORK = {"socket", "http", "requests", "hdfs", "happybase", "kazoo"}
 """Not urllib, of which quoting names is used; `urllib.request` is nowhere in the product."""
-BLOCKS = re.findall(r"^```text\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+BLOCKS = blocks(DOCS / "split-model.md", "text")
 
 
 @pytest.fixture(autouse=True)

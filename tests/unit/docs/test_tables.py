@@ -12,16 +12,31 @@ from pipelines.lake.run_summary import FindingRow, PinnedRow, QueueOffsetRow, Ru
 from pipelines.lake.twins import twins_of
 from pipelines.pegasus.domain.stale import StaleRow
 from pipelines.pegasus.domain.verify.compare import DiffRow, SplitVerifyRow
+from pipelines.queues.audit.rows import AuditRow, ClaimPlanRow, ClaimRow
+from pipelines.queues.migration.rows import MigrationCheck, MigrationRow
+from pipelines.queues.syncup.rows import SyncUpPeerRow, SyncUpQueueRow, SyncUpWalRow
+from pipelines.queues.wals.rows import QueueEditsRow, WalFileRow, WalTableRow
+from schemas.claim_plans import CLAIM_PLANS
 from schemas.findings import FINDINGS
+from schemas.migration_checks import MIGRATION_CHECKS
+from schemas.migration_rows import MIGRATION_ROWS
 from schemas.pinned_bytes import PINNED_BYTES
 from schemas.quality_results import QUALITY_RESULTS
+from schemas.queue_audits import QUEUE_AUDITS
+from schemas.queue_claims import QUEUE_CLAIMS
+from schemas.queue_edits import QUEUE_EDITS
 from schemas.queue_offsets import QUEUE_OFFSETS
 from schemas.registry import TABLES
 from schemas.split_diff import SPLIT_DIFF
 from schemas.split_stale import SPLIT_STALE
 from schemas.split_verify import SPLIT_VERIFY
+from schemas.syncup_peers import SYNCUP_PEERS
+from schemas.syncup_queues import SYNCUP_QUEUES
+from schemas.syncup_wals import SYNCUP_WALS
 from schemas.table import Table
 from schemas.verdict_totals import VERDICT_TOTALS
+from schemas.wal_files import WAL_FILES
+from schemas.wal_tables import WAL_TABLES
 from schemas.wal_verdicts import BLOCKING, WAL_VERDICTS
 from scripts.generate_tables import TARGET, tables_page
 
@@ -52,6 +67,17 @@ def test_every_table_begins_with_the_identity_and_explains_every_column(table: T
         (SplitVerifyRow, SPLIT_VERIFY),
         (DiffRow, SPLIT_DIFF),
         (StaleRow, SPLIT_STALE),
+        (AuditRow, QUEUE_AUDITS),
+        (ClaimRow, QUEUE_CLAIMS),
+        (ClaimPlanRow, CLAIM_PLANS),
+        (WalFileRow, WAL_FILES),
+        (WalTableRow, WAL_TABLES),
+        (QueueEditsRow, QUEUE_EDITS),
+        (SyncUpQueueRow, SYNCUP_QUEUES),
+        (SyncUpWalRow, SYNCUP_WALS),
+        (SyncUpPeerRow, SYNCUP_PEERS),
+        (MigrationRow, MIGRATION_ROWS),
+        (MigrationCheck, MIGRATION_CHECKS),
     ],
 )
 def test_row_classes_have_the_columns_of_their_table(row: type, table: Table) -> None:

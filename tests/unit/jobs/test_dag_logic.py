@@ -5,8 +5,7 @@ import os
 import re
 import signal
 import sys
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -21,6 +20,7 @@ from jobs.dags.walsafe_nightly_config import ConfigurationError, Nightly, parse_
 from pipelines.common import errors
 from schemas.registry import CLEANUP_TABLES, DECISION_TABLES
 from tests.labs.places import DOCS, PROJECT
+from tests.labs.waiting import wait_until
 
 DAGS = PROJECT / "jobs" / "dags"
 EXAMPLE = PROJECT / "conf" / "walsafe-nightly.example.yaml"
@@ -228,12 +228,8 @@ def job(folder: Path, body: str) -> list[str]:
     return [str(script), "night"]
 
 
-def wait_for(what: Callable[[], Any]) -> Any:  # noqa: ANN401 - what it returns
-    until = time.monotonic() + 180
-    while not (found := what()):
-        assert time.monotonic() < until
-        time.sleep(0.05)
-    return found
+def end_of(folder: Path) -> Any:  # noqa: ANN401 - JSON
+    return wait_until(lambda: dag_job.ended(folder), "the job has ended")
 
 
 def run(folder: Path, body: str, *, timeout_s: float = 600, patience_s: float = 0) -> Path:
@@ -247,7 +243,7 @@ echo begun; while :; do sleep 0.1; done"""
 
 def test_a_job_answers_by_code_result_and_log(tmp_path: Path) -> None:
     folder = run(tmp_path, 'echo "words $MORE" >&2; echo "text $*"; echo \'{"a": 1}\' >"${@: -1}"; exit 3')
-    assert wait_for(lambda: dag_job.ended(folder)) == {"exit_code": 3, "why": None}
+    assert end_of(folder) == {"exit_code": 3, "why": None}
     assert dag_job.result(folder) == {"a": 1}
     assert dag_job.log_lines(folder) == ["words x", f"text night --result {folder / 'result.json'}"]
     assert not dag_job.is_running(folder)
@@ -255,9 +251,9 @@ def test_a_job_answers_by_code_result_and_log(tmp_path: Path) -> None:
 
 def test_what_an_earlier_job_left_is_not_read(tmp_path: Path) -> None:
     folder = run(tmp_path, 'echo "{}" >"${@: -1}"')
-    wait_for(lambda: dag_job.ended(folder))
+    end_of(folder)
     run(tmp_path, "kill -9 $$")
-    assert wait_for(lambda: dag_job.ended(folder)) == {"exit_code": 137, "why": None}
+    assert end_of(folder) == {"exit_code": 137, "why": None}
     assert dag_job.result(folder) == {}
 
 
@@ -268,7 +264,7 @@ def test_a_folder_is_a_clone_and_a_file_is_the_command_of_a_wheel(tmp_path: Path
 
 def test_a_program_that_is_not_there_is_a_failure(tmp_path: Path) -> None:
     dag_job.start(tmp_path, [str(tmp_path / "none")], {}, timeout_s=9, patience_s=0)
-    assert wait_for(lambda: dag_job.ended(tmp_path)) == {"exit_code": 127, "why": None}
+    assert end_of(tmp_path) == {"exit_code": 127, "why": None}
     assert "cannot be started" in dag_job.log_lines(tmp_path)[-1]
 
 
@@ -289,12 +285,12 @@ def test_a_job_that_is_asked_to_stop_gets_the_signal_of_its_part(
 ) -> None:
     dag_job.ask_to_stop(tmp_path / "job")
     folder = run(tmp_path, SLEEPS, patience_s=patience)
-    wait_for(lambda: "begun" in dag_job.log_lines(folder))
+    wait_until(lambda: "begun" in dag_job.log_lines(folder), "the job has begun")
     first = dag_job.pulse(folder)
-    wait_for(lambda: dag_job.pulse(folder) != first)
+    wait_until(lambda: dag_job.pulse(folder) != first, "the job gives a sign of life")
     assert dag_job.is_running(folder)
     dag_job.ask_to_stop(folder)
-    assert wait_for(lambda: dag_job.ended(folder)) == {"exit_code": code, "why": "stopped"}
+    assert end_of(folder) == {"exit_code": code, "why": "stopped"}
     assert dag_job.log_lines(folder) == ["begun", f"got {got}"]
 
 
@@ -304,19 +300,19 @@ def test_a_job_of_a_worker_that_ignores_ctrl_c_can_be_stopped(tmp_path: Path) ->
         folder = run(tmp_path, SLEEPS, patience_s=600)
     finally:
         signal.signal(signal.SIGINT, before)
-    wait_for(lambda: "begun" in dag_job.log_lines(folder))
+    wait_until(lambda: "begun" in dag_job.log_lines(folder), "the job has begun")
     dag_job.ask_to_stop(folder)
-    assert wait_for(lambda: dag_job.ended(folder)) == {"exit_code": 130, "why": "stopped"}
+    assert end_of(folder) == {"exit_code": 130, "why": "stopped"}
 
 
 def test_a_job_that_takes_too_long_is_ended_whether_or_not_airflow_runs(tmp_path: Path) -> None:
     folder = run(tmp_path, SLEEPS, timeout_s=0.5)
-    assert wait_for(lambda: dag_job.ended(folder)) == {"exit_code": 143, "why": "timed out"}
+    assert end_of(folder) == {"exit_code": 143, "why": "timed out"}
 
 
 def test_the_runner_leaves_the_session_of_the_task(tmp_path: Path) -> None:
     folder = run(tmp_path, "ps -o sid= -p $PPID; ps -o pid= -p $PPID")
-    wait_for(lambda: dag_job.ended(folder))
+    end_of(folder)
     session, runner = map(int, dag_job.log_lines(folder))
     assert session == runner != os.getsid(0)
 

@@ -16,7 +16,7 @@ from tests.models.capture.scenarios import KEPT, SCOPES
 from tests.models.capture.search import explore, explore_game
 from tests.models.capture.shrink import loss_of, run, shrink
 from tests.models.capture.text import TOLD, story
-from tests.models.capture.turns import Move
+from tests.models.capture.turns import Move, moves_of
 from tests.models.capture.walk import mutant
 
 RESULTS: dict[str, Any] = json.loads((PROJECT / "tests" / "corpus" / "adversary.json").read_text(encoding="utf-8"))
@@ -25,10 +25,6 @@ CHEAP_STATES = 20_000
 CHEAP = sorted(
     name for name, entry in RESULTS["mutants"].items() if entry["by"] == "search" and entry["states"] < CHEAP_STATES
 )
-
-
-def moves_of(entry: dict[str, Any]) -> tuple[Move, ...]:
-    return tuple((name, tuple(arguments)) for name, arguments in entry["moves"])
 
 
 def test_page_is_generated_from_the_model_and_the_results() -> None:

@@ -14,7 +14,7 @@ from tests.labs.deep_seeds import Say
 from tests.labs.places import TESTS
 from tests.models.capture.search import explore_game
 from tests.models.capture.shrink import loss_of, run, shrink
-from tests.models.capture.turns import Move
+from tests.models.capture.turns import moves_of
 from tests.models.capture.zookeeper.agreement import ZkAgreementGame
 from tests.models.capture.zookeeper.capture import DESIGN
 from tests.models.capture.zookeeper.game import ZkGame, ZkPlan
@@ -38,10 +38,6 @@ RESULTS: dict[str, Any] = json.loads(CORPUS.read_text(encoding="utf-8"))["zookee
 QUICK = ("zk-one-server", "zk-crash", "zk-multi", "zk-add-peer", "zk-remove-peer", "zk-late")
 TOO_LARGE = ("zk-lock-twice",)  # not searched to the end so far
 CHEAP = sorted(name for name, found in RESULTS["mutants"].items() if found["by"] and found["states"] < 3_000)
-
-
-def moves_of(entry: dict[str, Any]) -> tuple[Move, ...]:
-    return tuple((name, tuple(arguments)) for name, arguments in entry["moves"])
 
 
 @dataclass

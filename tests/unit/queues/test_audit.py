@@ -1,6 +1,6 @@
 """What a queue is, and what is found wrong with it: the rules of audit-queues, without Spark."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import pytest
 
@@ -8,20 +8,16 @@ from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.hbase.zookeeper.tree import parse_tree
 from pipelines.lake.findings import dated
 from pipelines.lake.run_summary import QueueOffsetRow
-from pipelines.lake.twins import twins_of
 from pipelines.queues.audit.classes import OwnerState, QueueClass
 from pipelines.queues.audit.classify import audit_rows
 from pipelines.queues.audit.findings import OVERDUE_MS, audit_findings
 from pipelines.queues.audit.observed_cluster import FAILOVER_GRACE_MS, ListedEvidence, ObservedServers
-from pipelines.queues.audit.rows import AuditRow, ClaimPlanRow, ClaimRow
+from pipelines.queues.audit.rows import ClaimRow
 from pipelines.queues.audit.storages import IN_TABLE, IN_ZOOKEEPER, AuditedStorage
 from pipelines.queues.audit.table_queues import expected_wals
 from pipelines.queues.audit.timeline import timeline
 from pipelines.queues.audit.zookeeper_queues import znode_queues
-from schemas.claim_plans import CLAIM_PLANS
 from schemas.queue_audits import QUEUE_AUDITS
-from schemas.queue_claims import QUEUE_CLAIMS
-from schemas.table import Table
 from tests.labs.queue_pictures import AT, HOUR, A, B, C, D, E, classes, cluster, only, queue, servers
 from tests.labs.small_cluster import H1, H2, group, wal
 from tests.strategies.zookeeper import ZooKeeperCase, view_of_zookeeper, znodes, zookeeper_snapshot
@@ -191,14 +187,6 @@ def test_wals_that_must_be_there() -> None:
                row("g.4", 5, old, exists=False), row("", 0, -1)]
     )  # fmt: skip
     assert expected == {"g.1": {("1", str(A), str(A))}}
-
-
-@pytest.mark.parametrize(
-    ("row", "table"), [(AuditRow, QUEUE_AUDITS), (ClaimRow, QUEUE_CLAIMS), (ClaimPlanRow, CLAIM_PLANS)]
-)
-def test_row_classes_have_the_columns_of_their_table(row: type, table: Table) -> None:
-    own = [name for name in table.schema.names[3:] if name not in twins_of(table)]
-    assert [field.name for field in fields(row)] == own
 
 
 def test_every_class_is_in_the_comment_of_its_column() -> None:

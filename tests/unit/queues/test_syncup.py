@@ -1,7 +1,7 @@
 """What ReplicationSyncUp reads, what it leaves, and what it never knew: without a cluster."""
 
 import json
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import pytest
 
@@ -23,17 +23,13 @@ from pipelines.hbase.server_names import ServerName
 from pipelines.lake.findings import dated
 from pipelines.queues.syncup.findings import syncup_findings
 from pipelines.queues.syncup.plan import SyncUpInput, SyncUpPlan, UnreadReason, plan_syncup
-from pipelines.queues.syncup.rows import SyncUpAction, SyncUpPeerRow, SyncUpQueueRow, SyncUpWalRow
+from pipelines.queues.syncup.rows import SyncUpAction
 from pipelines.queues.syncup.tables import peer_rows, queue_row, wal_rows
 from pipelines.queues.syncup.wals import FilesOfServers, ListedWal
 from pipelines.snapshot.model import Membership, Snapshot, WalDirectory
 from pipelines.snapshot.other_families import OtherFamilies
 from pipelines.snapshot.syncup_facts import FlagFile, StoreFile, SyncUpFacts, TableFacts, fact_documents
 from pipelines.snapshot.syncup_lines import parse_facts
-from schemas.syncup_peers import SYNCUP_PEERS
-from schemas.syncup_queues import SYNCUP_QUEUES
-from schemas.syncup_wals import SYNCUP_WALS
-from schemas.table import Table
 from tests.labs.places import DOCS
 from tests.labs.small_cluster import D1, H1, H2, NOW, group, small, wal
 
@@ -286,14 +282,6 @@ def test_an_extra_without_its_root_or_table_line_is_refused() -> None:
         lines = [(json.dumps(one), "line") for one in fact_documents(FACTS) if one["kind"] != kind]
         with pytest.raises(SnapshotError, match=f"no line of kind '{kind}'"):
             parse_facts(lines)
-
-
-@pytest.mark.parametrize(
-    ("row", "table"),
-    [(SyncUpQueueRow, SYNCUP_QUEUES), (SyncUpWalRow, SYNCUP_WALS), (SyncUpPeerRow, SYNCUP_PEERS)],
-)
-def test_row_classes_have_the_columns_of_their_table(row: type, table: Table) -> None:
-    assert [field.name for field in fields(row)] == table.schema.names[3:]
 
 
 def test_rows_of_a_plan() -> None:

@@ -4,7 +4,7 @@ import io
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -21,7 +21,6 @@ from pipelines.hbase.wal_format.reader import WalEnd, WalReader
 from pipelines.hbase.wal_names import encode_prefix, parse_wal_name
 from pipelines.lake.findings import Acknowledgement, dated
 from pipelines.lake.run_summary import FindingRow
-from pipelines.lake.twins import twins_of
 from pipelines.queues.wals.findings import UNWANTED_FROM, wal_findings
 from pipelines.queues.wals.offsets import OffsetStatus, offset_status
 from pipelines.queues.wals.pending import by_group, cuts_of, queue_edits, smallest_needed_timestamps
@@ -29,18 +28,11 @@ from pipelines.queues.wals.rows import (
     GONE,
     UNREADABLE,
     InspectedFile,
-    QueueEditsRow,
-    WalFileRow,
-    WalTableRow,
     file_row,
     table_rows,
 )
 from pipelines.queues.wals.tally import WalContents, tally_wal
 from pipelines.snapshot.peer_forms import RULE
-from schemas.queue_edits import QUEUE_EDITS
-from schemas.table import Table
-from schemas.wal_files import WAL_FILES
-from schemas.wal_tables import WAL_TABLES
 from tests.labs.places import TESTS
 from tests.labs.wal_files import CODEC, TRAILER, Cell, Edit, bulk_load, cell, damaged, ends, entry, header, wal
 
@@ -461,14 +453,6 @@ def test_findings_remember_and_are_acknowledged() -> None:
 
 
 # rows
-
-
-@pytest.mark.parametrize(
-    ("row", "table"), [(WalFileRow, WAL_FILES), (WalTableRow, WAL_TABLES), (QueueEditsRow, QUEUE_EDITS)]
-)
-def test_row_classes_have_the_columns_of_their_table(row: type, table: Table) -> None:
-    own = [name for name in table.schema.names[3:] if name not in twins_of(table)]
-    assert [field.name for field in fields(row)] == own
 
 
 def test_rows_of_a_file() -> None:

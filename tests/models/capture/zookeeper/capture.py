@@ -32,13 +32,6 @@ class ServerLook(NamedTuple):
     locked: bool
 
 
-class QueueLook(NamedTuple):
-    """The answer for a queue: its WALs by number, and those whose entries have been shipped in part."""
-
-    source: int
-    wals: tuple[int, ...]
-
-
 class Reading(NamedTuple):
     """One whole reading of the queues.
 

@@ -45,15 +45,14 @@ def random_zk_scope(seed: int) -> ZkScope:
     )
 
 
-def zk_walk(seed: int, weakened: ZkMutant = ZK_DESIGN, scope: ZkScope | None = None) -> ZkWalk:
+def zk_walk(seed: int, weakened: ZkMutant = ZK_DESIGN) -> ZkWalk:
     """Plays one history to the end of its capture.
 
     Args:
         seed: any whole number; the same seed gives the same history.
         weakened: what is taken away from capture and rule.
-        scope: the cluster; None = drawn from the seed.
     """
-    return zk_play(_game(scope or random_zk_scope(seed // HISTORIES_OF_ONE), weakened), seed)
+    return zk_play(_game(random_zk_scope(seed // HISTORIES_OF_ONE), weakened), seed)
 
 
 @lru_cache(maxsize=2)

@@ -181,15 +181,15 @@ def find_queue(znodes: Znodes, owner: int, peer: int, hops: Hops) -> Queue | Non
     return next((queue for queue in znodes.queues if queue[:3] == (owner, peer, hops)), None)
 
 
-def with_child(znodes: Znodes, server: int, changes: int = 1) -> Znodes:
-    """Returns the znodes after children of `rs/<server>` were created or deleted.
+def with_child(znodes: Znodes, server: int) -> Znodes:
+    """Returns the znodes after a child of `rs/<server>` was created or deleted.
 
     Creates `rs/<server>` if it is missing.
     """
     cversion, rs = znodes.servers[server], znodes.cversion
     if cversion == ABSENT:
         cversion, rs = 0, rs + 1
-    return znodes._replace(cversion=rs, servers=replaced(znodes.servers, server, cversion + changes))
+    return znodes._replace(cversion=rs, servers=replaced(znodes.servers, server, cversion + 1))
 
 
 def with_queue(znodes: Znodes, queue: Queue) -> Znodes:

@@ -173,11 +173,6 @@ public final class Harness {
     util.getHBaseCluster().killRegionServer(ServerName.valueOf(server));
   }
 
-  public void stopServer(String server) throws IOException {
-    StoppedServers.letEnd(util.getMiniHBaseCluster().getRegionServer(ServerName.valueOf(server)));
-    util.getHBaseCluster().stopRegionServer(ServerName.valueOf(server));
-  }
-
   /** Moves the regions of system tables, or all regions, from one server to another. */
   public void evacuate(String from, String to, boolean systemOnly) throws IOException {
     for (RegionInfo region : admin().getRegions(ServerName.valueOf(from))) {
