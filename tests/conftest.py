@@ -2,8 +2,8 @@
 
 import gc
 import json
-import logging
 import sys
+import traceback
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -30,10 +30,9 @@ if not hasattr(sys.modules["__main__"], "__file__"):
 
 gc.set_threshold(NEW_OBJECTS)  # as in the processes of jobs: unit tests take a twentieth less CPU time
 
-# While Python collects garbage, py4j logs errors about objects of a JVM that has ended. To show such an error, Python
-# 3.11 parses the lines of code with ast.parse, and if the collection began in another ast.parse, that one fails
-logging.getLogger("py4j").addHandler(logging.NullHandler())
-logging.getLogger("py4j").propagate = False
+# To mark the place of an error below its line, Python 3.11 parses the line with ast.parse. Errors are shown also while
+# Python collects garbage; if the collection began in another ast.parse, that one fails. So no places are marked
+vars(traceback)["_extract_caret_anchors_from_line_segment"] = lambda _segment: None
 
 # a slow machine makes the suite slow, not red
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
