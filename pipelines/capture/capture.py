@@ -190,7 +190,7 @@ def capture(
         restless, fault = _restless(snapshot, readings), _fault(readings)
         # a fault may pass too: servers that have just started are online before they have a directory below WALs/
         again = restless or fault or timeline.clock_was_set_back()
-        if again is None or timeline.stamps[-1].saved or attempt >= patience.quiet_attempts:
+        if again is None or sources.state.stamp("crashing-2") or attempt >= patience.quiet_attempts:
             break
         logger.warning("Not quiet, attempt %d of %d: %s", attempt, patience.quiet_attempts, again)
         patience.sleep_ms(patience.pause_ms)

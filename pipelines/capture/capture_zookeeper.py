@@ -102,7 +102,7 @@ def capture_zookeeper(
         fault = _fault(online, directories, peers, readings, saved=timeline.stamps[0].saved)
         # a fault may pass: servers that have just started are online before they have a directory below WALs/
         again = restless or fault or timeline.clock_was_set_back()
-        if again is None or timeline.stamps[-1].saved or attempt >= patience.quiet_attempts:
+        if again is None or sources.znodes.stamp("queues-2") or attempt >= patience.quiet_attempts:
             break
         logger.warning("Not quiet, attempt %d of %d: %s", attempt, patience.quiet_attempts, again)
         patience.sleep_ms(patience.pause_ms)

@@ -16,6 +16,8 @@ from pipelines.snapshot.model import CaptureStep
 logger = logging.getLogger(__name__)
 
 ValueT = TypeVar("ValueT")
+_EXPORTED = "Exported inputs must be read by one run of the export script, and the listing before everything else"
+_SET_BACK = "Was the clock set back? Capture again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +101,7 @@ class Timeline:
         disorder = order_fault(self.steps, needed) or clock_fault(self.stamps)
         if disorder is None:
             return
-        way_out = (
-            "Exported inputs must be read by one run of the export script, and the listing before everything else"
-            if self.clock_was_set_back() is None
-            else "Was the clock set back? Capture again"
-        )
+        way_out = _EXPORTED if self.clock_was_set_back() is None else _SET_BACK
         raise RefusedError(Condition.SNAPSHOT_OUT_OF_ORDER, f"not the capture order: {disorder}. {way_out}")
 
 

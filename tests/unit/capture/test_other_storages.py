@@ -11,6 +11,7 @@ from pipelines.capture.capture_offline import OfflineSources
 from pipelines.capture.capture_zookeeper import ZooKeeperSources
 from pipelines.capture.ports import ClusterSettings
 from pipelines.capture.timeline import RetryPolicy
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UsageError
 from pipelines.files.file_batch import FileBatch
 from pipelines.hbase.peers import Peer
@@ -213,8 +214,9 @@ def test_servers_that_are_online_before_their_directories_exist_are_read_again()
     assert of_zookeeper(world).restless is None
     assert world.asked == ["queues-1", "queues-2"] * 2
     never = World(directories_below_wals=())
-    with pytest.raises(RefusedError, match=f"no server has a directory below WALs/, although {H1} is online"):
+    with pytest.raises(RefusedError, match=f"no server has a directory below WALs/, although {H1} is online") as told:
         of_zookeeper(never)
+    assert told.value.condition is Condition.MIXED_CLUSTERS
     assert (never.asked, never.slept) == (["queues-1", "queues-2"] * 2, [7])
 
 
