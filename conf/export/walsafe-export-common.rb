@@ -4,7 +4,8 @@ require 'java'
 DIRECTORY = ENV.fetch('WALSAFE_EXPORT_DIR')
 # the name that the shell's half stamps: one host, in two spellings, would count as two
 HOST = ENV.fetch('WALSAFE_EXPORT_HOST') { java.net.InetAddress.getLocalHost.getHostName }
-TELLING_NAME = /passw|secret|token|credential|api[._-]?key|access[._-]?key|private[._-]?key|jaas|keytab/i
+# as in pipelines/capture/secrets.py
+TELLING_NAME = /pass|pwd|secret|token|credential|jaas|keytab|fs\.azure\.account|crypto|(?:api|access|private|account|encryption|shared)[._-]?key|(?:^|[._-])key$/i
 HIDDEN = '(hidden)'
 
 CONF = org.apache.hadoop.hbase.HBaseConfiguration.create

@@ -19,10 +19,12 @@ def metrics(*options)
   ADMIN.getClusterMetrics(java.util.EnumSet.copyOf(options))
 end
 
-# The master refuses this call until it is initialized; before, it answers with no procedures.
+# The name comes first, as in hbase_admin.py. The master refuses the second call until it is initialized; before, it
+# answers with no procedures.
 def active_master
+  name = metrics(Option::MASTER).getMasterName.toString
   ADMIN.getNamespaceDescriptor('hbase')
-  metrics(Option::MASTER).getMasterName.toString
+  name
 end
 
 # The dead ones first: one that dies while this is asked was online all the while that matters.

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from functools import cached_property
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import SecretStr
@@ -40,7 +40,7 @@ from pipelines.capture.sources.hadoop_files import HadoopLister
 from pipelines.capture.sources.hbase_admin import HBaseAdmin
 from pipelines.capture.sources.hbase_client import HBaseClient
 from pipelines.capture.sources.hbase_client_queues import HBaseClientQueues
-from pipelines.capture.sources.ls_text_files import LsFiles, LsText
+from pipelines.capture.sources.ls_text_files import LsFiles, LsText, SavedListing
 from pipelines.capture.sources.replication_znodes import ReplicationZnodes
 from pipelines.capture.sources.simulated_cluster import SimulatedQueues, SimulatedState
 from pipelines.capture.sources.thrift_queues import ThriftQueues
@@ -139,15 +139,18 @@ class CaptureWiring:
         )
 
     def _ls_files(self, section: LsFilesSection) -> FileSource:
+        return LsFiles(cache(partial(self._ls_listing, section)))
+
+    def _ls_listing(self, section: LsFilesSection) -> SavedListing:
         if section.time_zone is None or section.started_at is None or section.finished_at is None:
             # the text of the export script, which contains all three
             part = self._export.part("files") if section.path is None else self._stamped(section.path)
             said = part.stamp()
-            return LsFiles(part.lines, LsText(self._wal_root, said.zone, part.name), said.taken)
+            return SavedListing(part.lines, LsText(self._wal_root, said.zone, part.name), said.taken)
         uri = section.path or ""
         path = self._saved.local(uri)
         stamp = StepStamp(CaptureStep("files", section.started_at, section.finished_at), section.clock_host)
-        return LsFiles(lambda: lines_of(path, uri), LsText(self._wal_root, section.time_zone, uri), stamp)
+        return SavedListing(lambda: lines_of(path, uri), LsText(self._wal_root, section.time_zone, uri), stamp)
 
     def _stamped(self, uri: str) -> ExportPart:
         return ExportPart(self._saved.local(uri), "files", uri)
@@ -180,12 +183,12 @@ class CaptureWiring:
         from pipelines.capture.sources.offline_state import OfflineCluster
         from pipelines.capture.sources.zookeeper_queues import ZooKeeperQueues
 
-        client = self._znodes(section)
+        client = self._znodes(section, "capture.queues")
         queues = ZooKeeperQueues(client, section.parent, section.replication)
         listing = self._listing()
         down = None
         if isinstance(self._section.state, ZooKeeperStateSection | OfflineStateSection):
-            znodes = self._zookeeper_state(queues, "capture.queues")
+            znodes = self._zookeeper_state(queues)
             state: PeerSource = znodes
             if isinstance(self._section.state, OfflineStateSection):
                 names = (section.parent, section.replication)
@@ -197,13 +200,14 @@ class CaptureWiring:
         watched = WatchedListing(listing)
         return ZooKeeperSources(watched, watched, queues, state)
 
-    def _zookeeper_state(self, queues: "ZooKeeperQueues", section: str) -> "ZooKeeperState":
+    def _zookeeper_state(self, queues: "ZooKeeperQueues") -> "ZooKeeperState":
         from pipelines.capture.sources.zookeeper_state import ZooKeeperState
 
         hbase = self._section.hbase
-        return ZooKeeperState(queues, self._hadoop, hbase.site or "", secret_values(hbase.properties), section)
+        return ZooKeeperState(queues, self._hadoop, hbase.site or "", secret_values(hbase.properties))
 
-    def _znodes(self, section: ZooKeeperSection) -> "ZooKeeperReads":
+    def _znodes(self, section: ZooKeeperSection, name: str) -> "ZooKeeperReads":
+        """Returns a client of the ZooKeeper that a section of the configuration names; messages name the section."""
         from pipelines.capture.sources.zookeeper_client import ZooKeeperClient
         from pipelines.capture.sources.zookeeper_sasl import Login, SaslZooKeeperClient
 
@@ -211,10 +215,10 @@ class CaptureWiring:
         if section.sasl:
             conf = self._spark.sparkContext.getConf()
             login = Login(conf.get("spark.kerberos.principal"), conf.get("spark.kerberos.keytab"))
-            client = SaslZooKeeperClient(self._hadoop, section.quorum, section.timeout, login)
+            client = SaslZooKeeperClient(self._hadoop, section.quorum, section.timeout, login, name)
         else:
             digest = section.digest.get_secret_value() if section.digest else None
-            client = ZooKeeperClient(section.quorum, section.timeout, digest)
+            client = ZooKeeperClient(section.quorum, section.timeout, digest, name)
         self._stack.callback(client.close)
         return client
 
@@ -224,8 +228,8 @@ class CaptureWiring:
         from pipelines.capture.sources.offline_state import OfflineCluster
         from pipelines.capture.sources.zookeeper_queues import ZooKeeperQueues
 
-        client = self._znodes(section)
-        peers = self._zookeeper_state(ZooKeeperQueues(client, section.parent, section.replication), "capture.state")
+        client = self._znodes(section, "capture.state")
+        peers = self._zookeeper_state(ZooKeeperQueues(client, section.parent, section.replication))
         state = OfflineCluster(peers, client, self._hadoop, self._wal_root, section.parent, section.replication)
         tree = self._listing()
         directories = tree if isinstance(tree, WalTree) else self._hadoop_tree({})
@@ -233,7 +237,7 @@ class CaptureWiring:
         if isinstance(queues, HFilesQueuesSection):
             library = HBaseLibrary(self._hadoop, queues.jars, f"HBase of cluster {self._cluster}")
             self._stack.callback(library.close)
-            table = HFileTable(library, state.root(), queues.table)
+            table = HFileTable(library, state.root(), self._wal_root, queues.table)
             self._stack.callback(table.close)
         return OfflineSources(tree, directories, table or self._queues(), table, state)
 

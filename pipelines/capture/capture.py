@@ -167,13 +167,14 @@ def capture(
 ) -> CaptureResult:
     """Captures one cluster into a snapshot.
 
-    While servers, queues or masters move, everything after the listing is read again, at most `patience.quiet_attempts`
-    times. The listing is not read again, so it stays the first thing read. Saved inputs are read once. The last attempt
-    counts, quiet or not; an attempt that was not quiet only makes reconcile hold more files.
+    While servers, queues or masters move, and if the clock was set back meanwhile, everything after the listing is read
+    again, at most `patience.quiet_attempts` times. The listing is not read again, so it stays the first thing read.
+    Saved inputs are read once. The last attempt counts, quiet or not; an attempt that was not quiet only makes
+    reconcile hold more files.
 
     Raises:
-        RefusedError: the steps are out of order or stamped by several clocks (exported inputs), or the parts come from
-            different clusters, or the active master changed.
+        RefusedError: the steps are out of order (the clock was set back) or stamped by several clocks (exported
+            inputs), or the parts come from different clusters, or the active master changed.
         UnavailableError: a source or the sink did not answer.
         UsageError: a source is not what the configuration says.
     """
@@ -188,15 +189,12 @@ def capture(
         snapshot = _snapshot(subject, timeline.clock_host, settings, readings, timeline.steps)
         restless, fault = _restless(snapshot, readings), _fault(readings)
         # a fault may pass too: servers that have just started are online before they have a directory below WALs/
-        again = restless or fault
+        again = restless or fault or timeline.clock_was_set_back()
         if again is None or sources.state.stamp("crashing-2") or attempt >= patience.quiet_attempts:
             break
         logger.warning("Not quiet, attempt %d of %d: %s", attempt, patience.quiet_attempts, again)
         patience.sleep_ms(patience.pause_ms)
-    timeline.refuse_disorder(
-        CAPTURE_ORDER,
-        "Exported inputs must be read by one run of the export script, and the listing before everything else",
-    )
+    timeline.refuse_disorder(CAPTURE_ORDER)
     if fault is not None:
         raise fault
     snapshot = with_space(with_neighbours(snapshot, readings.neighbours, sink), sources.space, sink)

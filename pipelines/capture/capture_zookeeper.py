@@ -71,8 +71,9 @@ def capture_zookeeper(
 ) -> CaptureResult:
     """Captures one cluster into a snapshot, in the order of `ZOOKEEPER_CAPTURE_ORDER`.
 
-    While queues move, servers, peers and queues are read again, at most `patience.quiet_attempts` times. The listing is
-    not read again, so it stays the first thing read. The last attempt counts, quiet or not; an attempt that was not
+    While queues move, and if the clock was set back meanwhile or files and queues seem to be of two clusters, servers,
+    peers and queues are read again, at most `patience.quiet_attempts` times. The listing is not read again, so it stays
+    the first thing read. Saved queues are read once. The last attempt counts, quiet or not; an attempt that was not
     quiet only makes reconcile hold more files.
 
     Raises:
@@ -98,12 +99,16 @@ def capture_zookeeper(
         ]
         online_2 = timeline.take("online-2", sources.znodes, lambda: sources.znodes.online("online-2"))
         restless = _restless(readings)
-        if restless is None or attempt >= patience.quiet_attempts:
+        fault = _fault(online, directories, peers, readings, saved=timeline.stamps[0].saved)
+        # a fault may pass: servers that have just started are online before they have a directory below WALs/
+        again = restless or fault or timeline.clock_was_set_back()
+        if again is None or sources.znodes.stamp("queues-2") or attempt >= patience.quiet_attempts:
             break
-        logger.warning("Not quiet, attempt %d of %d: %s", attempt, patience.quiet_attempts, restless)
+        logger.warning("Not quiet, attempt %d of %d: %s", attempt, patience.quiet_attempts, again)
         patience.sleep_ms(patience.pause_ms)
-    timeline.refuse_disorder(ZOOKEEPER_CAPTURE_ORDER, "Was the clock set back? Capture again")
-    _one_cluster(online, directories, peers, readings, saved=sources.files.stamp("files") is not None)
+    timeline.refuse_disorder(ZOOKEEPER_CAPTURE_ORDER)
+    if fault is not None:
+        raise fault
     peers = _marked(peers, with_retries("Peers again", sources.state.peers, patience))
     snapshot = _snapshot(subject, settings, tuple(map(without_secrets, peers)), timeline)
     snapshot = replace(snapshot, membership=_membership(online), membership_2=_membership(online_2))
@@ -143,26 +148,23 @@ def _servers(sources: ZooKeeperSources) -> tuple[frozenset[ServerName] | None, t
     return sources.znodes.online("online"), sources.directories.wal_directories()
 
 
-def _one_cluster(
+def _fault(
     online: frozenset[ServerName] | None,
     directories: tuple[WalDirectory, ...],
     peers: Sequence[Peer],
     readings: Sequence[Sequence[Znode]],
     *,
     saved: bool,
-) -> None:
-    """Refuses files and queues of two clusters, because then all files would be in no queue.
+) -> RefusedError | None:
+    """Returns the error for files and queues of two clusters, because then all files would be in no queue.
 
-    See `capture_order.mixed_clusters_reason`.
+    None = they are of one cluster. See `capture_order.mixed_clusters_reason`.
 
     Live servers and queues are in the same ZooKeeper. So if a server is online, it is enough to compare the online
     servers with the directories below `WALs/`, and the queues are not compared: after an upgrade to HBase 3 the
     remaining queues belong to no live server, and reconcile refuses them with the true reason. A saved listing may have
     lost its files below `WALs/`: if there are peers, but neither an online server nor such a directory, it is not
     trusted.
-
-    Raises:
-        RefusedError: files and queues come from two clusters, or nothing can be compared.
     """
     queues: set[QueueId] = set()
     for reading in () if online else readings:
@@ -176,12 +178,13 @@ def _one_cluster(
             "no server is online, and the saved listing has no file below WALs/ (cut off?): nothing shows whose files "
             "these are"
         )
-    if strange is not None:
-        raise RefusedError(
-            Condition.MIXED_CLUSTERS,
-            f"{strange}. Check wal_root, and quorum and parent of capture.queues; a saved listing (ls, fsimage) must "
-            "have WALs/ too, and be younger than the servers that run now",
-        )
+    if strange is None:
+        return None
+    return RefusedError(
+        Condition.MIXED_CLUSTERS,
+        f"{strange}. Check wal_root, and quorum and parent of capture.queues; a saved listing (ls, fsimage) must "
+        "have WALs/ too, and be younger than the servers that run now",
+    )
 
 
 def _peers(state: PeerSource, settings: ClusterSettings) -> tuple[tuple[Peer, ...], Neighbours]:

@@ -155,7 +155,10 @@ class StateSource(PeerSource, Protocol):
     """Reads the state that the active master knows."""
 
     def active_master(self, step: str) -> str:
-        """Returns the active master, after it has answered a call that it refuses until it is initialized.
+        """Returns the active master, and proves that it is initialized.
+
+        It asks for the name first, then makes a call that the active master refuses until it is initialized. So a
+        master that is named at the first and at the last look of a capture has given the first proof itself.
 
         Raises:
             UnavailableError: there is no active master, or it is still loading and would report no procedures.

@@ -6,13 +6,18 @@ from dataclasses import replace
 from pipelines.hbase.peers import Peer
 
 HIDDEN = "(hidden)"
-_TELLING_NAME = (
+_TELLING_PART = (
     r"pass|pwd|secret|token|credential|jaas|keytab|fs\.azure\.account|crypto"
     r"|(?:api|access|private|account|encryption|shared)[._-]?key"
 )
-_SECRET_KEY = re.compile(_TELLING_NAME, re.IGNORECASE)
-_USER_INFO = re.compile(r"(?<=//)[^/?#@]*@")
-_PARAMETER = re.compile(rf"((?:^|[?&;,\s])[^=?&;,\s]*(?:{_TELLING_NAME})[^=?&;,\s]*=)[^&;,\s]*", re.IGNORECASE)
+TELLING_NAME = rf"{_TELLING_PART}|(?:^|[._-])key$"
+"""The names of secret values; the export script has the same pattern."""
+_SECRET_KEY = re.compile(TELLING_NAME, re.IGNORECASE)
+_USER_INFO = re.compile(r"(?<=//)[^/?#]*@")
+_WORD = r"[^=?&;,\s]*"
+_PARAMETER = re.compile(
+    rf"((?:^|[?&;,\s])(?:{_WORD}(?:{_TELLING_PART}){_WORD}|(?:{_WORD}[._-])?key)=)[^&;,\s]*", re.IGNORECASE
+)
 
 
 def without_secrets(peer: Peer) -> Peer:

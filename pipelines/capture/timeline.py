@@ -16,6 +16,8 @@ from pipelines.snapshot.model import CaptureStep
 logger = logging.getLogger(__name__)
 
 ValueT = TypeVar("ValueT")
+_EXPORTED = "Exported inputs must be read by one run of the export script, and the listing before everything else"
+_SET_BACK = "Was the clock set back? Capture again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +71,9 @@ class Timeline:
 
         The times of the step are those of the attempt that succeeded, or those that a saved source carries.
         """
-        saved = source.stamp(name)
 
         def timed() -> tuple[ValueT, StepStamp]:
+            saved = source.stamp(name)
             started_at = self.clock.now_ms()
             value = read()
             return value, saved or StepStamp(CaptureStep(name, started_at, self.clock.now_ms()), self.host, saved=False)
@@ -80,19 +82,27 @@ class Timeline:
         self.stamps.append(stamp)
         return value
 
-    def refuse_disorder(self, needed: Sequence[str], way_out: str) -> None:
+    def clock_was_set_back(self) -> str | None:
+        """Returns why the steps that were read now are out of order; None = they are not.
+
+        Steps that were saved earlier do not count, because to read them again changes nothing.
+        """
+        return order_fault([stamp.step for stamp in self.stamps if not stamp.saved], needed=())
+
+    def refuse_disorder(self, needed: Sequence[str]) -> None:
         """Refuses steps in any order but the one that loses nothing, and an order that rests on several clocks.
 
         Args:
             needed: the steps that must not be missing.
-            way_out: what the operator can do about it, for the message.
 
         Raises:
             RefusedError: the order is wrong; the message names the step.
         """
         disorder = order_fault(self.steps, needed) or clock_fault(self.stamps)
-        if disorder is not None:
-            raise RefusedError(Condition.SNAPSHOT_OUT_OF_ORDER, f"not the capture order: {disorder}. {way_out}")
+        if disorder is None:
+            return
+        way_out = _EXPORTED if self.clock_was_set_back() is None else _SET_BACK
+        raise RefusedError(Condition.SNAPSHOT_OUT_OF_ORDER, f"not the capture order: {disorder}. {way_out}")
 
 
 def with_retries(what: str, read: Callable[[], ValueT], patience: RetryPolicy) -> ValueT:

@@ -1,5 +1,6 @@
 """Reads inputs that were saved to a file earlier: copies each file once and reads it line by line."""
 
+import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -47,7 +48,10 @@ class LocalCopies:
                 files = source.getFileSystem(self._hadoop.conf)
                 if not files.exists(source):
                     raise UsageError(f"no such file: {uri}")
-                files.copyToLocalFile(False, source, self._hadoop.path(path.as_uri()), True)
+                # a copy that failed half-way must not be taken for the whole file when the step is repeated
+                part = path.with_name(f"{path.name}.part")
+                files.copyToLocalFile(False, source, self._hadoop.path(part.as_uri()), True)
+            os.replace(part, path)
         return path
 
     def close(self) -> None:

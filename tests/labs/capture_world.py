@@ -47,6 +47,10 @@ class World:
         self.now += 1
         return self.now
 
+    def sleep_ms(self, pause: int) -> None:
+        self.slept.append(pause)
+        self.now += pause
+
     def ask(self, what: str) -> None:
         self.asked.append(what)
         if self.failures.get(what, 0) > 0:
@@ -125,7 +129,7 @@ class World:
         return "file:///s"
 
     def capture(self, step_attempts: int = 1, quiet_attempts: int = 1) -> CaptureResult:
-        patience = RetryPolicy(step_attempts, quiet_attempts, 7, self.slept.append)
+        patience = RetryPolicy(step_attempts, quiet_attempts, 7, self.sleep_ms)
         sources = CaptureSources(self, self, self, self)  # type: ignore[arg-type]
         return sources.capture(CaptureTarget("c", "hdfs://n/h", "edge"), self, clock=self, patience=patience)  # type: ignore[arg-type]
 

@@ -9,11 +9,12 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from pipelines.capture.sources import fsimage_files
 from pipelines.capture.sources.fsimage_files import FsimageFiles
-from pipelines.common.errors import UsageError, WalsafeError
+from pipelines.common.errors import UnavailableError, UsageError, WalsafeError
 from pipelines.hbase.server_names import MAX_LONG
 from pipelines.snapshot.capture_clocks import FILE_SYSTEM, StepStamp
 from pipelines.snapshot.model import CaptureStep
@@ -151,6 +152,33 @@ def outcome(image: FsimageFiles) -> list[list[Any]] | str:
 def test_another_delimiter_is_named(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"check files\.delimiter"):
         list(source(spark, tmp_path, HEADER, delimiter=",").files())
+
+
+@pytest.mark.parametrize(
+    ("kind", "words", "error"),
+    [
+        ("java.net.ConnectException", "refused", UnavailableError),
+        ("java.io.IOException", "Could not obtain block", UnavailableError),
+        ("java.io.FileNotFoundException", "gone", UsageError),
+        ("java.util.zip.ZipException", "incorrect header check", UsageError),
+        ("org.apache.hadoop.security.AccessControlException", "Permission denied", UsageError),
+    ],
+)
+def test_only_what_stays_so_is_the_users_to_mend(
+    kind: str,
+    words: str,
+    error: type[WalsafeError],
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fails(_rows: object) -> None:
+        jvm: Any = spark._jvm
+        raise Py4JJavaError("", getattr(jvm, kind)(words))
+
+    monkeypatch.setattr(fsimage_files, "local_rows", fails)
+    with pytest.raises(error, match=rf"image\.tsv.*{words}"):
+        list(source(spark, tmp_path, HEADER).files())
 
 
 def test_a_missing_text_is_named(spark: SparkSession, tmp_path: Path) -> None:

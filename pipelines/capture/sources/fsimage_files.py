@@ -3,21 +3,21 @@
 import logging
 import re
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from zoneinfo import ZoneInfo
 
 from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pipelines.capture.sources.minutes import end_of_minute
 from pipelines.capture.sources.wal_tree import ARCHIVE, LIVE_DIRECTORIES
-from pipelines.common.errors import MalformedError, UsageError
+from pipelines.common.errors import MalformedError, UnavailableError, UsageError
 from pipelines.common.progress import Progress
 from pipelines.common.spark.local_rows import local_rows
 from pipelines.files.file_batch import FileBatch
-from pipelines.files.hadoop_jvm import java_cause
+from pipelines.files.hadoop_jvm import java_cause, java_errors
 from pipelines.hbase.server_names import parse_java_long
 from pipelines.snapshot.capture_clocks import FILE_SYSTEM, StepStamp
 from pipelines.snapshot.model import CaptureStep
@@ -28,6 +28,11 @@ _BATCH = 10_000
 _PIECE_BYTES = 16 << 20  # bytes of text; the driver holds several times as much at once
 # Spark cannot begin in the middle of such a text, so it reads the text twice and distributes its rows by path
 _ONE_PIECE, _PIECES_OF_ONE = (".gz", ".zst", ".deflate", ".lz4", ".snappy"), 200
+_MISSING_OR_DAMAGED = (
+    *("FileNotFoundException", "TextParsingException", "Unexpected end of input stream", "not a gzip file"),
+    *("incorrect header check", "incorrect data check", "invalid block type"),
+)
+"""The words of Java exceptions about a text that stays as it is, however often it is read."""
 _COLUMNS = ("Path", "ModificationTime", "FileSize", "Permission")
 
 
@@ -63,12 +68,11 @@ class FsimageFiles:
     def files(self) -> Iterator[FileBatch]:
         """See `FileSource.files`."""
         progress = Progress("listing")
-        try:
-            rows = local_rows(self._rows())
-            paths: list[str] = []
-            lengths: list[int] = []
-            times: list[int] = []
-            for path, length, minute in rows:
+        paths: list[str] = []
+        lengths: list[int] = []
+        times: list[int] = []
+        with self._errors():
+            for path, length, minute in local_rows(self._rows()):
                 paths.append(path)
                 lengths.append(self._length(length, path))
                 times.append(self._modified(minute, path))
@@ -76,13 +80,35 @@ class FsimageFiles:
                     progress.more(_BATCH)
                     yield FileBatch(paths, lengths, times)
                     paths, lengths, times = [], [], []
-        except (PySparkException, Py4JJavaError) as error:
-            raise UsageError(f"{self._uri} cannot be read: {java_cause(error)}; check files.path") from error
         progress.more(len(paths))
         if paths:
             yield FileBatch(paths, lengths, times)
         progress.end()
         logger.info("Listed %s", progress)
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Turns errors of Spark into walsafe errors.
+
+        Raises:
+            UsageError: the text does not exist, is damaged, or may not be read.
+            UnavailableError: any other error, such as a name node that did not answer.
+        """
+        try:
+            with java_errors(self._uri):
+                yield
+        except AnalysisException as error:
+            raise self._unreadable(java_cause(error)) from error
+        except PySparkException as error:
+            raise UnavailableError(f"{self._uri}: {java_cause(error)}; solve this and try again") from error
+        except UnavailableError as error:
+            cause = java_cause(error.__cause__) if isinstance(error.__cause__, Py4JJavaError) else ""
+            if any(sign in cause for sign in _MISSING_OR_DAMAGED):
+                raise self._unreadable(cause) from error
+            raise
+
+    def _unreadable(self, cause: str) -> UsageError:
+        return UsageError(f"{self._uri} cannot be read: {cause}; check files.path")
 
     def _rows(self) -> DataFrame:
         """Returns only the files, with relative paths.

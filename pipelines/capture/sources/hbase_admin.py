@@ -85,10 +85,12 @@ class HBaseAdmin:
 
     def active_master(self, _step: str) -> str:
         """See `StateSource.active_master`. It calls `HMaster.getNamespace`, which begins with `checkInitialized`."""
-        self._ask("initialized master", lambda: self._client.admin.getNamespaceDescriptor("hbase"))
         master = self._metrics(self._options.MASTER).getMasterName()
         if master is None:
             raise UnavailableError(f"{self._client.where}: there is no active master; try again when there is one")
+        # a loading master says its name too, so the proof comes second: if the name is the same at both looks, that
+        # master was active all the while between them, and gave the first proof itself
+        self._ask("initialized master", lambda: self._client.admin.getNamespaceDescriptor("hbase"))
         return str(ServerName.parse(str(master.toString())))
 
     def servers(self, _step: str) -> KnownServers:

@@ -61,7 +61,7 @@ class HBaseClient:
     def _add(self, site: str) -> None:
         path = self.hadoop.path(site if ":" in site else f"file:{site}")
         if not path.getFileSystem(self.hadoop.conf).exists(path):
-            raise UsageError(f"no such file: {site} (hbase_site)")
+            raise UsageError(f"no such file: {site} (capture.hbase.site)")
         self.conf.addResource(path)
 
     @cached_property

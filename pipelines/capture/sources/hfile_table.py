@@ -34,16 +34,17 @@ class HFileTable:
     Args:
         library: HBase's classes.
         root: the full URI of `hbase.rootdir`.
+        wal_root: the full URI of `hbase.wal.dir`.
         table: the value of `hbase.replication.queue.table.name`.
     """
 
-    def __init__(self, library: HBaseLibrary, root: str, table: str = "hbase:replication") -> None:
+    def __init__(self, library: HBaseLibrary, root: str, wal_root: str, table: str = "hbase:replication") -> None:
         self._library = library
-        self._root = root
         self._table = table
         namespace, _, name = table.rpartition(":")
         self._below = f"data/{namespace or 'default'}/{name}"
         self._where = f"{root}/{self._below}"
+        self._below_wals = f"{wal_root}/{self._below}"
         self._scratch = tempfile.TemporaryDirectory(prefix="walsafe-table-")
         self._listed: tuple[tuple[str, int, int], ...] | None = None
 
@@ -84,12 +85,18 @@ class HFileTable:
         return tuple(found)
 
     def recovered_edits(self) -> tuple[str, ...]:
-        """Returns the files of edits that wait for their regions to open; an unfinished crash has left them."""
-        found = []
-        for region in self._regions:
-            for name, _, _ in self._entries(f"{region.name}/{_RECOVERED_EDITS}"):
-                if not name.endswith(".seqid"):
-                    found.append(f"{self._below}/{region.name}/{_RECOVERED_EDITS}/{name}")
+        """Returns the files of edits that wait for their regions to open; an unfinished crash has left them.
+
+        HBase writes them below `hbase.wal.dir` (`WALSplitUtil.getRegionSplitEditsPath`), and reads them below both
+        roots.
+        """
+        found: dict[str, None] = {}
+        for table in dict.fromkeys((self._where, self._below_wals)):
+            for region in self._regions:
+                place = f"{region.name}/{_RECOVERED_EDITS}"
+                for name, _, _ in self._entries(place, table):
+                    if not name.endswith(".seqid"):
+                        found[f"{self._below}/{place}/{name}"] = None
         return tuple(found)
 
     def region_names(self) -> frozenset[str]:
@@ -221,12 +228,16 @@ class HFileTable:
                 found += [(f"{place}/{name}", *numbers) for name, _, numbers in self._entries(place)]
         return tuple(sorted(found))
 
-    def _entries(self, below: str) -> list[tuple[str, bool, tuple[int, int]]]:
+    def _entries(self, below: str, table: str | None = None) -> list[tuple[str, bool, tuple[int, int]]]:
         """Returns (name, is a directory, (length, time)) of a directory's elements.
 
         Empty if the directory does not exist.
+
+        Args:
+            below: the path of the directory below the table's directory.
+            table: the table's directory; None = the one below `hbase.rootdir`.
         """
-        where = f"{self._where}/{below}".rstrip("/")
+        where = f"{table or self._where}/{below}".rstrip("/")
         with java_errors(where):
             path = self._path(where)
             files = path.getFileSystem(self._library.hadoop.conf)

@@ -151,24 +151,36 @@ def batch_of(rows: list[tuple[str, int, int]]) -> FileBatch:
     return FileBatch([row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows])
 
 
-class LsFiles:
-    """Reads a saved text as a `FileSource`.
+@dataclass(frozen=True, slots=True)
+class SavedListing:
+    """A saved text that has been fetched.
 
-    Args:
+    Attributes:
         lines: returns the numbered lines anew at each call.
         text: parses the lines.
         stamp: when the listing was taken, and by whose clock.
     """
 
-    def __init__(self, lines: NumberedLines, text: LsText, stamp: StepStamp) -> None:
-        self._lines = lines
-        self._text = text
-        self._stamp = stamp
+    lines: NumberedLines
+    text: LsText
+    stamp: StepStamp
+
+
+class LsFiles:
+    """Reads a saved text as a `FileSource`.
+
+    Args:
+        fetched: fetches the text; called at each use, so that a step whose file system did not answer is repeated.
+    """
+
+    def __init__(self, fetched: Callable[[], SavedListing]) -> None:
+        self._fetched = fetched
 
     def stamp(self, _step: str) -> StepStamp:
         """See `CaptureSource.stamp`."""
-        return self._stamp
+        return self._fetched().stamp
 
     def files(self) -> Iterator[FileBatch]:
         """See `FileSource.files`."""
-        return self._text.batches(self._lines())
+        listing = self._fetched()
+        return listing.text.batches(listing.lines())

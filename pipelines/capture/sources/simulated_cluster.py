@@ -115,5 +115,5 @@ class SimulatedState:
 def _text(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8")
-    except OSError as error:
+    except (OSError, UnicodeDecodeError) as error:
         raise UnavailableError(f"the simulated cluster cannot be read: {error}") from error

@@ -71,6 +71,10 @@ class WebHdfsLister:
         while self._batched:
             page, remaining = self._batch(path, last)
             if page is None:
+                if last:
+                    raise UnavailableError(
+                        f"{self._where} no longer knows LISTSTATUS_BATCH after a page of {path}; try again"
+                    )
                 logger.info("%s lacks LISTSTATUS_BATCH: each directory comes in one answer", self._where)
                 self._batched = False
                 break

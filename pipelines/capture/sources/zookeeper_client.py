@@ -27,9 +27,11 @@ class ZooKeeperReads(Protocol):
 
     Attributes:
         where: the name of this ZooKeeper in messages.
+        section: the section of the configuration that says where it is, for messages.
     """
 
     where: str
+    section: str
 
     def exists(self, path: str) -> bool:
         """Returns whether a znode exists."""
@@ -69,10 +71,14 @@ class ZooKeeperClient:
         quorum: `host:port,host:port`.
         timeout_ms: the limit for connecting, and for each answer.
         digest: `user:password` for ZooKeeper's scheme `digest`; None = no authentication.
+        section: the section of the configuration that says all this, for messages.
     """
 
-    def __init__(self, quorum: str, timeout_ms: int, digest: str | None = None) -> None:
+    def __init__(
+        self, quorum: str, timeout_ms: int, digest: str | None = None, section: str = "capture.queues"
+    ) -> None:
         self.where = f"ZooKeeper {quorum}"
+        self.section = section
         self._quorum = quorum
         self._seconds = timeout_ms / 1000
         self._digest = digest
@@ -160,7 +166,7 @@ class ZooKeeperClient:
         except (NoAuthError, AuthFailedError) as error:
             raise UsageError(
                 f"{self.where}: {path} may not be read by this user ({type(error).__name__}). Let HBase's superuser "
-                "grant read access below the replication znode, or give capture.queues.digest or capture.queues.sasl"
+                f"grant read access below the replication znode, or give {self.section}.digest or {self.section}.sasl"
             ) from error
         except (KazooTimeoutError, KazooException, OSError) as error:
             self.close()  # a session that hangs or has expired is of no use to the next attempt
@@ -168,6 +174,6 @@ class ZooKeeperClient:
 
     def _unavailable(self, what: str, error: Exception) -> UnavailableError:
         return UnavailableError(
-            f"{self.where}, {what}: {str(error) or type(error).__name__}; check capture.queues.quorum and that "
+            f"{self.where}, {what}: {str(error) or type(error).__name__}; check {self.section}.quorum and that "
             "ZooKeeper has a leader, then try again"
         )

@@ -32,6 +32,11 @@ class ZooKeeperQueues:
         self._replication = replication
         self._base = f"{self._parent}/{replication}"
 
+    @property
+    def section(self) -> str:
+        """Returns the section of the configuration that says where ZooKeeper is, for messages."""
+        return self._client.section
+
     def stamp(self, _step: str) -> None:
         """See `CaptureSource.stamp`. Returns None: the source is read live."""
 
@@ -124,7 +129,7 @@ class ZooKeeperQueues:
         if data is None:
             raise UsageError(
                 f"{self._client.where} has no {self._parent}/hbaseid: no HBase keeps its znodes there. Check "
-                "capture.queues.quorum and capture.queues.parent (zookeeper.znode.parent)"
+                f"{self.section}.quorum and {self.section}.parent (zookeeper.znode.parent)"
             )
         return parse_cluster_id(data)
 

@@ -41,10 +41,14 @@ class SaslZooKeeperClient:
         quorum: `host:port,host:port`.
         timeout_ms: the limit for connecting, and for each answer.
         login: whose keys or ticket are used.
+        section: the section of the configuration that says where ZooKeeper is, for messages.
     """
 
-    def __init__(self, hadoop: HadoopJvm, quorum: str, timeout_ms: int, login: Login) -> None:
+    def __init__(
+        self, hadoop: HadoopJvm, quorum: str, timeout_ms: int, login: Login, section: str = "capture.queues"
+    ) -> None:
         self.where = f"ZooKeeper {quorum}"
+        self.section = section
         self._hadoop = hadoop
         self._quorum = quorum
         self._timeout_ms = timeout_ms
@@ -154,5 +158,5 @@ class SaslZooKeeperClient:
 
     def _unavailable(self, what: str, cause: str) -> UnavailableError:
         return UnavailableError(
-            f"{self.where}, {what}: {cause}; check capture.queues.quorum and that it has a leader, then try again"
+            f"{self.where}, {what}: {cause}; check {self.section}.quorum and that it has a leader, then try again"
         )

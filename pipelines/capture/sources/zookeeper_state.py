@@ -30,19 +30,10 @@ class ZooKeeperState:
         hadoop: the interface to Spark's JVM, which has Hadoop's `Configuration`; HBase's own classes are not needed.
         site: the path or URI of the MASTER's hbase-site.xml, which has the TTLs, cleaner plugins and backup.
         properties: HBase properties that replace those of the file.
-        section: the section of the configuration that says where ZooKeeper is, for messages.
     """
 
-    def __init__(
-        self,
-        queues: ZooKeeperQueues,
-        hadoop: HadoopJvm,
-        site: str,
-        properties: Mapping[str, str],
-        section: str = "capture.queues",
-    ) -> None:
+    def __init__(self, queues: ZooKeeperQueues, hadoop: HadoopJvm, site: str, properties: Mapping[str, str]) -> None:
         self._queues = queues
-        self._section = section
         self._hadoop = hadoop
         self._site = site
         self._properties = properties
@@ -107,8 +98,8 @@ class ZooKeeperState:
             if there.rstrip("/") != read:
                 raise UsageError(
                     f"{self._site} says that {name} is {there}, but {read} would be read: check parent and replication "
-                    f"of {self._section}, capture.hbase.site and capture.hbase.properties. Other names for 'peers' and "
-                    "'rs' are not known"
+                    f"of {self._queues.section}, capture.hbase.site and capture.hbase.properties. Other names for "
+                    "'peers' and 'rs' are not known"
                 )
         storage = str(conf.get(_PEER_STORAGE, _IN_ZOOKEEPER[0])).strip()
         if storage.lower() not in _IN_ZOOKEEPER:

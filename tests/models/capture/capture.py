@@ -124,6 +124,20 @@ def rows_of_owner(world: World, owner: int) -> tuple[tuple[int, int, int, tuple[
     return tuple(row for row in world.rows if row[1] == owner)
 
 
+def named_master(world: World) -> int:
+    """Returns the active master, which says its name also while it is loading."""
+    return world.master
+
+
+def proof(world: World) -> bool | None:
+    """Returns True if the active master is initialized; otherwise the RPC is refused, and the capture asks again."""
+    return True if world.loaded else None
+
+
 def active_master(world: World) -> int | None:
-    """Returns the active master if it is initialized; otherwise the RPC is refused, and the capture asks again."""
+    """Returns the active master if it is initialized: name and proof in one read.
+
+    This is the last read of a capture, and the real one asks for the name first. What happens between its two answers
+    changes no other answer, and a master that has proven it once stays initialized.
+    """
     return world.master if world.loaded else None

@@ -24,6 +24,7 @@ DESIGN = (
     "files",
     "wal_directories",
     "online",
+    "master",
     "proof",
     "crashing",
     "peers",
@@ -39,7 +40,8 @@ _READS: dict[str, Callable[[World], Any]] = {
     "files": capture.list_files,
     "wal_directories": capture.wal_directories,
     "online": capture.servers,
-    "proof": capture.active_master,
+    "master": capture.named_master,
+    "proof": capture.proof,
     "crashing": capture.crashing,
     "peers": capture.stored_peers,
     "flags": capture.flags,
@@ -222,13 +224,14 @@ class Game:
         directories = self._one(state, "wal_directories", servers.online)
         crashing = self._one(state, "crashing", capture.CrashLook())
         flags = self._one(state, "flags", capture.Flags(False, False, False))
+        master = self._one(state, "master", 0)
         queues = {name: self._pass(state, name) for name in QUEUES}
         one, two = queues["queues-1"], queues["queues-2"]
         return Seen(
             directories,
             servers,
             crashing,
-            self._one(state, "proof", self._one(state, "proof-2", 0)),
+            master,
             self._one(state, "peers", 0),
             flags,
             (two or ()) if one is None else one,
@@ -236,7 +239,7 @@ class Game:
             self._one(state, "online-2", servers),
             self._one(state, "crashing-2", crashing),
             self._one(state, "flags-2", flags),
-            self._one(state, "proof-2", self._one(state, "proof", 0)),
+            self._one(state, "proof-2", master),
             state.world.room,
         )
 

@@ -73,7 +73,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "directories-after-online",
         "`WALs/` read between online servers and procedures",
-        moved("wal_directories", "proof"),
+        moved("wal_directories", "master"),
     ),
     Mutant("no-directories", "`WALs/` not read: HBase's own idea of not fully dead", without("wal_directories")),
     Mutant("procedures-before-online", "crash procedures read before online servers", moved("online", "peers")),
@@ -85,7 +85,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "membership-backwards",
         "procedures, online servers, `WALs/`: the order turned round",
-        (*DESIGN[:1], "proof", "crashing", "online", "wal_directories", *DESIGN[5:]),
+        ("files", "master", "proof", "crashing", "online", "wal_directories", *DESIGN[6:]),
     ),
     Mutant("no-online", "online servers not read", without("online", "online-2")),
     Mutant("no-procedures", "crash procedures not read", without("crashing", "crashing-2")),
@@ -102,6 +102,7 @@ MUTANTS: tuple[Mutant, ...] = (
             "queues-2",
             "wal_directories",
             "online",
+            "master",
             "proof",
             "crashing",
             "online-2",
@@ -110,7 +111,7 @@ MUTANTS: tuple[Mutant, ...] = (
             "proof-2",
         ),
     ),
-    Mutant("queues-before-procedures", "first queue pass before the crash procedures", moved("queues-1", "proof")),
+    Mutant("queues-before-procedures", "first queue pass before the crash procedures", moved("queues-1", "master")),
     Mutant("one-pass", "one queue pass", without("queues-2")),
     Mutant("online-2-before-pass-2", "second online list before the second pass", moved("online-2", "queues-2")),
     Mutant("crashing-2-before-pass-2", "second procedures before the second pass", moved("crashing-2", "queues-2")),
@@ -122,6 +123,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant("no-first-flags", "flags read at the end only", without("flags")),
     Mutant("no-first-proof", "initialization proven at the end only", without("proof")),
+    Mutant("proof-before-name", "the first proof before the master's name", moved("proof", "master")),
     Mutant("no-second-proof", "initialization proven at the beginning only", without("proof-2")),
     Mutant("no-proof", "a loading master is believed", without("proof", "proof-2")),
     Mutant(

@@ -113,6 +113,7 @@ GROUNDS: dict[str, tuple[str, ...]] = {
     "no-zk-flag": ("migration",),
     "no-migration-flags": ("migration",),
     "no-first-proof": ("nothing-shipped",),
+    "proof-before-name": ("nothing-shipped",),
     "no-second-proof": ("nothing-shipped",),
     "no-proof": ("nothing-shipped",),
     "masters-not-compared": ("nothing-shipped",),

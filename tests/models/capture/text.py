@@ -48,6 +48,7 @@ TOLD: dict[str, Callable[[Names, _Arguments], str]] = {
     "cleaner_reads": lambda _, _a: "HMaster's cleaner reads on",
     "cleaner_deletes": lambda _, _a: "HMaster's cleaner deletes",
     "fill_up": lambda _, a: f"the disk is full: of a saved scan the first {a[0]} rows stay",
+    "master": lambda _, _a: "the master says its name",
     "proof": lambda _, _a: "the master proves that it is initialized",
     "proof-2": lambda _, _a: "the master proves it again",
 }
@@ -59,7 +60,7 @@ def told(scope: Scope, move: Move) -> str:
     names = Names(scope)
     if name in TOLD:
         words = TOLD[name](names, arguments)
-        return f"capture: {words}" if name.startswith("proof") else words
+        return f"capture: {words}" if name.startswith(("master", "proof")) else words
     rows = f", rows of {_rs(names, arguments[0])}" if arguments else ""
     return f"capture: {name}{rows}"
 

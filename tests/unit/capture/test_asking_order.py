@@ -75,6 +75,20 @@ def test_where_nobody_says_whether_backup_is_on_it_is_off_only_without_its_table
         assert view.foreign_cleaner == ("whether HBase backup is enabled is unknown" if held else None)
 
 
+def test_a_saved_input_that_cannot_be_fetched_is_asked_again_with_its_step() -> None:
+    """The stamp is in the file, so fetching it is a part of the step."""
+
+    class Remote(World):
+        def stamp(self, step: str) -> None:
+            if step == "queues-1":
+                self.ask("fetch")
+
+    world = Remote(failures={"fetch": 1})
+    world.capture(step_attempts=2)
+    assert world.asked.count("fetch") == 2
+    assert (world.asked.count("queues-1"), world.slept) == (1, [7])
+
+
 def test_a_neighbour_that_does_not_answer_is_asked_again_with_its_step() -> None:
     world = World(backup=Backup(enabled=True), failures={"backups": 1})
     world.capture(step_attempts=2)
@@ -91,7 +105,7 @@ def test_a_step_that_is_not_answered_is_tried_again_and_stamped_anew(caplog: pyt
     assert world.asked == ["settings", "files", "files", *THE_REST[:8], "queues-2", "queues-2", *THE_REST[8:]]
     assert world.slept == [7, 7, 7]
     assert world.finished is not None
-    assert world.finished.files_step.started_at == 1_002
+    assert world.finished.files_step.started_at == 1_009, "of the second try, after the pause"
     told = [record.message for record in caplog.records if "queues-2" in record.message]
     assert told == [
         "Step queues-2",

@@ -1,4 +1,7 @@
-"""What configuration and master say of a cluster: backup is off only where that is certain; HBase 1 is refused."""
+"""What configuration and master say of a cluster.
+
+Backup is off only where that is certain; HBase 1 is refused; a master proves that it is initialized after it is named.
+"""
 
 import json
 from collections.abc import Mapping
@@ -9,19 +12,26 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from kazoo.exceptions import NoAuthError, NoNodeError
+from kazoo.handlers.threading import KazooTimeoutError
+from py4j.protocol import Py4JError
 
 from jobs.capture.wiring import CaptureWiring
 from jobs.cli.config.configuration import parse_config
 from pipelines.capture.capture import CaptureSources
+from pipelines.capture.ports import ClusterSettings
 from pipelines.capture.sources.export_parts import ExportDirectory
 from pipelines.capture.sources.exported_state import ExportedState
 from pipelines.capture.sources.hbase_admin import HBaseAdmin
+from pipelines.capture.sources.zookeeper_client import ZooKeeperClient
 from pipelines.capture.sources.zookeeper_queues import ZooKeeperQueues
+from pipelines.capture.sources.zookeeper_sasl import Login, SaslZooKeeperClient
 from pipelines.capture.sources.zookeeper_state import ZooKeeperState
-from pipelines.common.errors import UsageError
+from pipelines.common.errors import UnavailableError, UsageError, WalsafeError
 from pipelines.files.hadoop_jvm import java_errors
 from pipelines.files.saved_text import LocalCopies
 from pipelines.snapshot.model import Backup
+from tests.labs.places import PROJECT
 
 ENABLE, TABLE_NAME = "hbase.backup.enable", "hbase.backup.system.table.name"
 PLUGINS, TTL = "hbase.master.logcleaner.plugins", "hbase.master.logcleaner.ttl"
@@ -54,24 +64,36 @@ class Admin:
 
     def __init__(self, *tables: str | None, version: str = "3.0.0") -> None:
         self._tables, self._version = tables, version
+        self.asked: list[str] = []
 
     def tableExists(self, name: str) -> bool:  # noqa: N802 - Java's
         if None in self._tables:
             raise UsageError("permission denied")
         return name in self._tables
 
-    def getClusterMetrics(self, _options: object) -> Any:  # noqa: ANN401, N802 - Java's
-        return SimpleNamespace(getClusterId=lambda: "id", getHBaseVersion=lambda: self._version)
+    def getClusterMetrics(self, options: tuple[str, ...]) -> Any:  # noqa: ANN401, N802 - Java's
+        self.asked += options
+        master = SimpleNamespace(toString=lambda: "m1,16000,5")
+        return SimpleNamespace(
+            getClusterId=lambda: "id", getHBaseVersion=lambda: self._version, getMasterName=lambda: master
+        )
+
+    def getNamespaceDescriptor(self, name: str) -> None:  # noqa: N802 - Java's
+        self.asked.append(name)
 
 
 def by_admin(conf: Mapping[str, str], *tables: str | None, version: str = "3.0.0") -> HBaseAdmin:
-    option = SimpleNamespace(CLUSTER_ID=1, HBASE_VERSION=2)
+    return asking(Admin(*tables, version=version), conf)
+
+
+def asking(admin: Admin, conf: Mapping[str, str]) -> HBaseAdmin:
+    option = SimpleNamespace(CLUSTER_ID="cluster id", HBASE_VERSION="version", MASTER="master")
     hbase = SimpleNamespace(ClusterMetrics=SimpleNamespace(Option=option))
     org = SimpleNamespace(apache=SimpleNamespace(hadoop=SimpleNamespace(hbase=hbase)))
     java = SimpleNamespace(util=SimpleNamespace(EnumSet=SimpleNamespace(of=lambda *options: options)))
     client = SimpleNamespace(
         conf=Conf(conf),
-        admin=Admin(*tables, version=version),
+        admin=admin,
         where="HBase",
         errors=java_errors,
         table_name=str,
@@ -91,6 +113,22 @@ def test_the_client_that_asks_the_master_is_silent_where_its_file_is(
 def test_the_master_of_an_hbase_1_is_refused_with_the_way_out() -> None:
     with pytest.raises(UsageError, match=r"HBase 1\.7\.2 does not answer .* capture\.state: {source: zookeeper}"):
         by_admin({}, version="1.7.2").settings()
+
+
+@pytest.mark.promise("loading-master-is-no-answer")
+@pytest.mark.parametrize("step", ["crashing", "crashing-2"])
+def test_a_master_is_named_before_it_proves_that_it_is_initialized(step: str) -> None:
+    """A loading master says its name too, so the other order could take the proof of the master before it."""
+    admin = Admin()
+    assert asking(admin, {}).active_master(step) == "m1,16000,5"
+    assert admin.asked == ["master", "hbase"]
+
+
+@pytest.mark.promise("loading-master-is-no-answer")
+def test_the_export_script_names_the_master_before_the_proof() -> None:
+    script = (PROJECT / "conf" / "export" / "walsafe-export.rb").read_text(encoding="utf-8")
+    body = script.partition("def active_master\n")[2].partition("\nend\n")[0]
+    assert 0 < body.index("getMasterName") < body.index("getNamespaceDescriptor")
 
 
 @pytest.mark.promise("silence-about-backup-is-unknown")
@@ -155,22 +193,16 @@ def spark() -> Any:  # noqa: ANN401
 
 
 ZNODES = "source: zookeeper, quorum: 'zk1:2181'"
+OFFLINE = "source: offline, quorum: 'zk1:2181'"
+FROM_ZOOKEEPER = {
+    "queues and state": (ZNODES, "source: zookeeper"),
+    "queues of a cluster that is down": (ZNODES, OFFLINE),
+    "peers of a cluster that is down": ("source: export", OFFLINE),
+}
 
 
-@pytest.mark.parametrize(
-    ("queues", "state"),
-    [
-        (ZNODES, "source: zookeeper"),
-        (ZNODES, "source: offline, quorum: 'zk1:2181'"),
-        ("source: export", "source: offline, quorum: 'zk1:2181'"),
-    ],
-)
-def test_properties_of_the_configuration_lie_on_top_of_the_file(
-    queues: str, state: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Else a plugin, a longer TTL or a backup that is stated only there would protect nothing."""
-    monkeypatch.setattr(ZooKeeperQueues, "cluster_id", lambda _: "id")
-    given = {PLUGINS: "own.Cleaner", TTL: "99000000", ENABLE: "true"}
+def settings_of(queues: str, state: str, given: Mapping[str, str]) -> ClusterSettings:
+    """What the sources of a configuration say, with properties of HBase beside its file."""
     config = parse_config(
         "cluster: c\nwal_root: hdfs://ns1/hbase\ncapture:\n  files: {source: webhdfs, urls: ['http://nn:9870']}\n"
         f"  queues: {{{queues}}}\n  state: {{{state}}}\n  export: {{path: /export}}\n"
@@ -181,9 +213,67 @@ def test_properties_of_the_configuration_lie_on_top_of_the_file(
     with ExitStack() as stack:
         sources = CaptureWiring("c", "hdfs://ns1/hbase", config.capture, spark(), stack).sources()
     assert not isinstance(sources, CaptureSources)
-    found = sources.state.settings()
+    return sources.state.settings()
+
+
+@pytest.mark.parametrize(("queues", "state"), FROM_ZOOKEEPER.values(), ids=FROM_ZOOKEEPER)
+def test_properties_of_the_configuration_lie_on_top_of_the_file(
+    queues: str, state: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a plugin, a longer TTL or a backup that is stated only there would protect nothing."""
+    monkeypatch.setattr(ZooKeeperQueues, "cluster_id", lambda _: "id")
+    found = settings_of(queues, state, {PLUGINS: "own.Cleaner", TTL: "99000000", ENABLE: "true"})
     assert found.log_cleaner_plugins == ("own.Cleaner",)
     assert (found.retention.wal_ttl_ms, found.backup) == (99_000_000, Backup(enabled=True))
+
+
+class NoAnswer:
+    """A session of kazoo that fails in one way."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def get_async(self, _path: str) -> "NoAnswer":
+        return self
+
+    def get(self, **_: object) -> None:
+        raise self._error
+
+
+@pytest.mark.parametrize(("queues", "state"), FROM_ZOOKEEPER.values(), ids=FROM_ZOOKEEPER)
+@pytest.mark.parametrize(
+    ("error", "given", "keys"),
+    [
+        (NoNodeError(), {}, ("quorum", "parent")),
+        (NoAuthError(), {}, ("digest", "sasl")),
+        (KazooTimeoutError(), {}, ("quorum",)),
+        (NoNodeError(), {"zookeeper.znode.parent": "/other"}, ()),
+    ],
+)
+def test_a_remedy_names_the_section_that_says_where_zookeeper_is(
+    error: Exception,
+    given: dict[str, str],
+    keys: tuple[str, ...],
+    queues: str,
+    state: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(ZooKeeperClient, "_client", lambda _: NoAnswer(error))
+    with pytest.raises(WalsafeError) as told:
+        settings_of(queues, state, given)
+    right, wrong = ("capture.queues", "capture.state")[:: 1 if queues == ZNODES else -1]
+    assert right in str(told.value)
+    assert wrong not in str(told.value)
+    assert [key for key in keys if f"{right}.{key}" not in str(told.value)] == []
+
+
+def test_so_does_that_of_a_zookeeper_with_kerberos() -> None:
+    def fails(*_: object) -> None:
+        raise Py4JError("no answer")
+
+    client = SaslZooKeeperClient(SimpleNamespace(compiled=fails), "zk1:2181", 1, Login(), "capture.state")  # type: ignore[arg-type]
+    with pytest.raises(UnavailableError, match=r"check capture\.state\.quorum"):
+        client.exists("/hbase")
 
 
 NAMESPACES, BACKUPS = "/hbase/table/hbase:namespace", "/hbase/table/backup:system"

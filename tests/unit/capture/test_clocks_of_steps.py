@@ -1,13 +1,16 @@
 """By whose clock the steps of a capture are stamped, and which mixtures of clocks are refused."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError
+from pipelines.hbase.replication_queues import Cell
 from pipelines.snapshot.capture_clocks import FILE_SYSTEM, StepStamp
-from pipelines.snapshot.capture_order import CAPTURE_ORDER
+from pipelines.snapshot.capture_order import CAPTURE_ORDER, order_fault
 from pipelines.snapshot.model import CaptureStep
-from tests.labs.capture_world import World
+from tests.labs.capture_world import THE_REST, World
 
 
 @pytest.mark.parametrize(
@@ -24,6 +27,43 @@ def test_exported_inputs_out_of_order_are_refused(stamps: dict[str, CaptureStep]
         world.capture()
     assert refused.value.condition is Condition.SNAPSHOT_OUT_OF_ORDER
     assert world.finished is None
+
+
+class SetBack(World):
+    """Its clock is set back by less than the pause inside the first queue pass."""
+
+    def _scan(self, step: str) -> Iterator[Cell]:
+        if "queues-1" not in self.asked:
+            self.now -= 5
+        return super()._scan(step)
+
+
+@pytest.mark.parametrize("stamps", [{}, {"files": StepStamp(CaptureStep("files", 5, 6), FILE_SYSTEM)}])
+def test_after_a_clock_was_set_back_the_rest_is_read_again(stamps: dict[str, StepStamp]) -> None:
+    world = SetBack(stamps=stamps)
+    captured = world.capture(quiet_attempts=2)
+    assert captured.restless is None
+    assert world.asked == ["settings", "files", *THE_REST, *THE_REST]
+    assert order_fault(captured.snapshot.steps) is None
+
+
+def test_a_clock_that_was_set_back_is_named_where_nothing_was_exported() -> None:
+    world = SetBack()
+    with pytest.raises(
+        RefusedError, match=r"'queues-1' finished before it started.*\. Was the clock set back\?"
+    ) as refused:
+        world.capture()
+    assert "xport" not in str(refused.value)
+    assert refused.value.condition is Condition.SNAPSHOT_OUT_OF_ORDER
+    assert world.finished is None
+
+
+def test_saved_inputs_out_of_order_are_read_once() -> None:
+    """To read them again changes nothing."""
+    world = World(stamps={**BY_EDGE9, "queues-1": StepStamp(CaptureStep("queues-1", 1, 2), "edge9")})
+    with pytest.raises(RefusedError, match="Exported inputs must be read by one run of the export script"):
+        world.capture(quiet_attempts=3)
+    assert (world.asked.count("queues-1"), world.slept) == (1, [])
 
 
 def test_an_older_listing_keeps_its_own_times() -> None:

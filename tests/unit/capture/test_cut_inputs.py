@@ -12,11 +12,11 @@ import pytest
 from pipelines.capture.capture import CaptureSources, CaptureTarget, capture
 from pipelines.capture.capture_zookeeper import ZooKeeperSources, capture_zookeeper
 from pipelines.capture.ports import ClusterSettings
-from pipelines.capture.sources.export_parts import ExportDirectory
+from pipelines.capture.sources.export_parts import ExportDirectory, ExportPart
 from pipelines.capture.sources.exported_cells import ExportedQueues, SavedCells
 from pipelines.capture.sources.exported_state import ExportedState
 from pipelines.capture.sources.exported_znodes import ExportedZnodes
-from pipelines.capture.sources.ls_text_files import LsFiles, LsText
+from pipelines.capture.sources.ls_text_files import LsFiles, LsText, SavedListing
 from pipelines.capture.sources.watched_listing import WatchedListing
 from pipelines.capture.timeline import RetryPolicy
 from pipelines.common.conditions import Condition
@@ -106,12 +106,16 @@ def captured(sources: CaptureSources, wal_root: str = ROOT) -> set[str]:
     return sink.freed()
 
 
+def exported_listing(part: ExportPart) -> LsFiles:
+    stamp = part.stamp()
+    return LsFiles(lambda: SavedListing(part.lines, LsText(ROOT, stamp.zone, part.name), stamp.taken))
+
+
 def from_export(directory: Path) -> CaptureSources:
     """All of an export."""
     export = ExportDirectory(str(directory), LocalCopies())
     state = ExportedState(export, ROOT)
-    files = export.part("files")
-    listing = LsFiles(files.lines, LsText(ROOT, files.stamp().zone, files.name), files.stamp().taken)
+    listing = exported_listing(export.part("files"))
     return CaptureSources(listing, state, ExportedQueues(export), state)
 
 
@@ -199,7 +203,7 @@ def own_listing(directory: Path, text: str) -> LsFiles:
     path = directory / "ls.txt"
     path.write_text(text)
     stamp = StepStamp(CaptureStep("files", *Exported(MADE).times["files"]), EDGE)
-    return LsFiles(lambda: lines_of(path, "ls.txt"), LsText(ROOT, UTC, "ls.txt"), stamp)
+    return LsFiles(lambda: SavedListing(lambda: lines_of(path, "ls.txt"), LsText(ROOT, UTC, "ls.txt"), stamp))
 
 
 @pytest.mark.promise("cut-listing-frees-nothing-more")
@@ -321,8 +325,7 @@ SAVED = zookeeper_export(MADE, znodes({(str(H1), "1"): {wal(H1, 1): b""}}))
 def from_znodes(directory: Path) -> set[str]:
     """All of an export with queues of ZooKeeper."""
     export = ExportDirectory(str(directory), LocalCopies())
-    files = export.part("files")
-    listing = LsFiles(files.lines, LsText(ROOT, files.stamp().zone, files.name), files.stamp().taken)
+    listing = exported_listing(export.part("files"))
     return captured_beside(ExportedZnodes(export), listing)
 
 

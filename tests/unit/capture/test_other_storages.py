@@ -11,6 +11,7 @@ from pipelines.capture.capture_offline import OfflineSources
 from pipelines.capture.capture_zookeeper import ZooKeeperSources
 from pipelines.capture.ports import ClusterSettings
 from pipelines.capture.timeline import RetryPolicy
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UsageError
 from pipelines.files.file_batch import FileBatch
 from pipelines.hbase.peers import Peer
@@ -18,6 +19,7 @@ from pipelines.hbase.replication_queues import Cell
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.zookeeper.tree import Znode
 from pipelines.snapshot.capture_clocks import StepStamp
+from pipelines.snapshot.capture_order import ZOOKEEPER_CAPTURE_ORDER, order_fault
 from pipelines.snapshot.model import Backup, CaptureStep, Membership, Retention, Snapshot, WalDirectory
 from pipelines.snapshot.syncup_facts import SyncUpFacts, fact_documents
 
@@ -45,6 +47,10 @@ class World:
     def now_ms(self) -> int:
         self.now += 1
         return self.now
+
+    def sleep_ms(self, pause: int) -> None:
+        self.slept.append(pause)
+        self.now += pause
 
     def stamp(self, step: str) -> StepStamp | None:
         """Everything is read now; the listing may be saved."""
@@ -110,7 +116,7 @@ class World:
         return "file:///s"
 
     def capture(self, sources: ZooKeeperSources | OfflineSources) -> CaptureResult:
-        patience = RetryPolicy(1, 2, 7, self.slept.append)
+        patience = RetryPolicy(1, 2, 7, self.sleep_ms)
         return sources.capture(CaptureTarget("c", "hdfs://n/h", "edge"), self, clock=self, patience=patience)  # type: ignore[arg-type]
 
 
@@ -153,6 +159,65 @@ def test_the_first_quiet_attempt_is_the_last_and_its_steps_count() -> None:
     assert world.asked == ["queues-1", "queues-2"] * 2
     taken = [step.step for step in captured.snapshot.steps]
     assert taken == ["files", "online", "peers", "queues-1", "queues-2", "online-2"]
+
+
+def test_saved_queues_that_moved_are_read_once() -> None:
+    """To parse the same text again changes nothing."""
+
+    class Saved(World):
+        def stamp(self, step: str) -> StepStamp:
+            self.now += 1
+            return StepStamp(CaptureStep(step, self.now, self.now), "edge9")
+
+    saved = Saved({"queues-1": of_server(H1), "queues-2": of_server(H1, "1", after=2)})
+    assert of_zookeeper(saved).restless is not None
+    assert (saved.asked, saved.slept) == (["queues-1", "queues-2"], [])
+
+
+class SetBack(World):
+    """Its clock is set back by less than the pause inside the first reading of the queues."""
+
+    def znodes(self, step: str, written: Iterable[Znode] | None = None) -> Any:  # noqa: ANN401 - as in World
+        if written is None and not self.asked:
+            self.now -= 5
+        return super().znodes(step, written)
+
+
+def test_after_a_clock_was_set_back_the_queues_are_read_again() -> None:
+    world = SetBack()
+    captured = of_zookeeper(world)
+    assert captured.restless is None
+    assert world.asked == ["queues-1", "queues-2"] * 2
+    assert order_fault(captured.snapshot.steps, ZOOKEEPER_CAPTURE_ORDER) is None
+
+
+def test_a_clock_that_is_set_back_all_the_time_is_refused_by_name() -> None:
+    class Always(SetBack):
+        def znodes(self, step: str, written: Iterable[Znode] | None = None) -> Any:  # noqa: ANN401 - as in World
+            self.now -= 5
+            return super().znodes(step, written)
+
+    world = Always()
+    with pytest.raises(RefusedError, match=r"'queues-1' finished before it started\. Was the clock set back\?"):
+        of_zookeeper(world)
+    assert world.asked == ["queues-1", "queues-2"] * 2
+
+
+def test_servers_that_are_online_before_their_directories_exist_are_read_again() -> None:
+    """They have just started. If no directory comes, files and queues are of two clusters."""
+
+    class Starting(World):
+        def wal_directories(self) -> tuple[WalDirectory, ...]:
+            return super().wal_directories() if self.asked else ()
+
+    world = Starting()
+    assert of_zookeeper(world).restless is None
+    assert world.asked == ["queues-1", "queues-2"] * 2
+    never = World(directories_below_wals=())
+    with pytest.raises(RefusedError, match=f"no server has a directory below WALs/, although {H1} is online") as told:
+        of_zookeeper(never)
+    assert told.value.condition is Condition.MIXED_CLUSTERS
+    assert (never.asked, never.slept) == (["queues-1", "queues-2"] * 2, [7])
 
 
 def test_the_snapshot_has_the_servers_of_both_looks() -> None:

@@ -1,12 +1,14 @@
 """No secret of a peer's configuration reaches a snapshot."""
 
+import re
 from collections.abc import Callable
 
 import pytest
 
-from pipelines.capture.secrets import HIDDEN, without_secrets
+from pipelines.capture.secrets import HIDDEN, TELLING_NAME, without_secrets
 from pipelines.hbase.peers import Peer
 from tests.labs.capture_world import World
+from tests.labs.places import PROJECT
 
 
 def test_secrets_of_peers_do_not_reach_the_snapshot() -> None:
@@ -28,6 +30,9 @@ SECRET = "hunter2"  # noqa: S105 - what must not be seen
         lambda: Peer("1", "ENABLED", config={"fs.s3a.secret.key": SECRET, "my.PASSWORD": SECRET, "auth.token": SECRET}),
         lambda: Peer("1", "ENABLED", config={"jdbc.url": f"jdbc:x://h/db;user=u;password={SECRET};a=b"}),
         lambda: Peer("1", "ENABLED", config={"es.url": f"https://u:{SECRET}@h/"}),
+        lambda: Peer("1", "ENABLED", config={"es.url": f"https://u:p@{SECRET}@h/"}),
+        lambda: Peer("1", "ENABLED", config={"sink.key": SECRET, "Key": SECRET}),
+        lambda: Peer("1", "ENABLED", config={"es.url": f"https://h/?key={SECRET}", "sink": f"my_key={SECRET}"}),
     ],
 )
 def test_values_that_look_like_secrets_are_hidden(make: Callable[[], Peer]) -> None:
@@ -37,7 +42,11 @@ def test_values_that_look_like_secrets_are_hidden(make: Callable[[], Peer]) -> N
 
 
 def test_ordinary_values_stay() -> None:
-    peer = Peer(
-        "1", "ENABLED", cluster_key="zk1,zk2:2181:/hbase", config={"hbase.rpc.timeout": "9", "url": "http://h/a?b=c"}
-    )
+    plain = {"hbase.rpc.timeout": "9", "url": "http://h/a?b=c&monkey=1", "key.class": "Text", "monkey": "1"}
+    peer = Peer("1", "ENABLED", cluster_key="zk1,zk2:2181:/hbase", config=plain)
     assert without_secrets(peer) == peer
+
+
+def test_the_export_script_hides_the_same_names() -> None:
+    script = (PROJECT / "conf" / "export" / "walsafe-export-common.rb").read_text(encoding="utf-8")
+    assert re.findall("^TELLING_NAME = /(.*)/i$", script, re.MULTILINE) == [TELLING_NAME]

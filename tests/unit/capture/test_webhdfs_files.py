@@ -87,6 +87,18 @@ def test_pages_follow_each_other() -> None:
         assert [entry.name for entry in listing(lister)] == ["a", "b%2C"]
 
 
+def test_a_server_that_lacks_pages_only_after_the_first_is_unavailable() -> None:
+    """Another name node answers, of an older Hadoop: the whole directory would repeat the page that was read."""
+
+    def answer(query: dict[str, list[str]]) -> tuple[int, object]:
+        if query["op"] == ["LISTSTATUS"]:
+            return 200, statuses("a", "b")
+        return (400, error("IllegalArgumentException")) if query.get("startafter") else (200, page(1, "a"))
+
+    with serving(answer) as lister, pytest.raises(UnavailableError, match="no longer knows LISTSTATUS_BATCH"):
+        listing(lister)
+
+
 def test_pages_are_in_the_order_of_hdfs_in_which_bytes_have_a_sign() -> None:
     def answer(query: dict[str, list[str]]) -> tuple[int, object]:
         return 200, page(0, "a") if query.get("startafter") == ["ä"] else page(1, "ä")

@@ -84,7 +84,7 @@ class Recorder:
         return ClusterSettings("id", "3.0.0", Retention(1, 2, 3), None, Backup(enabled=False))
 
     def active_master(self, step: str) -> str:
-        self.asked.append({"crashing": "proof", "crashing-2": "proof-2"}[step])
+        self.asked += {"crashing": ("master", "proof"), "crashing-2": ("proof-2",)}[step]
         return "m,1,1"
 
     def servers(self, step: str) -> KnownServers:
@@ -120,9 +120,9 @@ def test_model_reads_what_the_real_capture_reads_in_its_order() -> None:
 def test_rule_refuses_an_order_that_is_stamped_as_it_was(changed: Mutant) -> None:
     steps = [name for name in changed.order if name in CAPTURE_ORDER]
     stamped = [CaptureStep(name, 10 * number, 10 * number + 1) for number, name in enumerate(steps)]
-    parts = {"flags", "flags-2", "proof", "proof-2"}
-    if [name for name in DESIGN if name not in parts] == steps:
-        assert not parts <= set(changed.order), "a mutant that reads everything in order"
+    inside = [name for name in DESIGN if name not in CAPTURE_ORDER]
+    if steps == list(CAPTURE_ORDER):
+        assert [name for name in changed.order if name in inside] != inside, "a mutant that reads everything in order"
     else:
         assert order_fault(stamped) is not None
 
