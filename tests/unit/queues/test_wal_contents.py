@@ -385,19 +385,38 @@ def test_a_headerless_head_that_may_hold_edits_is_not_passed_over(data: bytes, o
         assert "VerifyReplication" in headerless.remedy
 
 
-def test_damage_that_the_offset_has_passed_is_no_finding() -> None:
-    data = damaged(CLOSED, KEY_LENGTH, 0x7F)
+def test_damage_before_the_offset_may_reach_behind_it() -> None:
     passed = queue(GroupOffset(f"{GROUP}.20", STARTS[700]))
+    zeros = damaged(CLOSED, STARTS[500], *bytes(STARTS[800] - STARTS[500]))
+    (stuck,) = findings_of([passed], [inspected(20, zeros, STARTS[700])])
+    assert (stuck.code, stuck.severity) == ("CORRUPT_WAL", "warning")
+    assert f"before the offset, {STARTS[700]}; whether replication can go on there is not known" in stuck.message
+    assert stuck.remedy.startswith("If the offset moves on, do nothing")
+    assert "hdfs fsck" in stuck.remedy
+    data = damaged(CLOSED, KEY_LENGTH, 0x7F)
     files = [inspected(20, data, STARTS[700])]
-    assert codes([passed], files) == []
+    assert [one.severity for one in findings_of([passed], files)] == ["warning"]
     (row,) = queue_edits([passed], [ALL], by_group(files))
     assert (row.unread_files, row.unread_bytes) == (1, len(data) - STARTS[700])
     before = queue(GroupOffset(f"{GROUP}.20", STARTS[400]))
-    assert codes([before], [inspected(20, data, STARTS[400])]) == ["CORRUPT_WAL"]
+    (ahead,) = findings_of([before], [inspected(20, data, STARTS[400])])
+    assert (ahead.code, ahead.severity) == ("CORRUPT_WAL", "error")
     compressed = (GOLDEN / "wals" / "comp.1").read_bytes()
     start = read(compressed).header_end
     behind = queue(GroupOffset(f"{GROUP}.20", 271))
-    assert codes([behind], [inspected(20, damaged(compressed, start, *b"\xff" * 10), 271)]) == ["CORRUPT_WAL"]
+    (told,) = findings_of([behind], [inspected(20, damaged(compressed, start, *b"\xff" * 10), 271)])
+    assert (told.code, told.severity) == ("CORRUPT_WAL", "error")
+
+
+def test_a_torn_file_that_ends_before_the_offset_is_unknown_from_there_on() -> None:
+    torn = damaged(OPEN, CELL_LENGTH, 0x7F)
+    behind = queue(GroupOffset(f"{GROUP}.20", STARTS[700]))
+    files = [inspected(20, torn, STARTS[700])]
+    (row,) = queue_edits([behind], [ALL], by_group(files))
+    assert (row.unread_files, row.unread_bytes) == (1, len(torn) - STARTS[700])
+    assert wal_findings([replace(row, pending_bytes=UNWANTED_FROM, offset_status="OK")], files) == (), "unknown"
+    (told,) = wal_findings([row], files)
+    assert told.message.endswith("behind the last entry that can be read: whether a reader can go on is not known.")
 
 
 def test_another_unreadable_file_is_new() -> None:
