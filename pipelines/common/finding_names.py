@@ -84,7 +84,7 @@ FINDINGS: Mapping[str, ConditionText] = {
         "`enable_peer` lets it read past them; if it is enabled, find out why the queue stands still.",
     ),
     "UNREADABLE_WAL": ConditionText(
-        "The file system could not return some of a server's WALs.",
+        "The file system could not return a WAL.",
         "See the error; if blocks are missing, `hdfs fsck -files -blocks`; then `inspect-wals --path`.",
     ),
     # synchronous replication

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from pipelines.common.human import human_bytes, human_count
+from pipelines.common.human import human_bytes
 from pipelines.hbase.wal_format.header import LARGEST_HEADER
 from pipelines.hbase.wal_format.reader import WalEnd
 from pipelines.lake.findings import ERROR, WARNING, finding
@@ -194,24 +194,21 @@ def _unwanted(queues: Sequence[QueueEditsRow]) -> Iterator[FindingRow]:
 
 
 def _unreadable(files: Mapping[str, InspectedFile]) -> Iterator[FindingRow]:
-    """Yields a finding for each server with files that the file system could not read."""
-    servers: dict[str, list[InspectedFile]] = {}
+    """Yields a finding for each file that the file system could not read."""
     for file in files.values():
         if file.fault == UNREADABLE:
-            servers.setdefault(str(file.name.server or ""), []).append(file)
-    for server, broken in sorted(servers.items()):
-        yield finding(
-            "UNREADABLE_WAL",
-            ERROR,
-            server,
-            f"{human_count(len(broken), 'WAL')} could not be read, such as {broken[0].path}: {broken[0].problem}.",
-            "See the error; if blocks are missing, look at the file with 'hdfs fsck -files -blocks'. Then inspect "
-            "again with --path.",
-            server=server or None,
-            files=len(broken),
-            size=sum(file.length for file in broken),
-            paths=sorted(file.path for file in broken)[:10],
-        )
+            yield finding(
+                "UNREADABLE_WAL",
+                ERROR,
+                file.name.name,
+                f"{file.path} could not be read: {file.problem}.",
+                "See the error; if blocks are missing, look at the file with 'hdfs fsck -files -blocks'. Then inspect "
+                "again with --path.",
+                server=str(file.name.server) if file.name.server else None,
+                files=1,
+                size=file.length,
+                path=file.path,
+            )
 
 
 def _newest(files: Iterable[InspectedFile]) -> dict[str, str]:

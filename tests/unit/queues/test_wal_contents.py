@@ -419,18 +419,16 @@ def test_a_torn_file_that_ends_before_the_offset_is_unknown_from_there_on() -> N
     assert told.message.endswith("behind the last entry that can be read: whether a reader can go on is not known.")
 
 
-def test_another_unreadable_file_is_new() -> None:
-    def unreadable(server: ServerName, *numbers: int) -> tuple[FindingRow, ...]:
-        files = [inspected(number, None, group=encode_prefix(str(server))) for number in numbers]
+def test_another_unreadable_file_of_the_same_server_is_new() -> None:
+    def unreadable(*numbers: int, folder: str = "oldWALs") -> tuple[FindingRow, ...]:
+        files = [inspected(number, None, folder=folder) for number in numbers]
         return wal_findings([], [replace(file, fault=UNREADABLE, problem="no such block") for file in files])
 
-    (monday,) = unreadable(SERVER, 20)
-    assert (monday.subject, monday.server) == (str(SERVER), str(SERVER))
-    assert monday.message.startswith("1 WAL could not be read, such as oldWALs/")
-    before = {monday.key: (NOW - 5, 1)}
-    (tuesday,) = dated(unreadable(OTHER, 20, 30), NOW, before, [])
-    assert (tuesday.is_new, tuesday.message.startswith("2 WALs could")) == (True, True)
-    assert [one.is_new for one in dated(unreadable(SERVER, 20), NOW, before, [])] == [False]
+    (monday,) = unreadable(20, folder=f"WALs/{SERVER}")
+    assert (monday.subject, monday.server) == (f"{GROUP}.20", str(SERVER))
+    assert monday.message == f"WALs/{SERVER}/{GROUP}.20 could not be read: no such block."
+    tuesday = dated(unreadable(20, 30), NOW, {monday.key: (NOW - 5, 1)}, [])
+    assert {one.subject: one.is_new for one in tuesday} == {f"{GROUP}.20": False, f"{GROUP}.30": True}, "it was moved"
 
 
 def test_offsets_that_stop_a_queue_and_broken_heads_are_findings() -> None:
