@@ -106,8 +106,7 @@ class LakeReader:
         for run in runs:
             for group, night in _smallest(queues.get(run.key, ()), run.night).items():
                 story[group].append(night)
-        of_group = {group: tuple(found) for group, found in story.items()}
-        return QueueNights(of_group, runs[-1].night if runs else None)
+        return {group: tuple(found) for group, found in story.items()}
 
     def pinned(self, runs: Collection[RunKey]) -> Mapping[str, tuple[PinnedRow, ...]]:
         """Returns rows of `pinned_bytes` by cluster."""

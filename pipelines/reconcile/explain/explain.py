@@ -113,9 +113,7 @@ def _files(paths: Sequence[str], runs: dict[str, AnsweringRun], lake: LakeReader
         _file(
             file,
             runs[file.cluster],
-            _Holding(
-                pinned.get(file.cluster, ()), queues.get(file.cluster, ()), nights.get(file.cluster, QueueNights())
-            ),
+            _Holding(pinned.get(file.cluster, ()), queues.get(file.cluster, ()), nights.get(file.cluster, {})),
         )
         for file in chosen
     ]
@@ -221,18 +219,18 @@ def _since(
 ) -> tuple[str | None, int | None, bool | None]:
     """Returns the first of the consecutive runs in which the queue group needed the archived file, and their dates.
 
-    The third value says whether no run before the first of them was read, so that it may have needed it before. All are
-    None for a holder without an offset: earlier runs recorded nothing of it to compare.
+    The third value says whether it may have needed it before: no run before the first of them shows the opposite. All
+    are None for a holder without an offset: earlier runs recorded nothing of it to compare.
     """
     if holder.wal is None:
         return None, None, None
     first, days, at_least = run.record.night, {utc_day(run.record.night)}, True
     archived = file.modification_time or 0
     if file.wal_timestamp is not None and file.wal_group is not None and holder.source is not None:
-        for night in nights.of_group.get((holder.peer_id, holder.source, file.wal_group), ()):
+        for night in nights.get((holder.peer_id, holder.source, file.wal_group), ()):
             if night.need > file.wal_timestamp or night.files_started < archived:
+                at_least = False
                 break
             first = night.files_started
             days.add(utc_day(first))
-        at_least = nights.oldest is None or first == nights.oldest
     return format_instant(first), len(days), at_least
