@@ -81,15 +81,16 @@ def _only(runs: dict[str, AnsweringRun]) -> AnsweringRun:
 
 def _changes(request: ExplainRequest, since: Since, run: AnsweringRun, lake: LakeReader) -> list[Json]:
     nights = nights_since(since, run, lake)
+    doubt = "" if nights.verdicts_known else f"; {nights.note}"
     if request.peer is not None:
         return [changes_of_peer(request.peer, nights, lake)]
     if request.server is not None:
-        _, server = find_server(request.server, [run.record.key], lake, [nights.before.key])
+        _, server = find_server(request.server, [run.record.key], lake, [nights.before.key], doubt)
         return [changes_of_server(server, nights, lake)]
     if request.paths:
         found = lake.files(nights.keys, request.paths, limit=2 * (SHOWN + 1))
         once = list({file.path: file for file in found}.values())
-        meant = [_meant(path, once, {run.record.cluster: run}).path for path in request.paths]
+        meant = [_meant(path, once, {run.record.cluster: run}, doubt).path for path in request.paths]
         return changes_of_files(meant, nights, lake)
     return [changes_of_cluster(nights, lake)]
 
@@ -119,7 +120,7 @@ def _files(paths: Sequence[str], runs: dict[str, AnsweringRun], lake: LakeReader
     ]
 
 
-def _meant(path: str, found: Sequence[FileVerdict], runs: dict[str, AnsweringRun]) -> FileVerdict:
+def _meant(path: str, found: Sequence[FileVerdict], runs: dict[str, AnsweringRun], doubt: str = "") -> FileVerdict:
     plain = path.split("://", 1)[-1]
     matches = [file for file in found if _means(plain, file.path)]
     exact = [file for file in matches if file.path == path]
@@ -131,7 +132,7 @@ def _meant(path: str, found: Sequence[FileVerdict], runs: dict[str, AnsweringRun
         names,
         f"{path}: not among the files below oldWALs that were listed ({listed}). It is deleted already, or still below "
         "WALs/, or came later; check the spelling and --cluster. Copies below remoteWALs/ belong to synchronous "
-        "replication and get no verdict: the table remote_wals tells of them",
+        f"replication and get no verdict: the table remote_wals tells of them{doubt}",
     )
     return matches[names.index(chosen)]
 

@@ -106,7 +106,7 @@ def explain_server(name: str, runs: dict[str, AnsweringRun], lake: LakeReader) -
 
 
 def find_server(
-    name: str, runs: Collection[RunKey], lake: LakeReader, earlier: Collection[RunKey] = ()
+    name: str, runs: Collection[RunKey], lake: LakeReader, earlier: Collection[RunKey] = (), doubt: str = ""
 ) -> tuple[str, str]:
     """Returns the (cluster, server) that a name means; of those that fit best, a server of `runs` goes first.
 
@@ -115,6 +115,7 @@ def find_server(
         runs: the newest run of each cluster.
         lake: reads the tables.
         earlier: runs whose servers may be meant, too.
+        doubt: ends the message that there is no such server.
 
     Raises:
         UsageError: there is no such server, or several match.
@@ -128,7 +129,7 @@ def find_server(
     chosen = one_of(
         f"server {name} ({len(labels)} fit)",
         labels,
-        f"server {name}: no queue and no file below oldWALs in {where}; write any part of host,port,startcode",
+        f"server {name}: no queue and no file below oldWALs in {where}; write any part of host,port,startcode{doubt}",
     )
     return found[labels.index(chosen)]
 

@@ -360,6 +360,19 @@ def test_what_only_removed_verdicts_could_tell_is_not_known(tmp_path: Path) -> N
     assert "+ server" not in text
 
 
+def test_what_only_removed_verdicts_had_is_perhaps_unknown(tmp_path: Path) -> None:
+    write_night(tmp_path, 0, [verdict(0, "a.1", "REPLICATED", H2)])
+    write_night(tmp_path, 1, [verdict(1, "b.1", "PENDING")])
+    DeltaTable(tmp_path / WAL_VERDICTS.name).delete("run_id = 'night-0'")
+    since, now = since_of("2024-10-04"), at(1) + HOUR_MS
+    with pytest.raises(
+        UsageError, match=r": not among the files .*; the lake no longer has the verdicts of run night-0"
+    ):
+        ask(tmp_path, "a.1", since=since, now=now)
+    with pytest.raises(UsageError, match=r": no queue and no file .*startcode; the lake no longer has the verdicts of"):
+        ask(tmp_path, server=H2, since=since, now=now)
+
+
 def test_a_target_of_either_night_is_known_and_any_other_is_an_error(lake: Path) -> None:
     since = since_of("2024-10-06")
     (gone,) = ask(lake, server=H2, since=since)[0]["changes"]
