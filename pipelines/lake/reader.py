@@ -80,6 +80,7 @@ class LakeReader:
             cluster: EarlierNights(
                 nights=tuple(run.night for run in reversed(runs)),
                 findings=found.get(cluster, ()),
+                empty=frozenset(run.night for run in runs if run.bytes == 0),
                 by_reason=tuple(
                     NightTotal(run.night, f"{row.verdict} {row.reason}", row.files, row.bytes)
                     for run in reversed(runs)

@@ -393,6 +393,19 @@ def test_of_two_servers_that_a_name_fits_equally_the_one_of_the_newest_run_is_me
     assert ask(tmp_path, server="h1", since=since_of("2024-10-04"))[0]["changes"][0]["server"] == again
 
 
+def test_a_night_of_which_nobody_knows_what_a_peer_held_is_not_one_with_nothing(tmp_path: Path) -> None:
+    """`maintain` has removed `pinned_bytes` of the first two nights; on the second, no file waited for a peer."""
+    for night, reason in enumerate(("PENDING", "REPLICATED", "PENDING", "PENDING")):
+        write_night(tmp_path, night, [verdict(night, "a.1", reason)])
+    DeltaTable(tmp_path / PINNED_BYTES.name).delete("run_id IN ('night-0', 'night-1')")
+    trend = ask(tmp_path, peer="2")[0]["peer"]["trend"]
+    assert [(one["listed_at"][:10], one["bytes"]) for one in trend] == [
+        ("2024-10-05", 0),
+        ("2024-10-06", GIB),
+        ("2024-10-07", GIB),
+    ]
+
+
 def test_the_state_of_a_peer_that_holds_nothing_is_known(tmp_path: Path) -> None:
     """A peer that holds no archived file has no row in `pinned_bytes`."""
     for night, state in enumerate(("ENABLED", "DISABLED")):
