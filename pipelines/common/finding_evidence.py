@@ -81,7 +81,7 @@ EVIDENCE: Mapping[str, Mapping[str, EvidenceValue]] = {
     },
     "OFFSET_MID_ENTRY": {"wal": _WAL, "offset": _OFFSET},
     "UNWANTED_EDITS": {"entries": EvidenceValue("number", "entries that the queue still has to read")},
-    "UNREADABLE_WAL": {"paths": EvidenceValue("list of strings", "at most ten of the files")},
+    "UNREADABLE_WAL": {"path": EvidenceValue("string", "the file, below the WAL root")},
     "ORPHAN_REMOTE_WALS": _REMOTE,
     "REMOTE_WALS_UNEXPECTED": _REMOTE,
     "REMOTE_WALS_PILE_UP": _REMOTE,

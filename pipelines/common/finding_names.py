@@ -67,12 +67,14 @@ FINDINGS: Mapping[str, ConditionText] = {
         "that is not empty, and restart the owner of the queue; if it may hold edits, proceed as with a CORRUPT_WAL.",
     ),
     "CORRUPT_WAL": ConditionText(
-        "The WAL at the head of a queue contains bytes that are not an entry, so replication stands still there.",
+        "The WAL at the head of a queue contains bytes that are not an entry, so replication stands still there; if "
+        "the offset is behind the first of them, it may also go on.",
         "`hdfs fsck -files -blocks`; if all replicas are broken, move it away, and proceed as with a MISSING_WAL "
         "that is gone.",
     ),
     "OFFSET_MID_ENTRY": ConditionText(
-        "A stored offset lies inside an entry, so no reader can continue there.",
+        "A stored offset lies inside an entry, so no reader can continue there; or behind the last entry of a torn WAL "
+        "that can be read, so it is not known whether one can.",
         "Set the offset to 0 (in ZooKeeper: empty the data of the WAL's znode) and restart the owner of the queue, or "
         "have it claimed if the owner is dead; if the WAL was replaced, compare the tables with VerifyReplication; if "
         "it cannot be read as far as the offset, proceed as with a CORRUPT_WAL.",
@@ -82,7 +84,7 @@ FINDINGS: Mapping[str, ConditionText] = {
         "`enable_peer` lets it read past them; if it is enabled, find out why the queue stands still.",
     ),
     "UNREADABLE_WAL": ConditionText(
-        "The file system could not return some of a server's WALs.",
+        "The file system could not return a WAL.",
         "See the error; if blocks are missing, `hdfs fsck -files -blocks`; then `inspect-wals --path`.",
     ),
     # synchronous replication

@@ -109,7 +109,8 @@ def night_totals(
 ) -> tuple[NightTotal, ...]:
     """Returns the totals of a run and of the nights before it, `NIGHTS` in all, and what the quarantine had each night.
 
-    A night without a file has a total too: its empty quarantine. So it counts as a night with 0 bytes.
+    An empty night has a total too, that of its quarantine, so it counts as a night with 0 bytes. A night whose totals
+    have been removed has none, so it does not count.
 
     Args:
         files_started_ms: the start of step `files` of the run, ms since the epoch.
@@ -117,7 +118,8 @@ def night_totals(
         earlier: at least `NIGHTS` - 1 nights before it, if there are so many.
         steps: what was done with the lists of the cluster, oldest first.
     """
-    recent = dict.fromkeys(earlier.nights[-(NIGHTS - 1) :])
+    known = earlier.empty.union(total.files_started_ms for total in earlier.by_reason)
+    recent = [night for night in earlier.nights[-(NIGHTS - 1) :] if night in known]
     found = [
         *(total for total in earlier.by_reason if total.files_started_ms in recent),
         *(NightTotal(files_started_ms, f"{r.verdict} {r.reason}", r.files, r.bytes) for r in totals),

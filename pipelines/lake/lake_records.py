@@ -1,7 +1,7 @@
 """Records read back from the lake: runs and verdicts on single files. Instants are ms since the epoch, UTC."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date
 
 from pipelines.lake.run_summary import RunKey
@@ -121,15 +121,5 @@ class QueueNight:
 QueueGroup = tuple[str, str, str]
 """(peer, source server, WAL group)."""
 
-
-@dataclass(frozen=True, slots=True)
-class QueueNights:
-    """What earlier nights know of some queues.
-
-    Attributes:
-        of_group: nights by queue group, newest first.
-        oldest: the first night that was read, ms since the epoch; None = there is no earlier night.
-    """
-
-    of_group: Mapping[QueueGroup, tuple[QueueNight, ...]] = field(default_factory=dict)
-    oldest: int | None = None
+QueueNights = Mapping[QueueGroup, tuple[QueueNight, ...]]
+"""What earlier nights know of some queues: nights by queue group, newest first."""

@@ -80,6 +80,7 @@ class LakeReader:
             cluster: EarlierNights(
                 nights=tuple(run.night for run in reversed(runs)),
                 findings=found.get(cluster, ()),
+                empty=frozenset(run.night for run in runs if run.bytes == 0),
                 by_reason=tuple(
                     NightTotal(run.night, f"{row.verdict} {row.reason}", row.files, row.bytes)
                     for run in reversed(runs)
@@ -106,8 +107,7 @@ class LakeReader:
         for run in runs:
             for group, night in _smallest(queues.get(run.key, ()), run.night).items():
                 story[group].append(night)
-        of_group = {group: tuple(found) for group, found in story.items()}
-        return QueueNights(of_group, runs[-1].night if runs else None)
+        return {group: tuple(found) for group, found in story.items()}
 
     def pinned(self, runs: Collection[RunKey]) -> Mapping[str, tuple[PinnedRow, ...]]:
         """Returns rows of `pinned_bytes` by cluster."""

@@ -167,12 +167,14 @@ class EarlierNights:
         by_peer: one total per night and peer: what the peer holds, alone or together with others.
         nights: the start of step `files` of each, ms since the epoch.
         findings: the findings of the last of them.
+        empty: those on which there was no byte under oldWALs; of any other without a total, `maintain` has removed it.
     """
 
     by_reason: tuple[NightTotal, ...] = ()
     by_peer: tuple[NightTotal, ...] = ()
     nights: tuple[int, ...] = ()
     findings: tuple[FindingRow, ...] = ()
+    empty: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,8 +82,12 @@ def write_night(
     state: str = "ENABLED",
     alarm: str | None = None,
     growth: bool = True,
+    group: str | None = "g",
 ) -> None:
-    """A night whose small tables agree with its files; `before` are those of the night before."""
+    """A night whose small tables agree with its files; `before` are those of the night before.
+
+    Its queues stand in a group; without one, they begin, and need everything.
+    """
     held = [one for one in files if one["verdict"] == "HELD"]
     free = [one for one in files if one["verdict"] == "DELETABLE"]
     size, freed = sum(one["length"] for one in held), sum(one["length"] for one in free)
@@ -94,7 +98,8 @@ def write_night(
     peer = PinnedRow("peer", "2", state, None, None, None, len(held), size, 0, 0, len(held), size)
     peer = replace(peer, remedy="enable_peer '2'")
     owners = sorted({str(one["server"]) for one in held})
-    queues = [QueueOffsetRow("2", True, owner, owner, False, "g", "w", 3, 5, 1, GIB) for owner in owners]
+    stands = (group, "w", 3, 5) if group else (None, None, None, -1)
+    queues = [QueueOffsetRow("2", True, owner, owner, False, *stands, 1, GIB) for owner in owners]
     pins = [peer, *(PinnedRow("queue", "2", state, owner, owner, None, 1, GIB, 0, 0, 1, GIB) for owner in owners)]
     alarms = [
         finding(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from pipelines.common.human import human_bytes, human_count
+from pipelines.common.human import human_bytes
 from pipelines.hbase.wal_format.header import LARGEST_HEADER
 from pipelines.hbase.wal_format.reader import WalEnd
 from pipelines.lake.findings import ERROR, WARNING, finding
@@ -116,22 +116,27 @@ def _offset_in(row: QueueEditsRow, file: InspectedFile) -> int:
 def _corrupt(queues: Sequence[QueueEditsRow], files: Mapping[str, InspectedFile]) -> Iterator[FindingRow]:
     """Yields WALs at the head of a queue that are corrupt from some offset on.
 
-    A reader that begins behind the damage never sees it, unless the file is compressed.
+    The damage may end before the queue's offset, or reach behind it: nothing behind its beginning was read. A
+    compressed file cannot be read from the offset on anyway.
     """
     for row in queues:
         if row.head is None or row.head_ending != WalEnd.CORRUPT.value:
             continue
         file = files[row.head]
         good_end = file.contents.good_end if file.contents else 0
-        if file.contents is not None and file.contents.is_plain and _offset_in(row, file) > good_end:
-            continue
+        is_before = file.contents is not None and file.contents.is_plain and _offset_in(row, file) > good_end
+        effect = (
+            f"That is before the offset, {row.offset}; whether replication can go on there is not known."
+            if is_before
+            else "Replication tries to read on there forever, or passes over the rest of the file."
+        )
         yield _of_queue(
             "CORRUPT_WAL",
-            ERROR,
+            WARNING if is_before else ERROR,
             row,
             f"Queue {row.queue} has {row.head} at its head, which cannot be read behind byte {good_end}: "
-            f"{file.problem_text}. Replication tries to read on there forever, or passes over the rest of the file.",
-            _OF_BROKEN_WALS,
+            f"{file.problem_text}. {effect}",
+            f"If the offset moves on, do nothing; else: {_OF_BROKEN_WALS}" if is_before else _OF_BROKEN_WALS,
             files=row.pending_files,
             size=row.pending_bytes,
             wal=row.head,
@@ -140,7 +145,7 @@ def _corrupt(queues: Sequence[QueueEditsRow], files: Mapping[str, InspectedFile]
 
 
 def _offsets(queues: Sequence[QueueEditsRow], files: Mapping[str, InspectedFile]) -> Iterator[FindingRow]:
-    """Yields offsets from which no reader can continue."""
+    """Yields offsets from which no reader can continue, as far as the file can be read."""
     torn = {file.name.name: file.contents for file in files.values() if file.ending == WalEnd.TORN.value}
     for row in queues:
         if row.offset_status == OffsetStatus.BEYOND_EOF.value:
@@ -157,11 +162,13 @@ def _offsets(queues: Sequence[QueueEditsRow], files: Mapping[str, InspectedFile]
             contents = torn.get(row.wal or "")
             is_torn_before = contents is not None and contents.good_end < (row.offset or 0)
             place = "behind the last entry that can be read" if is_torn_before else "inside of an entry"
+            is_unsure = is_torn_before and contents is not None and contents.is_plain
+            outlook = "whether a reader can go on is not known" if is_unsure else "no reader can go on"
             yield _of_queue(
                 "OFFSET_MID_ENTRY",
                 ERROR,
                 row,
-                f"Queue {row.queue} stands at {row.offset} in {row.wal}, {place}: no reader can go on.",
+                f"Queue {row.queue} stands at {row.offset} in {row.wal}, {place}: {outlook}.",
                 _OF_BROKEN_WALS if is_torn_before else _OF_ODD_OFFSETS,
                 wal=row.wal,
                 offset=row.offset,
@@ -187,24 +194,21 @@ def _unwanted(queues: Sequence[QueueEditsRow]) -> Iterator[FindingRow]:
 
 
 def _unreadable(files: Mapping[str, InspectedFile]) -> Iterator[FindingRow]:
-    """Yields a finding for each server with files that the file system could not read."""
-    servers: dict[str, list[InspectedFile]] = {}
+    """Yields a finding for each file that the file system could not read."""
     for file in files.values():
         if file.fault == UNREADABLE:
-            servers.setdefault(str(file.name.server or ""), []).append(file)
-    for server, broken in sorted(servers.items()):
-        yield finding(
-            "UNREADABLE_WAL",
-            ERROR,
-            server,
-            f"{human_count(len(broken), 'WAL')} could not be read, such as {broken[0].path}: {broken[0].problem}.",
-            "See the error; if blocks are missing, look at the file with 'hdfs fsck -files -blocks'. Then inspect "
-            "again with --path.",
-            server=server or None,
-            files=len(broken),
-            size=sum(file.length for file in broken),
-            paths=sorted(file.path for file in broken)[:10],
-        )
+            yield finding(
+                "UNREADABLE_WAL",
+                ERROR,
+                file.name.name,
+                f"{file.path} could not be read: {file.problem}.",
+                "See the error; if blocks are missing, look at the file with 'hdfs fsck -files -blocks'. Then inspect "
+                "again with --path.",
+                server=str(file.name.server) if file.name.server else None,
+                files=1,
+                size=file.length,
+                path=file.path,
+            )
 
 
 def _newest(files: Iterable[InspectedFile]) -> dict[str, str]:

@@ -16,7 +16,10 @@ class OffsetStatus(StrEnum):
     FINISHED = "FINISHED"
     """A negative offset: the WAL was shipped to its end."""
     MID_ENTRY = "MID_ENTRY"
-    """Inside an entry or the header: no reader can continue from there, and the queue is stuck."""
+    """Inside an entry or the header: no reader can continue from there, and the queue is stuck.
+
+    In a TORN file also anywhere behind the last whole entry; if the file is damaged, an entry may begin there.
+    """
     BEYOND_EOF = "BEYOND_EOF"
     """Behind the last byte: the file was truncated or replaced, and the queue is stuck."""
     NO_HEADER = "NO_HEADER"

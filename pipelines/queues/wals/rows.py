@@ -6,6 +6,7 @@ Field names equal the column names of the tables in `schemas/`; a test compares 
 from dataclasses import dataclass
 
 from pipelines.common.instants import is_instant
+from pipelines.hbase.wal_format.reader import WalEnd
 from pipelines.hbase.wal_format.wal_key import WalKey
 from pipelines.hbase.wal_names import WalName
 from pipelines.queues.wals.tally import WalContents
@@ -54,11 +55,15 @@ class InspectedFile:
     def unread_bytes(self, position: int) -> int:
         """Returns the bytes of unknown content behind a position.
 
-        A torn last entry does not count, because no reader will ever read it.
+        A torn last entry does not count, because no reader will ever read it. But a position behind the last whole
+        entry makes it doubtful that only that entry is torn.
         """
         if self.contents is None:
             return self.length
-        return 0 if self.contents.is_read else max(self.known_length - max(self.contents.good_end, position), 0)
+        is_doubtful = self.contents.ending is WalEnd.TORN and position > self.contents.good_end
+        if self.contents.is_read and not is_doubtful:
+            return 0
+        return max(self.known_length - max(self.contents.good_end, position), 0)
 
 
 @dataclass(frozen=True, slots=True)

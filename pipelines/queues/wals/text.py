@@ -18,7 +18,7 @@ _PLACES = {
     OffsetStatus.OK: "between two entries",
     OffsetStatus.AT_END: "behind its last entry",
     OffsetStatus.FINISHED: "finished",
-    OffsetStatus.MID_ENTRY: "INSIDE OF AN ENTRY",
+    OffsetStatus.MID_ENTRY: "AT NO ENTRY THAT CAN BE READ",
     OffsetStatus.BEYOND_EOF: "BEHIND ITS LAST BYTE",
     OffsetStatus.NO_HEADER: "but it has NO WHOLE HEADER",
     OffsetStatus.UNREADABLE: "but it cannot be read so far",

@@ -81,15 +81,16 @@ def _only(runs: dict[str, AnsweringRun]) -> AnsweringRun:
 
 def _changes(request: ExplainRequest, since: Since, run: AnsweringRun, lake: LakeReader) -> list[Json]:
     nights = nights_since(since, run, lake)
+    doubt = "" if nights.verdicts_known else f"; {nights.note}"
     if request.peer is not None:
         return [changes_of_peer(request.peer, nights, lake)]
     if request.server is not None:
-        _, server = find_server(request.server, [run.record.key], lake, [nights.before.key])
+        _, server = find_server(request.server, [run.record.key], lake, [nights.before.key], doubt)
         return [changes_of_server(server, nights, lake)]
     if request.paths:
         found = lake.files(nights.keys, request.paths, limit=2 * (SHOWN + 1))
         once = list({file.path: file for file in found}.values())
-        meant = [_meant(path, once, {run.record.cluster: run}).path for path in request.paths]
+        meant = [_meant(path, once, {run.record.cluster: run}, doubt).path for path in request.paths]
         return changes_of_files(meant, nights, lake)
     return [changes_of_cluster(nights, lake)]
 
@@ -113,15 +114,13 @@ def _files(paths: Sequence[str], runs: dict[str, AnsweringRun], lake: LakeReader
         _file(
             file,
             runs[file.cluster],
-            _Holding(
-                pinned.get(file.cluster, ()), queues.get(file.cluster, ()), nights.get(file.cluster, QueueNights())
-            ),
+            _Holding(pinned.get(file.cluster, ()), queues.get(file.cluster, ()), nights.get(file.cluster, {})),
         )
         for file in chosen
     ]
 
 
-def _meant(path: str, found: Sequence[FileVerdict], runs: dict[str, AnsweringRun]) -> FileVerdict:
+def _meant(path: str, found: Sequence[FileVerdict], runs: dict[str, AnsweringRun], doubt: str = "") -> FileVerdict:
     plain = path.split("://", 1)[-1]
     matches = [file for file in found if _means(plain, file.path)]
     exact = [file for file in matches if file.path == path]
@@ -133,7 +132,7 @@ def _meant(path: str, found: Sequence[FileVerdict], runs: dict[str, AnsweringRun
         names,
         f"{path}: not among the files below oldWALs that were listed ({listed}). It is deleted already, or still below "
         "WALs/, or came later; check the spelling and --cluster. Copies below remoteWALs/ belong to synchronous "
-        "replication and get no verdict: the table remote_wals tells of them",
+        f"replication and get no verdict: the table remote_wals tells of them{doubt}",
     )
     return matches[names.index(chosen)]
 
@@ -221,18 +220,18 @@ def _since(
 ) -> tuple[str | None, int | None, bool | None]:
     """Returns the first of the consecutive runs in which the queue group needed the archived file, and their dates.
 
-    The third value says whether no run before the first of them was read, so that it may have needed it before. All are
-    None for a holder without an offset: earlier runs recorded nothing of it to compare.
+    The third value says whether it may have needed it before: no run before the first of them shows the opposite. All
+    are None for a holder without an offset: earlier runs recorded nothing of it to compare.
     """
     if holder.wal is None:
         return None, None, None
     first, days, at_least = run.record.night, {utc_day(run.record.night)}, True
     archived = file.modification_time or 0
     if file.wal_timestamp is not None and file.wal_group is not None and holder.source is not None:
-        for night in nights.of_group.get((holder.peer_id, holder.source, file.wal_group), ()):
+        for night in nights.get((holder.peer_id, holder.source, file.wal_group), ()):
             if night.need > file.wal_timestamp or night.files_started < archived:
+                at_least = False
                 break
             first = night.files_started
             days.add(utc_day(first))
-        at_least = nights.oldest is None or first == nights.oldest
     return format_instant(first), len(days), at_least

@@ -5,12 +5,14 @@ from collections.abc import Collection, Mapping, Sequence
 from pipelines.common.instants import format_instant
 from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_rows import literal
-from pipelines.lake.run_summary import PinnedRow, RunKey
+from pipelines.lake.run_summary import HELD, EarlierNights, PinnedRow, RunKey
 from pipelines.reconcile.explain.runs import NIGHTS, AnsweringRun, Json, first_names, one_of
+from pipelines.reconcile.holdings import FREED_WHEN_FINISHED
 from pipelines.reconcile.past import PastPeer
 from schemas.peers import PEERS
 
 NEXT_WALS = 10
+_WAITING = frozenset(f"{HELD} {reason}" for reason in FREED_WHEN_FINISHED)
 
 
 def explain_peer(peer_id: str, runs: dict[str, AnsweringRun], lake: LakeReader) -> Json:
@@ -57,9 +59,20 @@ def explain_peer(peer_id: str, runs: dict[str, AnsweringRun], lake: LakeReader) 
         ],
         "trend": [
             {"listed_at": format_instant(night), "bytes": held.get(night, 0)}
-            for night in (*history.nights, run.record.night)
+            for night in (*_counted(history), run.record.night)
         ],
     }
+
+
+def _counted(history: EarlierNights) -> list[int]:
+    """Returns the nights of which it is known what each peer held: `maintain` may have removed their rows.
+
+    Without a row of any peer, no file may have waited for one.
+    """
+    having = {one.files_started_ms for one in history.by_peer}
+    waiting = {one.files_started_ms for one in history.by_reason if one.group in _WAITING and one.files}
+    counted = history.empty.union(one.files_started_ms for one in history.by_reason)
+    return [night for night in history.nights if night in having or (night in counted and night not in waiting)]
 
 
 def peer_states(peer_id: str, runs: Collection[RunKey], lake: LakeReader) -> Mapping[RunKey, PastPeer]:
@@ -106,7 +119,7 @@ def explain_server(name: str, runs: dict[str, AnsweringRun], lake: LakeReader) -
 
 
 def find_server(
-    name: str, runs: Collection[RunKey], lake: LakeReader, earlier: Collection[RunKey] = ()
+    name: str, runs: Collection[RunKey], lake: LakeReader, earlier: Collection[RunKey] = (), doubt: str = ""
 ) -> tuple[str, str]:
     """Returns the (cluster, server) that a name means; of those that fit best, a server of `runs` goes first.
 
@@ -115,6 +128,7 @@ def find_server(
         runs: the newest run of each cluster.
         lake: reads the tables.
         earlier: runs whose servers may be meant, too.
+        doubt: ends the message that there is no such server.
 
     Raises:
         UsageError: there is no such server, or several match.
@@ -128,7 +142,7 @@ def find_server(
     chosen = one_of(
         f"server {name} ({len(labels)} fit)",
         labels,
-        f"server {name}: no queue and no file below oldWALs in {where}; write any part of host,port,startcode",
+        f"server {name}: no queue and no file below oldWALs in {where}; write any part of host,port,startcode{doubt}",
     )
     return found[labels.index(chosen)]
 

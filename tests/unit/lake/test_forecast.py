@@ -165,14 +165,32 @@ def test_the_pace_is_that_of_the_last_nights() -> None:
 
 
 def test_a_night_without_a_file_counts_as_empty() -> None:
-    """Its run is DONE, and left no row in `verdict_totals`, because nothing was there."""
+    """Its run is DONE with 0 bytes, and left no row in `verdict_totals`, because nothing was there."""
     days = tuple(FIRST + day * DAY_MS for day in range(3))
     earlier, tonight = EarlierNights(tuple(nights(100, 200, 300)), nights=days), FIRST + 3 * DAY_MS
     totals = night_totals(tonight, [], earlier, [])
     capacity = capacity_of(totals, None, 1000)
     assert days_until_full(totals, capacity) == Forecast(4, 0, 1000, -20, refusal="the bytes do not grow")
-    totals = night_totals(tonight, [], EarlierNights(nights=days), [])
+    totals = night_totals(tonight, [], EarlierNights(nights=days, empty=frozenset(days)), [])
     assert days_until_full(totals, None).nights == 4
+
+
+def test_a_night_whose_totals_were_removed_does_not_count(tmp_path: Path) -> None:
+    """`maintain` may keep `runs` longer than `verdict_totals`."""
+    append(tmp_path, PINNED_BYTES, [])
+    append(tmp_path, FINDINGS, [])
+    append(tmp_path, VERDICT_TOTALS, [])
+    for day, size in enumerate((1000, 0, 1000, 1000)):
+        at = FIRST + day * DAY_MS
+        run = {"status": "DONE", "at": at + 9, "files_started_at": at, "bytes": size}
+        append(tmp_path, RUNS, [identity(day) | run])
+        if day > 1:
+            total = {"verdict": "HELD", "reason": "PENDING", "files": 1, "bytes": size}
+            append(tmp_path, VERDICT_TOTALS, [identity(day) | total])
+    tonight = FIRST + 4 * DAY_MS
+    earlier = reader(tmp_path).histories({"prod-a": tonight}, 30)["prod-a"]
+    totals = night_totals(tonight, [VerdictTotal("HELD", "PENDING", "KEEP", 1, 1000)], earlier, [])
+    assert sorted({one.files_started_ms for one in totals}) == [FIRST + day * DAY_MS for day in (1, 2, 3, 4)]
 
 
 def test_an_attempt_that_died_counts_by_its_files(lake: Path) -> None:

@@ -385,33 +385,50 @@ def test_a_headerless_head_that_may_hold_edits_is_not_passed_over(data: bytes, o
         assert "VerifyReplication" in headerless.remedy
 
 
-def test_damage_that_the_offset_has_passed_is_no_finding() -> None:
-    data = damaged(CLOSED, KEY_LENGTH, 0x7F)
+def test_damage_before_the_offset_may_reach_behind_it() -> None:
     passed = queue(GroupOffset(f"{GROUP}.20", STARTS[700]))
+    zeros = damaged(CLOSED, STARTS[500], *bytes(STARTS[800] - STARTS[500]))
+    (stuck,) = findings_of([passed], [inspected(20, zeros, STARTS[700])])
+    assert (stuck.code, stuck.severity) == ("CORRUPT_WAL", "warning")
+    assert f"before the offset, {STARTS[700]}; whether replication can go on there is not known" in stuck.message
+    assert stuck.remedy.startswith("If the offset moves on, do nothing")
+    assert "hdfs fsck" in stuck.remedy
+    data = damaged(CLOSED, KEY_LENGTH, 0x7F)
     files = [inspected(20, data, STARTS[700])]
-    assert codes([passed], files) == []
+    assert [one.severity for one in findings_of([passed], files)] == ["warning"]
     (row,) = queue_edits([passed], [ALL], by_group(files))
     assert (row.unread_files, row.unread_bytes) == (1, len(data) - STARTS[700])
     before = queue(GroupOffset(f"{GROUP}.20", STARTS[400]))
-    assert codes([before], [inspected(20, data, STARTS[400])]) == ["CORRUPT_WAL"]
+    (ahead,) = findings_of([before], [inspected(20, data, STARTS[400])])
+    assert (ahead.code, ahead.severity) == ("CORRUPT_WAL", "error")
     compressed = (GOLDEN / "wals" / "comp.1").read_bytes()
     start = read(compressed).header_end
     behind = queue(GroupOffset(f"{GROUP}.20", 271))
-    assert codes([behind], [inspected(20, damaged(compressed, start, *b"\xff" * 10), 271)]) == ["CORRUPT_WAL"]
+    (told,) = findings_of([behind], [inspected(20, damaged(compressed, start, *b"\xff" * 10), 271)])
+    assert (told.code, told.severity) == ("CORRUPT_WAL", "error")
 
 
-def test_another_unreadable_file_is_new() -> None:
-    def unreadable(server: ServerName, *numbers: int) -> tuple[FindingRow, ...]:
-        files = [inspected(number, None, group=encode_prefix(str(server))) for number in numbers]
+def test_a_torn_file_that_ends_before_the_offset_is_unknown_from_there_on() -> None:
+    torn = damaged(OPEN, CELL_LENGTH, 0x7F)
+    behind = queue(GroupOffset(f"{GROUP}.20", STARTS[700]))
+    files = [inspected(20, torn, STARTS[700])]
+    (row,) = queue_edits([behind], [ALL], by_group(files))
+    assert (row.unread_files, row.unread_bytes) == (1, len(torn) - STARTS[700])
+    assert wal_findings([replace(row, pending_bytes=UNWANTED_FROM, offset_status="OK")], files) == (), "unknown"
+    (told,) = wal_findings([row], files)
+    assert told.message.endswith("behind the last entry that can be read: whether a reader can go on is not known.")
+
+
+def test_another_unreadable_file_of_the_same_server_is_new() -> None:
+    def unreadable(*numbers: int, folder: str = "oldWALs") -> tuple[FindingRow, ...]:
+        files = [inspected(number, None, folder=folder) for number in numbers]
         return wal_findings([], [replace(file, fault=UNREADABLE, problem="no such block") for file in files])
 
-    (monday,) = unreadable(SERVER, 20)
-    assert (monday.subject, monday.server) == (str(SERVER), str(SERVER))
-    assert monday.message.startswith("1 WAL could not be read, such as oldWALs/")
-    before = {monday.key: (NOW - 5, 1)}
-    (tuesday,) = dated(unreadable(OTHER, 20, 30), NOW, before, [])
-    assert (tuesday.is_new, tuesday.message.startswith("2 WALs could")) == (True, True)
-    assert [one.is_new for one in dated(unreadable(SERVER, 20), NOW, before, [])] == [False]
+    (monday,) = unreadable(20, folder=f"WALs/{SERVER}")
+    assert (monday.subject, monday.server) == (f"{GROUP}.20", str(SERVER))
+    assert monday.message == f"WALs/{SERVER}/{GROUP}.20 could not be read: no such block."
+    tuesday = dated(unreadable(20, 30), NOW, {monday.key: (NOW - 5, 1)}, [])
+    assert {one.subject: one.is_new for one in tuesday} == {f"{GROUP}.20": False, f"{GROUP}.30": True}, "it was moved"
 
 
 def test_offsets_that_stop_a_queue_and_broken_heads_are_findings() -> None:

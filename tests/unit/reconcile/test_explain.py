@@ -360,6 +360,19 @@ def test_what_only_removed_verdicts_could_tell_is_not_known(tmp_path: Path) -> N
     assert "+ server" not in text
 
 
+def test_what_only_removed_verdicts_had_is_perhaps_unknown(tmp_path: Path) -> None:
+    write_night(tmp_path, 0, [verdict(0, "a.1", "REPLICATED", H2)])
+    write_night(tmp_path, 1, [verdict(1, "b.1", "PENDING")])
+    DeltaTable(tmp_path / WAL_VERDICTS.name).delete("run_id = 'night-0'")
+    since, now = since_of("2024-10-04"), at(1) + HOUR_MS
+    with pytest.raises(
+        UsageError, match=r": not among the files .*; the lake no longer has the verdicts of run night-0"
+    ):
+        ask(tmp_path, "a.1", since=since, now=now)
+    with pytest.raises(UsageError, match=r": no queue and no file .*startcode; the lake no longer has the verdicts of"):
+        ask(tmp_path, server=H2, since=since, now=now)
+
+
 def test_a_target_of_either_night_is_known_and_any_other_is_an_error(lake: Path) -> None:
     since = since_of("2024-10-06")
     (gone,) = ask(lake, server=H2, since=since)[0]["changes"]
@@ -378,6 +391,19 @@ def test_of_two_servers_that_a_name_fits_equally_the_one_of_the_newest_run_is_me
     write_night(tmp_path, 0, [verdict(0, "a.1", "PENDING", H1)])
     write_night(tmp_path, 1, [verdict(1, "b.1", "PENDING", again)])
     assert ask(tmp_path, server="h1", since=since_of("2024-10-04"))[0]["changes"][0]["server"] == again
+
+
+def test_a_night_of_which_nobody_knows_what_a_peer_held_is_not_one_with_nothing(tmp_path: Path) -> None:
+    """`maintain` has removed `pinned_bytes` of the first two nights; on the second, no file waited for a peer."""
+    for night, reason in enumerate(("PENDING", "REPLICATED", "PENDING", "PENDING")):
+        write_night(tmp_path, night, [verdict(night, "a.1", reason)])
+    DeltaTable(tmp_path / PINNED_BYTES.name).delete("run_id IN ('night-0', 'night-1')")
+    trend = ask(tmp_path, peer="2")[0]["peer"]["trend"]
+    assert [(one["listed_at"][:10], one["bytes"]) for one in trend] == [
+        ("2024-10-05", 0),
+        ("2024-10-06", GIB),
+        ("2024-10-07", GIB),
+    ]
 
 
 def test_the_state_of_a_peer_that_holds_nothing_is_known(tmp_path: Path) -> None:

@@ -61,6 +61,15 @@ def test_since_the_oldest_night_is_at_least_since(tmp_path: Path) -> None:
     assert f"queue of {H1}, since 2024-10-08 02:00 UTC (13 nights)" in text
 
 
+def test_a_night_without_a_row_of_the_group_proves_nothing(tmp_path: Path) -> None:
+    """A queue that still begins, and needs everything, has a row without a group."""
+    for night in range(4):
+        file = verdict(night, "a.1", "PENDING") | {"wal_group": "g", "wal_timestamp": 9}
+        write_night(tmp_path, night, [file | {"modification_time": at(-50)}], group="g" if night > 1 else None)
+    (holder,) = ask(tmp_path, "a.1", now=at(3) + HOUR_MS)[0]["files"][0]["holders"]
+    assert (holder["since_at_least"], holder["nights"]) == (True, 2)
+
+
 def test_a_dead_server_without_a_queue_waits_for_no_peer(tmp_path: Path) -> None:
     """`pinned_bytes` has its files at level peer only; what this peer has to ship of others frees none of them."""
     nobody = {"peer_id": "2", "owner": None, "source": H2, "wal": None, "offset": None}
