@@ -1,6 +1,6 @@
 """Writes docs/pictures/report.png: the page of the demo's last night, as Chromium shows it.
 
-Run: .venv/bin/python scripts/report_picture.py   (runs the demo; needs Debian's package chromium)
+Run: .venv/bin/python -m scripts.report_picture   (runs the demo; needs Debian's package chromium)
 """
 
 import subprocess

@@ -50,7 +50,10 @@ class _Answers:
     texts: list[str] = field(default_factory=list)
 
     def add(self, command: Command, outcome: JobResult) -> None:
-        self.jobs.append({"job": command[0], "exit_code": outcome.exit_code, **outcome.result, "text": outcome.text})
+        # a clean that failed does not say itself whether it was the rehearsal
+        said = {"executed": "--execute" in command or "--resume" in command} if command[0] == "clean" else {}
+        said |= {**outcome.result, "text": outcome.text}
+        self.jobs.append({"job": command[0], "exit_code": outcome.exit_code, **said})
         if outcome.text:
             self.texts.append(f"== {command[0]}\n{outcome.text}")
 
@@ -60,17 +63,18 @@ def run_night(night: Night) -> JobResult:
 
     Returns:
         The answers of all jobs, and what a person should know of them (`alerts`). The exit code is that of the job that
-        stopped the night; 3 if a finding pauses the clean-up; 5 if all jobs ended, and an error finding is new or purge
-        refused some runs; else 0.
+        stopped the night; 3 if a finding pauses the clean-up; 5 if all jobs ended, and an error finding is new, purge
+        refused some runs, or a clean-up that had begun was not resumed before its list expired; else 0.
     """
     plan, answers = night.plan, _Answers()
     log_of_run(plan.run_id)
     logger.info("night of %s, run id %s", plan.cluster, plan.run_id)
     try:
-        code, listed = (EXIT_DONE, True) if plan.part == "finish" else _decide(night, answers)
-        why = "an error finding is new: see reconcile" if code else ""
-        if plan.part != "decide" and _finish(night, answers, listed=listed) == EXIT_PARTIAL:
-            code, why = EXIT_PARTIAL, "; ".join(filter(None, [why, "purge refused some quarantined runs: see purge"]))
+        code, option = (EXIT_DONE, "--execute") if plan.part == "finish" else _decide(night, answers)
+        reasons = ["an error finding is new: see reconcile"] if code else []
+        if plan.part != "decide":
+            reasons += _finish(night, answers, option)
+        code, why = EXIT_PARTIAL if reasons else EXIT_DONE, "; ".join(reasons)
     except _Ended as end:
         code, why = end.exit_code, end.why
     last = f"The night of {plan.cluster} ({plan.run_id}) ended with exit code {code}{why and f': {why}'}"
@@ -125,41 +129,55 @@ def _run(
     return outcome
 
 
-def _decide(night: Night, answers: _Answers) -> tuple[int, bool]:
-    """Captures, decides and rehearses. Returns the exit code of reconcile, and whether there is a list."""
+def _decide(night: Night, answers: _Answers) -> tuple[int, str]:
+    """Captures, decides and rehearses.
+
+    Returns:
+        The exit code of reconcile, and the option with which clean would move files; "" = there is no list to clean.
+    """
     plan = night.plan
     _run(night, plan.capture, answers, passes=_captured_before)
     decided = _run(night, plan.reconcile, answers, passes=_partly)
     if _without_list(decided):
         answers.texts.append("There is nothing to clean: the snapshot is too old for a list.")
-        return decided.exit_code, False
+        return decided.exit_code, ""
     if not plan.clean:
-        return decided.exit_code, False
+        return decided.exit_code, ""
     rehearsed = _run(night, plan.clean, answers, passes=_expired)
     if _expired(rehearsed):  # an old night was started again; what purge and maintain do needs no list
         answers.texts.append("There is nothing to clean: the list has expired.")
-        return decided.exit_code, False
+        return decided.exit_code, ""
     if rehearsed.result.get("paused"):  # clean and purge would refuse, whoever approves
         raise _Ended(EXIT_REFUSED, "nothing is cleaned or purged, because a finding pauses the clean-up: see clean")
-    return decided.exit_code, True
+    return decided.exit_code, str(rehearsed.result.get("option", "--execute"))
 
 
-def _finish(night: Night, answers: _Answers, *, listed: bool) -> int:
-    """Cleans what is approved if there is a list, purges and maintains. Returns the exit code of purge."""
-    plan = night.plan
-    execute = (*plan.clean, "--execute")
-    if plan.approved and listed:
-        resume = (*plan.clean, "--resume")
+def _finish(night: Night, answers: _Answers, option: str) -> list[str]:
+    """Cleans what is approved, purges and maintains.
+
+    Args:
+        night: the night.
+        answers: receives the answers.
+        option: with which clean would move files; "" = there is no list to clean.
+
+    Returns:
+        What it leaves to a person.
+    """
+    plan, left = night.plan, []
+    if plan.approved and option:
+        execute, resume = (*plan.clean, "--execute"), (*plan.clean, "--resume")
         tries = 1 if _is_limited(plan.clean) else None
         cleaned = _run(night, execute, answers, resume=resume, tries=tries)
         if _expired(cleaned):
-            answers.texts.append("The clean-up had begun. Its list has expired, so nothing more of it is cleaned.")
-    elif plan.part is None and listed:
-        answers.texts.append(f"Nothing was moved. If you agree with the rehearsal above:\n{command_line(execute)}")
+            left.append("the list of a clean-up that had begun has expired, so files of it may be left: see clean")
+    elif plan.part is None and option:
+        command = command_line((*plan.clean, option))
+        answers.texts.append(f"Nothing was moved. If you agree with the rehearsal above:\n{command}")
     # one run that purge refuses may stay for weeks: the tables must not grow as long
-    purged = _run(night, plan.purge, answers, passes=_partly).exit_code if plan.purge else EXIT_DONE
+    if plan.purge and _partly(_run(night, plan.purge, answers, passes=_partly)):
+        left.append("purge refused some quarantined runs: see purge")
     _run(night, plan.maintain, answers)
-    return purged
+    return left
 
 
 def _captured_before(outcome: JobResult) -> bool:

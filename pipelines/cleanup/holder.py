@@ -42,27 +42,29 @@ class LeaseHolder:
     def __enter__(self) -> "LeaseHolder":
         folder = self._quarantine.leases
         self._store.make_directories([folder])
-        # looked at before the leases: a job that begins now takes its lease before it makes a run
-        runs = runs_in(self._looks.names(self._quarantine.home))
         newest = self._newest()
         renewed_at, now = self._times(newest)
         number = may_take(newest, renewed_at, now, self._time_to_live, folder)
-        if newest is None and runs:
-            # Somebody has removed the leases of the jobs that made these runs. The audit is sorted by lease number, so
-            # this one must be above theirs: the seconds since 1970 are.
-            number = now // 1000
         lease = Lease(number, self._holder)
+        held = UnavailableError(
+            f"another job took a lease below {folder} at the same moment; try again", condition=Condition.LEASE_HELD
+        )
         if not self._store.create(f"{folder}/{lease.file_name}", lease.text()):
-            raise UnavailableError(
-                f"another job took lease {number} below {folder} at the same moment; try again",
-                condition=Condition.LEASE_HELD,
-            )
+            raise held
         self._lease, self._renewed_at = lease, now
         try:
-            found, _ = self._newest_is_mine()  # another job may have taken a higher lease and removed lower ones
+            found = lease_numbers(self._looks.names(folder))
+            # without a lease to count from, two jobs may have created different files
+            alone = newest is not None or len(found) < 2
+            if alone:
+                self._check_newest(found)  # another job may have taken a higher lease and removed lower ones
         except WalsafeError:
             self._release()
             raise
+        if not alone:
+            # a released lease would still be higher than that of the other job, which may be at work by now
+            self._store.delete([f"{folder}/{lease.file_name}"])
+            raise held
         self._store.delete([f"{folder}/{Lease(old, '').file_name}" for old in found if old < number])
         return self
 
@@ -100,7 +102,8 @@ class LeaseHolder:
         Raises:
             UnavailableError: another job has taken over, or the leases cannot be read reliably.
         """
-        _, now = self._newest_is_mine()
+        names, now = self._looks.timed_names(self._quarantine.leases)  # the time is one before the look
+        self._check_newest(lease_numbers(names))
         if now - self._renewed_at >= self._time_to_live // _RENEWALS:
             lease = Lease(self.number, self._holder)
             self._store.replace(f"{self._quarantine.leases}/{lease.file_name}", lease.text())
@@ -185,14 +188,12 @@ class LeaseHolder:
         released = Lease(self.number, self._holder, released=True)
         self._store.replace(f"{self._quarantine.leases}/{released.file_name}", released.text())
 
-    def _newest_is_mine(self) -> tuple[list[int], int]:
-        """Returns the numbers of all leases, after checking that the lease of this holder is the highest.
+    def _check_newest(self, found: Sequence[int]) -> None:
+        """Checks that the lease of this holder is the highest of those that were found.
 
-        Returns:
-            The numbers, and a time of the file system before they were read (ms).
+        Raises:
+            UnavailableError: it is not.
         """
-        names, now = self._looks.timed_names(self._quarantine.leases)
-        found = lease_numbers(names)
         newest = max(found, default=0)
         if newest > self.number:
             raise UnavailableError(
@@ -206,7 +207,6 @@ class LeaseHolder:
                 "cluster: this job stops. Only walsafe may remove files there; try again",
                 condition=Condition.LEASE_LOST,
             )
-        return found, now
 
     def _newest(self) -> Lease | None:
         found = lease_numbers(self._looks.names(self._quarantine.leases))

@@ -92,7 +92,7 @@ def restore(request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts) -
             raise
         finally:
             ports.audit.ended(attempt, ending)
-    return _outcome(place, request, ending, results, settled)
+    return _outcome(place, request, ending, results, settled, len(asked))
 
 
 def _wanted(
@@ -104,8 +104,7 @@ def _wanted(
 ) -> list[CleanupFile]:
     """Returns the files to move back.
 
-    Skips requested files that are already back, so that a command can be repeated. This includes files of `back`, which
-    HBase may have deleted since.
+    Skips requested files that are already below oldWALs, so that a command can be repeated, and files of `back`.
     """
     if not request.paths:
         return list(resting)
@@ -121,7 +120,10 @@ def _wanted(
 
 
 def _given_back(taken: Mapping[str, CleanupFile | None], actions: Collection[CleanupAction]) -> Collection[str]:
-    """Returns the files of which an earlier restore left nothing in the quarantine, if no purge has touched the run.
+    """Returns the files that are not in the quarantine after an earlier restore, if no purge has touched the run.
+
+    These are the files that it gave back, and those that clean began but did not move: the two cannot be told apart
+    here, and neither is a reason to keep the other files from their restore.
 
     Args:
         taken: see `CleanupAudit.taken`, after all intents were settled.
@@ -164,7 +166,12 @@ def _ours(
 
 
 def _outcome(
-    place: CleanupPlace, request: RestoreRequest, ending: AttemptEnd, left: Sequence[FileResult], settled: int
+    place: CleanupPlace,
+    request: RestoreRequest,
+    ending: AttemptEnd,
+    left: Sequence[FileResult],
+    settled: int,
+    asked: int,
 ) -> JobResult:
     tally = ending.tally
     result = {
@@ -179,6 +186,11 @@ def _outcome(
         f"Restored {tally.done_files:,} files, {human_bytes(tally.done_bytes)}, below {place.wal_root}",
         *left_lines(left, tally.left_files),
     ]
+    absent = len(set(request.paths)) - asked
+    if absent > 0:
+        lines.append(
+            f"{absent:,} of the given files are not in the quarantine; the table deletions says what became of them."
+        )
     if ending.status == STOPPED:
         lines.append("Stopped because a person asked for it; the same command goes on.")
     return JobResult(ending.exit_code, result, "\n".join(lines))

@@ -26,6 +26,7 @@ def clean_outcome(place: CleanupPlace, run_id: str, report: "CleanReport", *, ex
         "run_id": run_id,
         "status": report.status,
         "executed": executed,
+        "option": None if executed else option(report),
         "list_sha256": list_sha256(report.manifest),
         "reason": report.reason,
         "quarantine": report.quarantine,

@@ -123,13 +123,14 @@ def retry_commit(
         except Exception as error:
             if not is_conflict(error):
                 raise
-            conflict = error
+            if attempt == attempts:
+                raise UnavailableError(
+                    f"Delta table {location}: other runs kept committing for {attempts} attempts; try again when they "
+                    "have ended"
+                ) from error
         pause = _RANDOM.uniform(0.1, min(15.0, 0.25 * 2**attempt))
         _LOG.info("%s: another run committed first, attempt %d, waiting %.1f s", location, attempt, pause)
         time.sleep(pause)
-    raise UnavailableError(
-        f"Delta table {location}: other runs kept committing for {attempts} attempts; try again when they have ended"
-    ) from conflict
 
 
 def _shortly(text: str) -> str:

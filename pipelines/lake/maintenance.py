@@ -27,7 +27,7 @@ from pipelines.lake.query import Query
 from pipelines.lake.retention import COMPACTED_FILE_BYTES, MIN_GRACE_MS, SMALL_FILE_BYTES, FileTotals, NightPartition
 from schemas.table import Table
 
-_ATTEMPTS = 5
+_ATTEMPTS = 7
 _GRACE = "delta.deletedFileRetentionDuration"
 _DELTAS_GRACE = "interval 1 week"  # that of a table without the property
 _REWRITE_SMALL_FILES = {

@@ -5,6 +5,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from jobs.cleanup.wiring import _archive
+from jobs.cli.config.capture_section import CaptureSection
+from jobs.cli.config.clean_section import CleanSection
 from pipelines.cleanup.archive import HadoopArchive
 from pipelines.files.hadoop_jvm import HadoopJvm
 
@@ -50,7 +53,13 @@ def test_files_are_read_with_the_properties_of_the_configuration(
 ) -> None:
     """As for a nameservice that Spark's own configuration does not know; other file systems are opened as ever."""
     properties = {"fs.viewfs.mounttable.ns1.link./quarantine": f"file:{source.parent}"}
-    known = HadoopArchive(HadoopJvm.of(spark), f"file:{tmp_path}/archive", properties)
+    simulated = {"source": "simulated", "path": "a.json"}
+    capture = CaptureSection.model_validate(
+        {"files": {"source": "hadoop", "properties": properties}, "queues": simulated, "state": simulated}
+    )
+    clean = CleanSection(quarantine="viewfs://ns1/quarantine", archive=f"file:{tmp_path}/archive")
+    known = _archive(HadoopJvm.of(spark), capture, clean)
+    assert known is not None
     assert known.keep(["viewfs://ns1/quarantine/w.1"], ["w.1"]) == [(f"file:{tmp_path}/archive/w.1", None)]
     assert there(tmp_path) == {"w.1": DATA}
     known.close()

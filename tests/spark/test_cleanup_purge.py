@@ -110,12 +110,12 @@ def test_the_newest_row_says_which_file_was_moved(lab: Lab) -> None:
             attempt = CleanupAttempt(decided.run, CleanupAction.CLEAN, "by hand", lease)
             ports.audit.record(attempt, 1, [FileResult(CleanupFile(FIRST, size, modified), outcome)])
 
-        moved(90, length, FileOutcome.RESTORED)
-        moved(92, length + 1)
-        moved(91, length)  # written later, under an earlier lease
+        moved(9_000_000_090, length, FileOutcome.RESTORED)
+        moved(9_000_000_092, length + 1)
+        moved(9_000_000_091, length)  # written later, under an earlier lease
     left = lab.purge(before_grace="disk full").result["runs"][0]["left"]  # type: ignore[index]
     assert [(one["path"], one["outcome"]) for one in left] == [(FIRST, "CHANGED")]
     with lab.edges("purge") as (_, ports):
-        moved(93, length)
+        moved(9_000_000_093, length)
     assert lab.purge(execute=True, before_grace="disk full").result["runs"][0]["left"] == []  # type: ignore[index]
     assert lab.resting() == {}

@@ -44,24 +44,22 @@ def alerts_of(job: str, exit_code: int, result: Mapping[str, object]) -> list[Al
         result: its JSON object.
     """
     if job == NIGHT:
-        alerts = [alert for one in objects_of(result.get("jobs")) for alert in _of_job(one, result, exit_code)]
+        alerts = [alert for one in objects_of(result.get("jobs")) for alert in _of_job(one, result)]
         silent = all(alert.name in ("NEW_ERROR", "APPROVAL_WAITS") for alert in alerts)
         if exit_code not in (EXIT_DONE, EXIT_PARTIAL) and silent:
             name, error = "REFUSED" if exit_code == EXIT_REFUSED else "FAILED", result.get("error")
             why = error.get("message") if isinstance(error, Mapping) else result.get("why")
             alerts.append(_alert(name, result, f"the night ended with exit code {exit_code}: {why}"))
         return alerts
-    return list(_of_job({"job": job, "exit_code": exit_code, **result}, result, exit_code))
+    return list(_of_job({"job": job, "exit_code": exit_code, **result}, result))
 
 
-def _of_job(one: Mapping[str, object], around: Mapping[str, object], ended: int) -> Iterator[Alert]:
+def _of_job(one: Mapping[str, object], around: Mapping[str, object]) -> Iterator[Alert]:
     job, code = str(one["job"]), one["exit_code"]
     for cluster in objects_of(one.get("clusters")):
         yield from _of_cluster(cluster)
     error = one.get("error")
-    # a night that is started again finds its snapshot and perhaps a list that has expired, and goes on
-    went_on = code == EXIT_REFUSED != ended
-    if isinstance(error, Mapping) and error.get("condition") != "SNAPSHOT_EXISTS" and not went_on:
+    if isinstance(error, Mapping) and not _needs_nobody(one, error):
         if code == EXIT_REFUSED:
             yield _alert("REFUSED", around, f"{job}: {error.get('message')}", str(error.get("condition") or ""))
         elif "jobs" in around or (job, code) == ("purge", EXIT_PARTIAL):  # at a terminal a person reads what is wrong
@@ -72,8 +70,19 @@ def _of_job(one: Mapping[str, object], around: Mapping[str, object], ended: int)
     if "jobs" in around and isinstance(paused, Mapping):  # clean and purge would refuse, whoever approves
         yield _alert("REFUSED", around, str(paused.get("text")), Condition.CLEANUP_PAUSED.name)
     elif "jobs" in around and one.get("status") == "REHEARSAL" and one.get("done_files") and not around.get("approved"):
-        how = "approve it in the scheduler" if around.get("part") == "decide" else "start it with --execute"
+        how = (
+            "approve it in the scheduler"
+            if around.get("part") == "decide"
+            else f"start it with {one.get('option', '--execute')}"
+        )
         yield _alert("APPROVAL_WAITS", around, f"clean would move {one['done_files']} files; a person has to {how}")
+
+
+def _needs_nobody(one: Mapping[str, object], error: Mapping[str, object]) -> bool:
+    """Tells whether a job failed only because a night was started again, which then goes on."""
+    condition = error.get("condition")
+    rehearsal_of_old_list = condition == Condition.LIST_EXPIRED.name and one.get("executed") is False
+    return condition == Condition.SNAPSHOT_EXISTS.name or rehearsal_of_old_list
 
 
 def _of_cluster(cluster: Mapping[str, object]) -> Iterator[Alert]:

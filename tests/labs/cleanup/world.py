@@ -24,6 +24,8 @@ ROOT = "hdfs://ns1/hbase"
 PLACE = Quarantine("hdfs://ns1/walsafe/quarantine", CLUSTER)
 LEASE_MS = 10_000
 START = 1_790_000_000_000
+FIRST = START // 1000
+"""The number of the first lease."""
 SETTLED = (FileOutcome.MOVED, FileOutcome.ALREADY_GONE)
 DIGEST = "0" * 64
 Job = Callable[["World", Process], JobResult | None]

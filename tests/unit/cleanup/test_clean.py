@@ -130,7 +130,9 @@ def test_a_rehearsal_names_the_option_that_is_not_refused() -> None:
     world = night()
     paused = "is refused while the clean-up is paused. After the pause, it would do this:"
     for option in ("--execute", "--resume"):
-        assert done(world, CleanRequest(RUN)).text.endswith(f"this was a rehearsal. Add {option} to move them.")
+        rehearsed = done(world, CleanRequest(RUN))
+        assert rehearsed.text.endswith(f"this was a rehearsal. Add {option} to move them.")
+        assert rehearsed.result["option"] == option
         world.decided.status = None
         assert f"\n{option} {paused}\n" in done(world, CleanRequest(RUN)).text
         world.decided.status = "DONE"

@@ -1,16 +1,21 @@
 """The holder of a cluster's lease: when it stops, and what it does with the directories of the runs."""
 
-from collections.abc import Callable
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pytest
 
+from pipelines.cleanup.clean import CleanRequest, clean
+from pipelines.cleanup.deletions import FileOutcome
 from pipelines.cleanup.holder import LeaseHolder
 from pipelines.cleanup.lease import Lease
+from pipelines.cleanup.ports import Move
 from pipelines.cleanup.quarantine import lease_in, runs_in
 from pipelines.common.conditions import Condition
-from pipelines.common.errors import RefusedError, UnavailableError, UsageError, WalsafeError
-from tests.labs.cleanup.memory import Entry, MemoryStore, Process
-from tests.labs.cleanup.world import LEASE_MS, PLACE, World, cleaning, restoring
+from pipelines.common.errors import EXIT_UNAVAILABLE, RefusedError, UnavailableError, UsageError, WalsafeError
+from tests.labs.cleanup.memory import Entry, Kill, MemoryStore, Process
+from tests.labs.cleanup.world import FIRST, LEASE_MS, PLACE, World, cleaning, killed, restoring
 
 RUN, OTHER = "n1", "n2"
 A = "oldWALs/h1/wal.1"
@@ -52,15 +57,32 @@ class Odd(MemoryStore):
 
 
 @pytest.mark.promise("one-at-a-time")
-def test_of_two_jobs_that_take_a_lease_at_the_same_moment_one_stops() -> None:
+@pytest.mark.parametrize(
+    ("step", "earlier", "later"),
+    [
+        pytest.param(f"create {FIRST}.json", 0, 0, id="both-want-the-same-file"),
+        pytest.param(f"create {FIRST}.json", 1000, 0, id="the-first-has-a-higher-number"),
+        pytest.param("replace .now-2-2", 0, 1000, id="the-first-has-a-lower-number"),
+    ],
+)
+def test_of_two_jobs_that_take_a_lease_at_the_same_moment_one_stops(step: str, earlier: int, later: int) -> None:
+    """The second one looks for leases before the first one has its own, and the first one goes on."""
     world = World()
     first: list[LeaseHolder] = []
-    create = steps(World(), lambda _: None).index("create 0000000001.json")
-    late = Process(meanwhile={create: lambda: first.append(holder(world, "first 1").__enter__())})
-    with pytest.raises(UnavailableError, match=r"another job took lease 1 below .* at the same moment"):
+
+    def meanwhile() -> None:
+        world.disk.now += earlier
+        first.append(holder(world, "first 1").__enter__())
+        world.disk.now += later
+
+    second = Process()
+    holder(World(), "second 2", second).__enter__()
+    late = Process(meanwhile={second.steps.index(step): meanwhile})
+    with pytest.raises(UnavailableError, match=r"another job took a lease below .* at the same moment") as told:
         holder(world, "second 2", late).__enter__()
+    assert told.value.condition is Condition.LEASE_HELD
     first[0].check()
-    assert '"first 1"' in world.disk.files[f"{PLACE.leases}/{Lease(1, '').file_name}"].text
+    assert world.disk.names(PLACE.leases) == [Lease(first[0].number, "").file_name]
 
 
 @pytest.mark.promise("holder-that-overslept-does-nothing")
@@ -73,7 +95,7 @@ def test_a_holder_whose_lease_is_not_there_stops() -> None:
                 pass
         mine = holder(world).__enter__()
         del world.disk.files[f"{PLACE.leases}/{Lease(mine.number, '').file_name}"]
-        with pytest.raises(UnavailableError, match=rf"lease {before + 1} is missing in {PLACE.leases}"):
+        with pytest.raises(UnavailableError, match=rf"lease {FIRST + before} is missing in {PLACE.leases}"):
             mine.check()
 
 
@@ -97,7 +119,7 @@ def test_a_check_renews_a_lease_when_a_tenth_of_its_life_is_over() -> None:
     """The life counts from a time before the renewal, so a slow renewal cannot make the next one late."""
     world = World()
     mine = holder(world).__enter__()
-    lease, taken, tenth = f"{PLACE.leases}/{Lease(1, '').file_name}", world.disk.now, LEASE_MS // 10
+    lease, taken, tenth = f"{PLACE.leases}/{Lease(FIRST, '').file_name}", world.disk.now, LEASE_MS // 10
     renewed = {0: 0, tenth - 1: 0, tenth: tenth, 2 * tenth - 1: tenth, 2 * tenth: 2 * tenth, 5 * tenth: 5 * tenth}
     for passed, at in renewed.items():
         world.disk.now = taken + passed
@@ -146,7 +168,7 @@ def test_the_folder_of_leases_is_there_before_a_file_is_written_into_it() -> Non
             super().replace(uri, text)
 
     with LeaseHolder(Strict(world), PLACE, "me 1", LEASE_MS) as mine:
-        assert mine.number == 1
+        assert mine.number == FIRST
 
 
 # the runs
@@ -158,11 +180,11 @@ def test_of_two_directories_of_a_run_the_one_at_rest_counts_or_the_last_one(*, a
     names = [f".at-work-000000000{number}-{RUN}" for number in (2, 7)] + [RUN] * at_rest
     assert runs_in(names) == runs_in(names[::-1]) == {RUN: names[-1]}
     world = cleaned()
-    world.disk.make(f"{PLACE.at_work(RUN, 1)}/oldWALs/h1")
+    world.disk.make(f"{PLACE.at_work(RUN, FIRST)}/oldWALs/h1")
     with holder(world, "who died 2") as dead:
-        assert dead.number == 2
+        assert dead.number == FIRST + 1
     if not at_rest:
-        MemoryStore(world.disk, Process()).rename_directory(PLACE.at_rest(RUN), PLACE.at_work(RUN, 2))
+        MemoryStore(world.disk, Process()).rename_directory(PLACE.at_rest(RUN), PLACE.at_work(RUN, FIRST + 1))
     resting = world.resting()
     mine = holder(world).__enter__()
     taken = mine.take_run(RUN)
@@ -173,9 +195,9 @@ def test_of_two_directories_of_a_run_the_one_at_rest_counts_or_the_last_one(*, a
 
 def test_the_runs_are_in_order_whoever_works_on_them() -> None:
     world = cleaned(RUN, OTHER)
-    MemoryStore(world.disk, Process()).rename_directory(PLACE.at_rest(OTHER), PLACE.at_work(OTHER, 2))
+    MemoryStore(world.disk, Process()).rename_directory(PLACE.at_rest(OTHER), PLACE.at_work(OTHER, FIRST + 1))
     with holder(world) as mine:
-        assert mine.runs() == {RUN: RUN, OTHER: f".at-work-0000000002-{OTHER}"}
+        assert mine.runs() == {RUN: RUN, OTHER: f".at-work-{FIRST + 1}-{OTHER}"}
         assert list(mine.runs()) == [RUN, OTHER]
 
 
@@ -184,8 +206,8 @@ def test_a_run_that_is_not_there_is_made_only_on_demand() -> None:
     with holder(world) as mine:
         assert mine.take_run(RUN) is None
         assert directories(world) == []
-        assert mine.make_run(RUN) == PLACE.at_work(RUN, 1)
-        assert directories(world) == [".at-work-0000000001-n1"]
+        assert mine.make_run(RUN) == PLACE.at_work(RUN, FIRST)
+        assert directories(world) == [f".at-work-{FIRST}-n1"]
     world.night(RUN)
     with pytest.raises(UsageError, match=f"run n1 of prod has no files in {PLACE.root}"):
         restoring(RUN)(world, Process())
@@ -197,7 +219,7 @@ def test_the_directory_of_the_next_holder_is_left_to_it() -> None:
     """That job has taken over after the check, and still works on the run."""
     world = cleaned()
     rehearsed = steps(cleaned(), lambda mine: mine.take_run(RUN))
-    checked = rehearsed.index("delete .now-1-5")
+    checked = rehearsed.index("delete .now-1-4")
     others: list[LeaseHolder] = []
 
     def meanwhile() -> None:
@@ -206,9 +228,9 @@ def test_the_directory_of_the_next_holder_is_left_to_it() -> None:
         others[0].take_run(RUN)
 
     mine = holder(world, process=Process(meanwhile={checked + 1: meanwhile})).__enter__()
-    with pytest.raises(UnavailableError, match=r"\.at-work-0000000003-n1 belongs to the next holder"):
+    with pytest.raises(UnavailableError, match=rf"\.at-work-{FIRST + 2}-n1 belongs to the next holder"):
         mine.take_run(RUN)
-    assert directories(world) == [".at-work-0000000003-n1"]
+    assert directories(world) == [f".at-work-{FIRST + 2}-n1"]
     others[0].check()
     world.check()
 
@@ -218,12 +240,12 @@ def test_lease_numbers_rise_also_after_somebody_has_removed_the_leases(*, at_res
     """Rows of the audit are sorted by lease; a job that died has its number in the name of the run's directory."""
     world = cleaned(*[f"n{number}" for number in range(1, 7)])
     if not at_rest:
-        MemoryStore(world.disk, Process()).rename_directory(PLACE.at_rest(RUN), PLACE.at_work(RUN, 6))
+        MemoryStore(world.disk, Process()).rename_directory(PLACE.at_rest(RUN), PLACE.at_work(RUN, FIRST + 5))
     for uri in world.disk.below(PLACE.leases):
         del world.disk.files[uri]
     resting = world.resting()
     with holder(world) as mine:
-        assert mine.number == world.disk.now // 1000 > 6
+        assert mine.number == world.disk.now // 1000 > FIRST + 5
         assert mine.take_run(RUN) == PLACE.at_work(RUN, mine.number)
     with holder(world, "next 2") as following:
         assert following.number == mine.number + 1
@@ -231,6 +253,34 @@ def test_lease_numbers_rise_also_after_somebody_has_removed_the_leases(*, at_res
     restoring(RUN)(world, Process())
     placed = world.lake.placed(world.lake.decided[RUN].run)
     assert {row.result.outcome.value for row in placed.values() if row.result} == {"RESTORED"}
+    world.check()
+
+
+@pytest.mark.promise("settled-by-the-file-system")
+def test_a_quarantine_that_was_made_anew_does_not_get_the_old_lease_numbers_back() -> None:
+    """No file could be moved, so there was no run either. An old outcome would hide an intent with the same number."""
+    world = World()
+    world.archives(A, needed=False)
+    world.night(RUN)
+    place, ports = world.edges(Process())
+
+    class Refusing(Odd):
+        def move(self, moves: Sequence[Move]) -> list[str | None]:
+            return ["NSQuotaExceededException"] * len(moves)
+
+    failed = clean(CleanRequest(RUN, execute=True), place, replace(ports, store=Refusing(world)))
+    assert (failed.exit_code, directories(world)) == (EXIT_UNAVAILABLE, [])
+    for uri in world.disk.below(PLACE.home):
+        del world.disk.files[uri]
+    world.disk.now += LEASE_MS
+    rehearsed = Process()
+    cleaning(RUN)(copy.deepcopy(world), rehearsed)
+    assert killed(cleaning(RUN), world, Process(Kill(rehearsed.steps.index("move wal.1"), after=True)))
+    world.disk.now += LEASE_MS
+    cleaning(RUN)(world, Process())
+    (row,) = world.lake.placed(world.lake.decided[RUN].run).values()
+    assert row.result is not None
+    assert row.result.outcome is FileOutcome.MOVED
     world.check()
 
 
@@ -264,7 +314,7 @@ def test_a_renamed_run_that_is_not_shown_is_not_worked_on_and_stays(files: int) 
     mine = LeaseHolder(Blind(world), PLACE, "me 1", LEASE_MS).__enter__()
     with pytest.raises(UnavailableError, match="shows nothing for run n1, and this job has just made"):
         mine.take_run(RUN)
-    assert directories(world) == [".at-work-0000000002-n1"]
+    assert directories(world) == [f".at-work-{FIRST + 1}-n1"]
     assert len(world.resting()) == files
 
 
@@ -278,7 +328,7 @@ def test_a_renamed_run_that_is_not_shown_is_not_worked_on_and_stays(files: int) 
         (RefusedError(Condition.CLUSTER_NOT_QUIET, "no"), []),
         (UnavailableError("no answer"), [RUN]),
         (UsageError("a bad word"), [RUN]),
-        (KeyboardInterrupt(), [".at-work-0000000001-n1"]),
+        (KeyboardInterrupt(), [f".at-work-{FIRST}-n1"]),
     ],
 )
 def test_an_empty_run_goes_only_if_no_file_can_lack_an_outcome(error: BaseException | None, left: list[str]) -> None:
@@ -310,7 +360,7 @@ def test_a_lease_is_given_back_at_the_end() -> None:
     with holder(world), pytest.raises(UnavailableError, match="another job is at work"):
         holder(world, "next 2").__enter__()
     with holder(world, "next 2") as second:
-        assert second.number == 2
+        assert second.number == FIRST + 1
 
 
 @pytest.mark.promise("holder-that-overslept-does-nothing")

@@ -15,7 +15,7 @@ from pipelines.cleanup.quarantine import runs_in
 from pipelines.common.errors import UnavailableError
 from tests.labs.cleanup.memory import Behind, Process
 from tests.labs.cleanup.odd_store import RUN, A, B, C, Odd, attempt, cleaned, night, odd, open_paths, outcomes
-from tests.labs.cleanup.world import LEASE_MS, PLACE
+from tests.labs.cleanup.world import FIRST, LEASE_MS, PLACE
 
 
 @pytest.mark.promise("look-that-is-behind-counts-for-nothing")
@@ -36,7 +36,7 @@ def test_settling_concludes_nothing_from_a_look_that_does_not_show_the_new_name(
     assert open_paths(world) == {A}
 
 
-@pytest.mark.parametrize("there", [RUN, PLACE.at_work(RUN, 1).rpartition("/")[2]])
+@pytest.mark.parametrize("there", [RUN, PLACE.at_work(RUN, FIRST).rpartition("/")[2]])
 def test_a_second_directory_of_a_run_that_was_not_shown_is_not_worked_in(there: str) -> None:
     """The next holder would take the empty one, and the files in the other would be out of sight."""
     world = cleaned()
@@ -65,35 +65,39 @@ def test_a_second_directory_of_a_run_that_was_not_shown_is_not_worked_in(there: 
 
 
 @pytest.mark.promise("holder-that-overslept-does-nothing")
-def test_a_lease_below_another_that_was_taken_meanwhile_is_none() -> None:
+@pytest.mark.parametrize(
+    ("before", "said"),
+    [
+        (0, "another job took a lease below .* at the same moment"),
+        (1, f"lease {FIRST + 1} expired and another job holds lease {FIRST + 2}"),
+    ],
+)
+def test_a_lease_below_another_that_was_taken_meanwhile_is_none(before: int, said: str) -> None:
     """The job slept between its look and its lease; the next holders have come, gone, and removed the old leases."""
     world = night()
-    _, ports = world.edges(Process())
 
-    def others() -> None:
-        for number in (1, 2):
+    def jobs(count: int = 2) -> None:
+        for number in range(count):
             with LeaseHolder(world.edges(Process())[1].store, PLACE, f"other {number}", LEASE_MS):
                 pass
 
-    names: list[str] = []
-    LeaseHolder(world.edges(process := Process())[1].store, PLACE, "dry run", LEASE_MS).__enter__()
-    names += process.steps
-    world = night()
-    process = Process(meanwhile={names.index("create 0000000001.json"): others})
-    _, ports = world.edges(process)
-    with pytest.raises(UnavailableError, match="lease 1 expired and another job holds lease 2"):
+    rehearsed = Process()
+    LeaseHolder(night().edges(rehearsed)[1].store, PLACE, "dry run", LEASE_MS).__enter__()
+    jobs(before)
+    _, ports = world.edges(Process(meanwhile={rehearsed.steps.index(f"create {FIRST}.json"): jobs}))
+    with pytest.raises(UnavailableError, match=said):
         LeaseHolder(ports.store, PLACE, "sleeper 9", LEASE_MS).__enter__()
-    assert Lease(2, "").file_name in world.disk.names(PLACE.leases)
+    assert Lease(FIRST + 1 + before, "").file_name in world.disk.names(PLACE.leases)
 
 
 @pytest.mark.promise("look-that-is-behind-counts-for-nothing")
 def test_a_lease_that_cannot_be_proven_is_given_back() -> None:
     world = night()
-    _, ports = world.edges(Process(behind=Behind([0] * 9 + [1000] * 50)))
+    _, ports = world.edges(Process(behind=Behind([0] * 6 + [1000] * 50)))
     with pytest.raises(UnavailableError, match="its answers are stale"):
         LeaseHolder(ports.store, PLACE, "behind 1", LEASE_MS).__enter__()
     with LeaseHolder(world.edges(Process())[1].store, PLACE, "next 2", LEASE_MS) as next_one:
-        assert next_one.number == 2
+        assert next_one.number == FIRST + 1
 
 
 @pytest.mark.promise("gone-is-looked-up")

@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError, WalsafeError
 from pipelines.common.instants import DAY_MS
 from tests.labs.cleanup.memory import Behind, Kill, Killed, Process
-from tests.labs.cleanup.world import LEASE_MS, Job, World, cleaning, killed, purging, restoring, settling
+from tests.labs.cleanup.world import FIRST, LEASE_MS, Job, World, cleaning, killed, purging, restoring, settling
 from tests.suite.sizes import examples
 
 N1 = "n1"
@@ -133,8 +133,8 @@ def test_a_holder_that_sleeps_past_its_lease_changes_nothing_after_the_next_one(
             world.disk.now += LEASE_MS
             attempted(job, world, Process())
             world.check()
-            if (
-                world.disk.taken.get(N1, 0) > (kind != "clean") + 1
+            if world.disk.taken.get(N1, 0) > FIRST + (
+                kind != "clean"
             ):  # a job that is refused takes the lease alone, and touches nothing
                 seen.append((world.home(), world.resting()))
 

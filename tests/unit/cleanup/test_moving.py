@@ -12,7 +12,7 @@ from pipelines.cleanup.move_files import BatchResult, MoveRoute, batches, move_f
 from pipelines.cleanup.ports import Move
 from pipelines.common.errors import UnavailableError
 from tests.labs.cleanup.memory import Disk, Entry, MemoryStore, Process
-from tests.labs.cleanup.world import LEASE_MS, PLACE, ROOT, START
+from tests.labs.cleanup.world import FIRST, LEASE_MS, PLACE, ROOT, START
 
 A, B, C = (f"oldWALs/h1/wal.{number}" for number in (1, 2, 3))
 REST = PLACE.at_rest("n1")
@@ -144,7 +144,7 @@ def test_who_is_taken_over_before_it_makes_the_directories_renames_nothing_into_
         assert LeaseHolder(MemoryStore(disk, Process()), PLACE, "next 2", LEASE_MS).__enter__().take_run("n1")
 
     process = Process(meanwhile={make: meanwhile})
-    said = "another job holds lease 2: this job stops"
+    said = f"another job holds lease {FIRST + 1}: this job stops"
     with pytest.raises(UnavailableError, match=said), moving(MemoryStore(disk, process)) as work:
         work(A, B)
     assert below(disk, ROOT) == {A: 1, B: 1}
@@ -170,7 +170,7 @@ def test_a_name_that_is_taken_in_the_quarantine_between_look_and_rename_is_left_
         disk = full(A, B)
 
         def others(disk: Disk, *, gone: bool = gone) -> None:
-            put(disk, f"{PLACE.at_work('n1', 1)}/{A}", 5)
+            put(disk, f"{PLACE.at_work('n1', FIRST)}/{A}", 5)
             if gone:
                 del disk.files[f"{ROOT}/{A}"]
 
@@ -208,7 +208,7 @@ def anew(disk: Disk) -> None:
 
 def person(disk: Disk) -> None:
     """Takes it out of the quarantine by hand."""
-    disk.files.pop(f"{PLACE.at_work('n1', 1)}/{A}")
+    disk.files.pop(f"{PLACE.at_work('n1', FIRST)}/{A}")
 
 
 @pytest.mark.promise("restore-gives-back-what-was-taken")

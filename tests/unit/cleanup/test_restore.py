@@ -119,8 +119,11 @@ def test_a_file_that_hbase_deleted_after_its_restore_does_not_keep_the_others_fr
     again = done(world, *FILES[:2])
     assert (again.result["status"], again.result["done_files"], again.result["left"]) == ("DONE", 1, [])
     assert {path for _, path in world.resting()} == {FILES[2]}
+    said = "1 of the given files are not in the quarantine; the table deletions says what became of them."
+    assert said in again.text
     with pytest.raises(UsageError, match=rf"'{STRANGER}' is not in the quarantine"):
         done(world, FILES[0], STRANGER)
+    assert "not in the quarantine" not in done(world, FILES[2], FILES[2]).text
 
 
 @pytest.mark.parametrize("purged", [True, False])
@@ -145,6 +148,10 @@ def test_a_file_that_hbase_deleted_before_its_rename_is_named() -> None:
     cleaning(RUN)(world, Process(meanwhile=gone))
     with pytest.raises(UsageError, match=rf"'{FILES[0]}' is not in the quarantine"):
         done(world, FILES[0], FILES[1])
+    done(world, FILES[1])
+    again = done(world, FILES[0])
+    assert (again.exit_code, again.result["done_files"]) == (0, 0)
+    assert "1 of the given files are not in the quarantine" in again.text
 
 
 def test_a_file_that_clean_left_where_it_was_is_back_already() -> None:

@@ -11,7 +11,7 @@ from pipelines.cleanup.ports import FileState
 from pipelines.cleanup.purge import PurgeRequest, purge
 from pipelines.common.errors import UnavailableError
 from tests.labs.cleanup.memory import Kill, MemoryStore, Process
-from tests.labs.cleanup.world import LEASE_MS, PLACE, Job, World, cleaning, killed, purging, restoring, settling
+from tests.labs.cleanup.world import FIRST, LEASE_MS, PLACE, Job, World, cleaning, killed, purging, restoring, settling
 
 RUN = "n1"
 FILES = [f"oldWALs/h1/wal.{number}" for number in (1, 2, 3)]
@@ -74,7 +74,7 @@ def test_who_is_taken_over_while_it_looks_for_the_files_writes_nothing() -> None
     place, ports = world.edges(Process())
     before = len(world.lake.deletions)
     request = PurgeRequest(RUN, "full", execute=True)
-    with pytest.raises(UnavailableError, match="another job holds lease 4: this job stops"):
+    with pytest.raises(UnavailableError, match=f"another job holds lease {FIRST + 3}: this job stops"):
         purge(request, place, replace(ports, store=Slow(ports.store, meanwhile)))  # type: ignore[arg-type]
     assert world.resting() == resting
     written = [row.result.outcome.value for row in world.lake.deletions[before:] if row.result]
@@ -103,7 +103,7 @@ def test_the_batch_of_a_dead_job_gets_its_outcomes_under_its_own_lease(
     assert answer is not None
     if action is not CleanupAction.PURGE:
         assert answer.result["settled_files"] == 2
-    lease = 1 if action is CleanupAction.CLEAN else 2
+    lease = FIRST if action is CleanupAction.CLEAN else FIRST + 1
     settled = [row for row in world.lake.deletions[before:] if row.lease == lease]
     assert [(row.subject.path, row.result and row.result.outcome.value) for row in settled] == [
         *zip(FILES[:2], outcomes, strict=True)
@@ -121,7 +121,7 @@ def test_a_file_that_rests_in_place_of_another_is_not_said_to_have_left(action: 
     world.disk.files[uri] = replace(world.disk.files[uri], length=99)
     answer = restoring(RUN)(world, Process())
     assert answer is not None
-    settled = [row.result for row in world.lake.deletions if row.result and row.lease == 2]
+    settled = [row.result for row in world.lake.deletions if row.result and row.lease == FIRST + 1]
     assert [(one.outcome.value, one.place) for one in settled] == [
         ("CHANGED", f"{PLACE.at_rest(RUN)}/{FILES[0]}"),
         ("FAILED", f"{PLACE.at_rest(RUN)}/{FILES[1]}"),
@@ -152,6 +152,8 @@ def test_a_file_that_was_archived_before_the_job_died_is_known_to_be_there() -> 
     assert killed(archiving, world, Process(Kill(rehearsed.steps.index("delete wal.1"), after=True)))
     world.disk.now += LEASE_MS
     restoring(RUN)(world, Process())
-    (row,) = (row for row in world.lake.deletions if row.subject.path == FILES[0] and row.lease == 2 and row.result)
+    (row,) = (
+        row for row in world.lake.deletions if row.subject.path == FILES[0] and row.lease == FIRST + 1 and row.result
+    )
     assert row.result is not None
     assert (row.result.outcome.value, row.result.place) == ("ARCHIVED", f"hdfs://cold/archive/prod/{RUN}/{FILES[0]}")

@@ -8,7 +8,7 @@ from pipelines.cleanup.lease import Lease, may_take, parse_lease
 from pipelines.common.errors import UnavailableError
 from pipelines.common.instants import DAY_MS
 from tests.labs.cleanup.memory import Process
-from tests.labs.cleanup.world import LEASE_MS, START, World, cleaning, purging, restoring
+from tests.labs.cleanup.world import FIRST, LEASE_MS, START, World, cleaning, purging, restoring
 
 N1 = "n1"
 FILES = [f"oldWALs/h1/wal.{number}" for number in range(6)]
@@ -35,7 +35,9 @@ def test_a_lease_that_does_not_say_who_holds_it_is_held(text: str | None) -> Non
     assert parse_lease(4, text) == Lease(4, "somebody who died while taking it", released=False)
 
 
-@pytest.mark.parametrize(("newest", "age", "number"), [(None, 0, 1), (Lease(4, "x", released=True), 0, 5)])
+@pytest.mark.parametrize(
+    ("newest", "age", "number"), [(None, 999, FIRST), (None, 1000, FIRST + 1), (Lease(4, "x", released=True), 0, 5)]
+)
 def test_a_lease_that_nobody_holds_may_be_taken_at_once(newest: Lease | None, age: int, number: int) -> None:
     assert may_take(newest, START, START + age, LEASE_MS, "leases") == number
 

@@ -68,6 +68,13 @@ def test_without_approval_it_rehearses_and_says_how_to_go_on() -> None:
     outcome, calls, _ = night()
     assert (outcome.exit_code, calls) == (0, [*UNTIL_CLEAN, *AFTER])
     assert "Nothing was moved. If you agree with the rehearsal above:\n  ./spark-submit.sh clean " in outcome.text
+    for option in ("--execute", "--resume"):
+        rehearsed = JobResult(0, {"status": "REHEARSAL", "done_files": 7, "option": option}, "")
+        outcome, calls, _ = night({"clean": [rehearsed]})
+        assert (outcome.exit_code, calls) == (0, [*UNTIL_CLEAN, *AFTER])
+        assert re.search(rf"^  ./spark-submit.sh clean .* {option}$", outcome.text, re.MULTILINE)
+        (alert,) = outcome.result["alerts"]  # type: ignore[misc]
+        assert f"start it with {option}" in alert["summary"]
 
 
 def test_with_approval_it_cleans() -> None:
@@ -160,15 +167,15 @@ def test_a_night_that_died_goes_on_with_what_is_there() -> None:
 
 
 @pytest.mark.parametrize("tries", [[EXPIRED], [4, EXPIRED]])
-def test_a_clean_up_that_had_begun_and_whose_list_has_expired_lets_the_night_go_on(
+def test_a_clean_up_that_had_begun_and_whose_list_has_expired_lets_the_night_go_on_and_is_told(
     tries: list[JobResult | int],
 ) -> None:
-    """An operator starts the part again on the next day, because purge or maintain had failed."""
+    """An operator starts the part again on the next day; nobody knows whether files of the list are left."""
     script: dict[str, list[JobResult | int]] = {"clean --execute": [BEFORE], "clean --resume": tries}
     outcome, calls, _ = night(script, approved=True, part="finish")
-    assert (outcome.exit_code, calls[-2:], calls[-3]) == (0, AFTER, "clean --resume")
-    assert "Its list has expired, so nothing more of it is cleaned." in outcome.text
-    assert outcome.result["alerts"] == []
+    assert (outcome.exit_code, calls[-2:], calls[-3]) == (5, AFTER, "clean --resume")
+    assert "has expired, so files of it may be left: see clean" in outcome.text
+    assert [(one["name"], one["code"]) for one in outcome.result["alerts"]] == [("REFUSED", "LIST_EXPIRED")]  # type: ignore[attr-defined]
     outcome, calls, _ = night({"clean --execute": [EXPIRED]}, approved=True, part="finish")
     assert (outcome.exit_code, calls) == (3, ["clean --execute"])
 

@@ -73,6 +73,12 @@ def test_without_a_ticket_it_ends_with_4_and_leaves_no_answer_of_yesterday(tmp_p
     assert words == "walsafe-nightly: kinit got no ticket\n"
 
 
+def test_a_keytab_without_its_principal_is_wrong_usage(tmp_path: Path) -> None:
+    code, calls, words = night(tmp_path, KEYTAB="/none.keytab")
+    assert (code, calls) == (2, [])
+    assert words == f"walsafe-nightly: KEYTAB needs PRINCIPAL in {tmp_path / 'prod-a.env'}\n"
+
+
 def test_cron_and_systemd_start_the_script_that_is_there(tmp_path: Path) -> None:
     script = NIGHTLY / "walsafe-nightly"
     assert os.access(script, os.X_OK)

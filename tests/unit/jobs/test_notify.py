@@ -79,8 +79,9 @@ def test_a_night_that_fails_is_told_whatever_failed() -> None:
     exists = {"job": "capture", "exit_code": 2, "error": {"message": "there", "condition": "SNAPSHOT_EXISTS"}}
     assert told(night(exists), 0, "night") == []
     expired = {"job": "clean", "exit_code": 3, "error": {"message": "of yesterday", "condition": "LIST_EXPIRED"}}
-    assert told(night(exists, expired), 0, "night") == []
-    assert told(night(expired), 3, "night") == [("REFUSED", "prod-a", "LIST_EXPIRED")]
+    assert told(night(exists, {**expired, "executed": False}), 0, "night") == []
+    for ended in (3, 5):
+        assert told(night({**expired, "executed": True}), ended, "night") == [("REFUSED", "prod-a", "LIST_EXPIRED")]
     assert told(night(why="a finding pauses the clean-up"), 3, "night") == [("REFUSED", "prod-a", "")]
     assert told(night(why="purge stopped it"), 1, "night") == [("FAILED", "prod-a", "")]
     waits = {"job": "clean", "exit_code": 0, "status": "REHEARSAL", "done_files": 7}

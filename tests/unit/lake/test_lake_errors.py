@@ -70,12 +70,13 @@ def test_a_conflict_is_left_to_the_retry() -> None:
 
 
 def test_a_rejected_commit_is_tried_again_and_the_last_attempt_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("time.sleep", Mock())
+    monkeypatch.setattr("time.sleep", slept := Mock())
     commit = Mock(side_effect=[RuntimeError(CONFLICT), None])
     retry_commit("/l/t", commit, 2)
     assert commit.call_count == 2
     with pytest.raises(UnavailableError, match="Delta table /l/t: other runs kept committing for 3 attempts"):
         retry_commit("/l/t", Mock(side_effect=RuntimeError(CONFLICT)), 3)
+    assert slept.call_count == 1 + 2, "nobody waits after the last attempt"
     with pytest.raises(ZeroDivisionError):
         retry_commit("/l/t", Mock(side_effect=ZeroDivisionError), 3)
 
