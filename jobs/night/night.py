@@ -51,8 +51,8 @@ class _Answers:
 
     def add(self, command: Command, outcome: JobResult) -> None:
         # a clean that failed does not say itself whether it was the rehearsal
-        said = {"executed": "--execute" in command or "--resume" in command} if command[0] == "clean" else {}
-        said |= {**outcome.result, "text": outcome.text}
+        executed = {"executed": "--execute" in command or "--resume" in command} if command[0] == "clean" else {}
+        said = {**executed, **outcome.result, "text": outcome.text}
         self.jobs.append({"job": command[0], "exit_code": outcome.exit_code, **said})
         if outcome.text:
             self.texts.append(f"== {command[0]}\n{outcome.text}")
