@@ -20,11 +20,11 @@ def metrics(*options)
 end
 
 # The name comes first, as in hbase_admin.py. The master refuses the second call until it is initialized; before, it
-# answers with no procedures.
+# answers with no procedures. `named_first` tells capture that this script did not ask the other way round.
 def active_master
   name = metrics(Option::MASTER).getMasterName.toString
   ADMIN.getNamespaceDescriptor('hbase')
-  name
+  { active_master: name, named_first: true }
 end
 
 # The dead ones first: one that dies while this is asked was online all the while that matters.
@@ -149,7 +149,7 @@ def scan_barriers(out)
 end
 
 part('online') { |out| out.puts JSON.generate(servers) }
-part('crashing') { |out| out.puts JSON.generate(active_master: active_master, procedures: JSON.generate(procedures)) }
+part('crashing') { |out| out.puts JSON.generate(active_master.merge(procedures: JSON.generate(procedures))) }
 peers = []
 part('peers') do |out|
   peers = ADMIN.listReplicationPeers.map { |one| peer(one) }
@@ -169,6 +169,6 @@ end
 part('crashing-2') do |out|
   found = procedures
   states = flags(found)
-  out.puts JSON.generate(procedures: JSON.generate(found), flags: states, active_master: active_master)
+  out.puts JSON.generate({ procedures: JSON.generate(found), flags: states }.merge(active_master))
 end
 CONNECTION.close

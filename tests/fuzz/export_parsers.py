@@ -52,6 +52,7 @@ _ZNODE_SETTINGS = _part(
     "settings",
     json.dumps({**json.loads(_SETTINGS), "queue_storage": "zookeeper", "replication": BASE, "hbaseid": "UEJVRgoBYQ=="}),
 )
+_MASTER = {"active_master": MASTER, "named_first": True}
 EXPORT_PARSERS: dict[str, Parser] = {
     "export_queues": Parser(
         _export("queues-1", lambda export: list(ExportedQueues(export).cells("queues-1"))),
@@ -70,11 +71,11 @@ EXPORT_PARSERS: dict[str, Parser] = {
     ),
     "export_online": Parser(
         _export("online", _state(lambda state: (state.servers("online"), state.active_master("online")))),
-        (_part("online", json.dumps({"active_master": MASTER, "servers": [SERVER], "dead": [SERVER]})),),
+        (_part("online", json.dumps({**_MASTER, "servers": [SERVER], "dead": [SERVER]})),),
     ),
     "export_crashing": Parser(
         _export("crashing", _state(lambda state: state.crashing("crashing"))),
-        (_part("crashing", json.dumps({"procedures": json.dumps(PROCEDURES), "active_master": MASTER})),),
+        (_part("crashing", json.dumps({"procedures": json.dumps(PROCEDURES), **_MASTER})),),
     ),
     "export_peers": Parser(
         _export("peers", _state(lambda state: (state.peers(), state.flags("peers")))),

@@ -88,7 +88,7 @@ class Exported:
         listing = ls_lines(snapshot.wal_root, self.made.files, first)
         documents: dict[str, Any] = {
             "online": _servers(first),
-            "crashing": {"active_master": first.active_master, "procedures": _procedures(first)},
+            "crashing": {**_master(first), "procedures": _procedures(first)},
             "peers": {"peers": [_peer(one.peer_id, one.state) for one in snapshot.peers], "flags": _flags(flags)},
             "online-2": _servers(second),
             "settings": {
@@ -99,11 +99,7 @@ class Exported:
                 "backup_enabled": False,
                 "backup_stated": True,
             },
-            "crashing-2": {
-                "active_master": second.active_master,
-                "procedures": _procedures(second),
-                "flags": _flags(flags_2),
-            },
+            "crashing-2": {**_master(second), "procedures": _procedures(second), "flags": _flags(flags_2)},
         }
         self.parts = {
             "files": listing,
@@ -165,6 +161,10 @@ def zookeeper_export(made: GeneratedCapture, reading: Sequence[Znode]) -> Export
     }
     exported.times["peers-2"] = exported.times["settings"]
     return exported
+
+
+def _master(membership: Membership) -> dict[str, Any]:
+    return {"active_master": membership.active_master, "named_first": True}
 
 
 def _servers(membership: Membership) -> dict[str, list[str]]:

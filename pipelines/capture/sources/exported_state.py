@@ -26,6 +26,8 @@ from pipelines.snapshot.snapshot_json import FlagsForm, RetentionForm
 
 logger = logging.getLogger(__name__)
 
+_OLDER_SCRIPT = "an older script wrote it; export again with the one of this version (conf/export)"
+
 
 class _Retention(RetentionForm):
     model_config = ConfigDict(extra="ignore")
@@ -44,7 +46,10 @@ class SettingsForm(Exported):
 
 
 class _Master(Exported):
+    """The active master; an older script did not say that it asked for the name before the proof."""
+
     active_master: Text
+    named_first: bool | None = None
 
 
 class ServersForm(Exported):
@@ -116,17 +121,17 @@ class ExportedState:
         return settings_of(form)
 
     def active_master(self, step: str) -> str:
-        """See `StateSource.active_master`. The script asks the master as `hbase_admin` does."""
-        return str(_server(self._export.part(step).value(_Master).active_master, step))
+        """See `StateSource.active_master`. The script asks the master as `hbase_admin` does, and must say so."""
+        found = self._export.part(step).value(_Master)
+        if not found.named_first:
+            raise UsageError(f"{step}.txt does not say that the master was named before its proof: {_OLDER_SCRIPT}")
+        return str(_server(found.active_master, step))
 
     def servers(self, step: str) -> KnownServers:
         """See `StateSource.servers`."""
         found = self._export.part(step).value(ServersForm)
         if found.dead is None:
-            raise UsageError(
-                f"{step}.txt has no list of dead servers: an older script wrote it; export again with the one of this "
-                "version (conf/export)"
-            )
+            raise UsageError(f"{step}.txt has no list of dead servers: {_OLDER_SCRIPT}")
         return KnownServers(
             online=frozenset(_server(name, step) for name in found.servers),
             dead=frozenset(_server(name, step) for name in found.dead),

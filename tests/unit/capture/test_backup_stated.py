@@ -128,7 +128,7 @@ def test_a_master_is_named_before_it_proves_that_it_is_initialized(step: str) ->
 def test_the_export_script_names_the_master_before_the_proof() -> None:
     script = (PROJECT / "conf" / "export" / "walsafe-export.rb").read_text(encoding="utf-8")
     body = script.partition("def active_master\n")[2].partition("\nend\n")[0]
-    assert 0 < body.index("getMasterName") < body.index("getNamespaceDescriptor")
+    assert 0 < body.index("getMasterName") < body.index("getNamespaceDescriptor") < body.index("named_first: true")
 
 
 @pytest.mark.promise("silence-about-backup-is-unknown")

@@ -120,6 +120,25 @@ class TestExportParts:
         with pytest.raises(UsageError, match=r"online\.txt has no list of dead servers: .* export again"):
             ExportedState(ExportDirectory(str(tmp_path), LocalCopies()), ROOT).servers("online")
 
+    @pytest.mark.promise("loading-master-is-no-answer")
+    @pytest.mark.parametrize("step", ["crashing", "crashing-2"])
+    def test_an_export_that_may_have_taken_the_proof_of_another_master_is_refused(
+        self, tmp_path: Path, step: str
+    ) -> None:
+        """An older script asked for the proof first; another master could take over before it asked for the name."""
+
+        def master(**said: object) -> str:
+            document = json.dumps({"active_master": "m1,16000,5", "procedures": "[]", **said})
+            lines = (self.BEGIN.replace("online", step), document, self.END.replace("online", step), "")
+            (tmp_path / f"{step}.txt").write_text("\n".join(lines))
+            return ExportedState(ExportDirectory(str(tmp_path), LocalCopies()), ROOT).active_master(step)
+
+        refusal = rf"{step}\.txt does not say that the master was named before its proof: .* export again"
+        for said in ({}, {"named_first": None}, {"named_first": False}):
+            with pytest.raises(UsageError, match=refusal):
+                master(**said)
+        assert master(named_first=True) == "m1,16000,5"
+
     @given(
         st.lists(
             st.sampled_from(
