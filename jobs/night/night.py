@@ -64,7 +64,7 @@ def run_night(night: Night) -> JobResult:
     Returns:
         The answers of all jobs, and what a person should know of them (`alerts`). The exit code is that of the job that
         stopped the night; 3 if a finding pauses the clean-up; 5 if all jobs ended, and an error finding is new, purge
-        refused some runs, or a clean-up that had begun was not resumed before its list expired; else 0.
+        refused some runs, or the list of a clean-up that had begun expired before `--part finish` resumed it; else 0.
     """
     plan, answers = night.plan, _Answers()
     log_of_run(plan.run_id)

@@ -16,7 +16,10 @@ from pipelines.snapshot.model import CaptureStep
 logger = logging.getLogger(__name__)
 
 ValueT = TypeVar("ValueT")
-_EXPORTED = "Exported inputs must be read by one run of the export script, and the listing before everything else"
+_EXPORTED = (
+    "Saved inputs must be read by one run of the export script, the listing before everything else, and no clock may "
+    "be set back meanwhile"
+)
 _SET_BACK = "Was the clock set back? Capture again"
 
 

@@ -113,10 +113,9 @@ def _answer(verdict: str | None, reason: str | None) -> str | None:
     return None if verdict is None else f"{verdict} {reason}"
 
 
-def has_verdicts(lake: "LakeReader", run: RunKey) -> bool:
+def has_verdicts(lake: "LakeReader", run: RunRecord) -> bool:
     """Returns whether the lake has the verdicts of a run: `maintain` removes those of old nights, and not the run."""
-    files = sum(row.files for row in lake.by_run(VERDICT_TOTALS, [run], VerdictTotal).get(run, ()))
-    return not files or bool(lake.ask(Query(WAL_VERDICTS, "t.path", rows_of([run]), "LIMIT 1")))
+    return run.bytes == 0 or bool(lake.ask(Query(WAL_VERDICTS, "t.path", rows_of([run.key]), "LIMIT 1")))
 
 
 def server_changes(lake: "LakeReader", before: RunKey, after: RunKey, server: str) -> tuple[FileChange, ...]:

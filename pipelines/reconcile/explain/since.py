@@ -108,7 +108,7 @@ def nights_since(since: Since, run: AnsweringRun, lake: LakeReader) -> Nights:
             f"explain looks back {LOOK_BACK.days} days, and they have no DONE run of {newest.cluster} before {asked}: "
             "the oldest one in them is compared"
         )
-    known = has_verdicts(lake, compared.key)
+    known = has_verdicts(lake, compared)
     if not known:
         notes.append(
             f"the lake no longer has the verdicts of run {compared.run_id} (maintain.keep.wal_verdicts), so what was "

@@ -61,7 +61,7 @@ def test_a_clock_that_was_set_back_is_named_where_nothing_was_exported() -> None
 def test_saved_inputs_out_of_order_are_read_once() -> None:
     """To read them again changes nothing."""
     world = World(stamps={**BY_EDGE9, "queues-1": StepStamp(CaptureStep("queues-1", 1, 2), "edge9")})
-    with pytest.raises(RefusedError, match="Exported inputs must be read by one run of the export script"):
+    with pytest.raises(RefusedError, match="Saved inputs must be read by one run of the export script"):
         world.capture(quiet_attempts=3)
     assert (world.asked.count("queues-1"), world.slept) == (1, [])
 
