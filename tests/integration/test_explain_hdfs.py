@@ -91,7 +91,7 @@ def test_an_ha_nameservice_by_hadoop_conf_dir_and_after_a_failover(
         assert_answered(ask(name, no_java, HADOOP_CONF_DIR=conf))
     state = ask("/explained/lake", no_java, "--cluster", "prod-a", HADOOP_CONF_DIR=conf)
     assert (state.returncode, state.stderr) == (0, "")
-    assert "No forecast of a full disk: no nights are too few" in state.stdout
+    assert "No forecast of a full disk: 1 night is too few" in state.stdout
     since = ask("/explained/lake", no_java, "--since", "2026-11-21", HADOOP_CONF_DIR=conf)
     assert since.returncode == 2
     assert "no two DONE runs" in since.stderr
