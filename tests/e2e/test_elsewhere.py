@@ -51,12 +51,12 @@ class Trouble:
             return
         name, process = min(self._cluster.executors().items())
         os.kill(process, signal.SIGSTOP)
-        wait_until(lambda: self._busy(name), "a task has come to the stopped executor")
+        wait_until(lambda: self._busy(name), "a task has come to the stopped executor", pause=0.05)
         self.caught += 1
         if self._kill:
             os.kill(process, signal.SIGKILL)
             return
-        wait_until(self._has_second_copy, "Spark has begun a second copy of the task")
+        wait_until(self._has_second_copy, "Spark has begun a second copy of the task", pause=0.05)
         os.kill(process, signal.SIGCONT)
 
     def _busy(self, executor: str) -> bool:
