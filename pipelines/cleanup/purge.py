@@ -14,10 +14,9 @@ from pipelines.cleanup.move_files import batches
 from pipelines.cleanup.pause_checks import find_pause, refuse_while_paused, say_pause_first
 from pipelines.cleanup.progress import CleanupProgress
 from pipelines.cleanup.purge_answer import NOT_BEGUN, STOPPED, WAITING, RunPurge, purge_outcome
-from pipelines.cleanup.quarantined_files import resting_files
+from pipelines.cleanup.quarantined_files import STRAY, is_stray, resting_files
 from pipelines.cleanup.read_only_holder import ReadOnlyHolder
 from pipelines.cleanup.request import (
-    ARCHIVED_WALS,
     CleanupPlace,
     CleanupPorts,
     check_second_look,
@@ -34,8 +33,6 @@ from pipelines.common.errors import (
 )
 from pipelines.common.job_result import JobResult
 from pipelines.lake.run_summary import DONE, FAILED, REFUSED
-
-STRAY = "it is not below oldWALs, so clean did not put it here; move it out of the quarantine"
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,9 +238,8 @@ def _ready(
     Returns:
         The files that may be deleted, and the results of the files that may not.
     """
-    strays = [one for one in files if not one.path.startswith(f"{ARCHIVED_WALS}/")]
-    left = [FileResult(one, FileOutcome.REFUSED, why=STRAY) for one in strays]
-    if len(strays) == len(files):
+    left = [FileResult(one, FileOutcome.REFUSED, why=STRAY) for one in files if is_stray(one)]
+    if len(left) == len(files):
         return [], left
     looked = ports.second_look.at_quarantine(directory, decided.run)
     check_second_look(looked, None, decided.cluster_id)

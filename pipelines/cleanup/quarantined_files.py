@@ -2,6 +2,9 @@
 
 from pipelines.cleanup.deletions import CleanupFile
 from pipelines.cleanup.ports import WalStore
+from pipelines.cleanup.request import ARCHIVED_WALS
+
+STRAY = "it is not below oldWALs, so clean did not put it here; move it out of the quarantine"
 
 
 def resting_files(store: WalStore, directory: str) -> list[CleanupFile]:
@@ -17,3 +20,8 @@ def resting_files(store: WalStore, directory: str) -> list[CleanupFile]:
         for path, length, modified in zip(batch.paths, batch.lengths, batch.modification_times, strict=True)
     ]
     return sorted(found, key=lambda one: one.path)
+
+
+def is_stray(file: CleanupFile) -> bool:
+    """Tells whether a file of a quarantined run is not below its `oldWALs`; no job moves or deletes such a file."""
+    return not file.path.startswith(f"{ARCHIVED_WALS}/")

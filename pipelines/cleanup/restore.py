@@ -8,7 +8,7 @@ from pipelines.cleanup.deletions import CleanupAction, CleanupFile, CleanupTally
 from pipelines.cleanup.holder import LeaseHolder
 from pipelines.cleanup.move_files import MoveRoute, batches, move_files
 from pipelines.cleanup.progress import CleanupProgress
-from pipelines.cleanup.quarantined_files import resting_files
+from pipelines.cleanup.quarantined_files import STRAY, is_stray, resting_files
 from pipelines.cleanup.request import CleanupPlace, CleanupPorts, decided_run
 from pipelines.cleanup.settle_intents import settle_intents
 from pipelines.cleanup.text import count_failures, left_lines, left_object, tally_object
@@ -108,7 +108,7 @@ def _wanted(
     """
     if not request.paths:
         return list(resting)
-    by_path = {one.path: one for one in resting}
+    by_path = {one.path: one for one in resting if not is_stray(one)}
     missing = [path for path in dict.fromkeys(request.paths) if path not in by_path]
     for path, found in zip(missing, holder.seen([f"{place.wal_root}/{path}" for path in missing]), strict=True):
         if found is None and path not in back:
@@ -139,8 +139,8 @@ def _ours(
 ) -> tuple[list[CleanupFile], list[FileResult]]:
     """Separates the files that clean moved here from the files that somebody else put here, which are not restored.
 
-    If clean intended to move a file and could not move it back, the file counts as moved by clean, whatever its length
-    and time.
+    A file that is not below `oldWALs` is not restored, whatever the audit says. If clean intended to move a file and
+    could not move it back, the file counts as moved by clean, whatever its length and time.
 
     Returns:
         The files to restore, and the results of the others.
@@ -148,7 +148,9 @@ def _ours(
     wanted, left = [], []
     for one in asked:
         moved = taken.get(one.path)
-        if one.path not in taken:
+        if is_stray(one):
+            left.append(FileResult(one, FileOutcome.REFUSED, why=STRAY))
+        elif one.path not in taken:
             left.append(FileResult(one, FileOutcome.REFUSED, why=STRANGER))
         elif moved is not None and (moved.length, moved.modification_time) != (one.length, one.modification_time):
             left.append(

@@ -7,8 +7,9 @@ import pytest
 
 from pipelines.cleanup.audit_ports import SecondLookResult
 from pipelines.cleanup.deletions import CleanupAction
-from pipelines.cleanup.purge import STRAY, PurgeRequest, purge
+from pipelines.cleanup.purge import PurgeRequest, purge
 from pipelines.cleanup.quarantine import runs_in
+from pipelines.cleanup.quarantined_files import STRAY
 from pipelines.common.instants import DAY_MS
 from tests.labs.cleanup.memory import MemoryStore, Process
 from tests.labs.cleanup.purges import N1, NAMES, cleaned, done, outcomes, put, rows, runs_of

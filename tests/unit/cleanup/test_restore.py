@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from pipelines.cleanup.deletions import CleanupAction, FileOutcome
+from pipelines.cleanup.deletions import CleanupAction, CleanupFile, FileOutcome
 from pipelines.cleanup.purge import PurgeRequest, purge
+from pipelines.cleanup.quarantined_files import STRAY
 from pipelines.cleanup.restore import RestoreRequest, restore
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError
@@ -163,13 +164,21 @@ def test_a_file_that_clean_left_where_it_was_is_back_already() -> None:
 
 
 @pytest.mark.promise("restore-gives-back-what-was-taken")
-def test_what_is_not_below_old_wals_of_the_run_is_named_and_stays() -> None:
+@pytest.mark.parametrize("audited", [False, True])
+def test_what_is_not_below_old_wals_of_the_run_is_named_and_stays(*, audited: bool) -> None:
+    """Also if rows of the audit say that clean moved it there."""
+    stray = "remoteWALs/1/wal.9"
     world = cleaned()
-    world.disk.files[f"{PLACE.at_rest(RUN)}/notes.txt"] = Entry(10, 1)
+    world.disk.files[f"{PLACE.at_rest(RUN)}/{stray}"] = Entry(10, 1)
+    if audited:
+        rows = [row for row in world.lake.deletions if row.subject.path == FILES[0]]
+        world.lake.deletions += [replace(row, subject=CleanupFile(stray, 10, 1)) for row in rows]
+    with pytest.raises(UsageError, match=f"'{stray}' is not in the quarantine"):
+        done(world, stray)
     outcome = done(world)
     (left,) = outcome.result["left"]  # type: ignore[misc]
-    assert (left["path"], left["outcome"]) == ("notes.txt", "REFUSED")
-    assert {path for _, path in world.resting()} == {"notes.txt"}
+    assert (left["path"], left["outcome"], left["why"]) == (stray, "REFUSED", STRAY)
+    assert {path for _, path in world.resting()} == {stray}
 
 
 def test_a_file_that_is_nowhere_is_named_and_nothing_is_put_back() -> None:
