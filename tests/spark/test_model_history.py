@@ -19,8 +19,8 @@ from tests.strategies.generated import case_of
 
 pytestmark = pytest.mark.deep
 
-HISTORY = 776
-"""A row moves behind the scanner; files that are REPLICATED can be deleted nevertheless."""
+HISTORY = 755
+"""The cluster moves during the capture; files that are REPLICATED can be deleted nevertheless."""
 
 
 def test_the_capture_of_a_history_is_a_snapshot_that_reconcile_decides_on(spark: SparkSession, tmp_path: Path) -> None:

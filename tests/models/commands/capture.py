@@ -26,7 +26,7 @@ examples:
   ./tests/run --search capture --seeds 20000 --mutant no-directories              # must exit with 3
   ./tests/run --search capture --seeds 100000 --queue-storage zookeeper
   ./tests/run --search capture --replay 4711
-  ./tests/run --search capture --replay 776 --out /tmp/history    # and write its capture, for reconcile --snapshot
+  ./tests/run --search capture --replay 755 --out /tmp/history    # and write its capture, for reconcile --snapshot
 """
 
 

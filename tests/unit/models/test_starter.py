@@ -31,7 +31,7 @@ from tests.models.cores import side_by_side
 from tests.strategies import view_of
 from tests.strategies.generated import case_of
 
-HISTORY = 776
+HISTORY = 755
 """A row moves behind the scanner; files that are REPLICATED can be deleted nevertheless."""
 RANGE = 200
 """Smaller than the starter's own, so that a test takes seconds."""
