@@ -58,8 +58,8 @@ def restore(request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts) -
             attempt, directory, place, ports, holder
         )  # first, so that no later failure prevents it
         taken = ports.audit.taken(decided.run)
-        back = _given_back(taken, ports.audit.actions(decided.run)) if request.paths else ()
-        asked = _wanted(resting_files(ports.store, directory), request, place, holder, back)
+        absent = _absent(taken, ports.audit.actions(decided.run)) if request.paths else ()
+        asked = _wanted(resting_files(ports.store, directory), request, place, holder, absent)
         wanted, results = _ours(asked, taken)
         ports.audit.started(attempt, len(asked), sum(one.length for one in asked))
         ending = AttemptEnd(FAILED, EXIT_UNAVAILABLE, tally, "the job was interrupted")
@@ -100,18 +100,18 @@ def _wanted(
     request: RestoreRequest,
     place: CleanupPlace,
     holder: LeaseHolder,
-    back: Collection[str],
+    absent: Collection[str],
 ) -> list[CleanupFile]:
     """Returns the files to move back.
 
-    Skips requested files that are already below oldWALs, so that a command can be repeated, and files of `back`.
+    Skips requested files that are already below oldWALs, so that a command can be repeated, and files of `absent`.
     """
     if not request.paths:
         return list(resting)
     by_path = {one.path: one for one in resting if not is_stray(one)}
     missing = [path for path in dict.fromkeys(request.paths) if path not in by_path]
     for path, found in zip(missing, holder.seen([f"{place.wal_root}/{path}" for path in missing]), strict=True):
-        if found is None and path not in back:
+        if found is None and path not in absent:
             raise UsageError(
                 f"{path!r} is not in the quarantine of run {request.run_id}, nor below {place.wal_root}; paths are "
                 "written as in wal_verdicts (oldWALs/…)"
@@ -119,7 +119,7 @@ def _wanted(
     return [by_path[path] for path in dict.fromkeys(request.paths) if path in by_path]
 
 
-def _given_back(taken: Mapping[str, CleanupFile | None], actions: Collection[CleanupAction]) -> Collection[str]:
+def _absent(taken: Mapping[str, CleanupFile | None], actions: Collection[CleanupAction]) -> Collection[str]:
     """Returns the files that are not in the quarantine after an earlier restore, if no purge has touched the run.
 
     These are the files that it gave back, and those that clean began but did not move: the two cannot be told apart
