@@ -62,11 +62,13 @@ def _environment(project: Path, *, dev: bool) -> None:
     locks = [project / "requirements.txt", *([project / "requirements-dev.txt"] if dev else [])]
     stamps = {home / f"{lock.stem.replace('requirements', 'walsafe-installed')}": lock.read_bytes() for lock in locks}
     there = all(stamp.exists() and stamp.read_bytes() == wanted for stamp, wanted in stamps.items())
-    if python.exists() and not incomplete.exists() and there:
+    is_whole = python.exists() and not incomplete.exists()
+    if is_whole and there:
         return
     started = time.monotonic()
-    _say("walsafe: first start: installing into .venv (some 300 MB to download); later starts need no network")
-    if incomplete.exists() or not python.exists():
+    what = "updating the packages in .venv" if is_whole else "first start: installing into .venv (some 300 MB to download)"
+    _say(f"walsafe: {what}; later starts need no network")
+    if not is_whole:
         shutil.rmtree(home, ignore_errors=True)
     home.mkdir(exist_ok=True)
     incomplete.touch()
