@@ -66,7 +66,8 @@ def _environment(project: Path, *, dev: bool) -> None:
     if is_whole and there:
         return
     started = time.monotonic()
-    what = "updating the packages in .venv" if is_whole else "first start: installing into .venv (some 300 MB to download)"
+    first = "first start: installing into .venv (some 300 MB to download)"
+    what = "updating the packages in .venv" if is_whole else first
     _say(f"walsafe: {what}; later starts need no network")
     if not is_whole:
         shutil.rmtree(home, ignore_errors=True)
