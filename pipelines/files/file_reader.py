@@ -90,7 +90,7 @@ class LocalFileReader:
 
     def qualified(self, path: str) -> str:
         """See `FileReader.qualified`."""
-        return f"file://{_local(path).absolute()}"
+        return f"file://{os.path.abspath(_local(path))}"
 
 
 class HadoopFileReader:

@@ -28,6 +28,10 @@ _DAMAGED_FILE = (
     r"is not a Parquet file|can not read class org\.apache\.parquet\.format|ParquetDecodingException|ZstdIOException"
     r"|(Caused by|^): (org\.apache|shaded)\.parquet\."
 )
+_NO_ANSWER = (
+    r"\bjava\.(net|io|nio)\.[\w.]*(Exception|Error)\b"
+    r"|org\.apache\.hadoop\.(ipc|fs|hdfs|security)\.[\w.]*(Exception|Error)"
+)
 NO_TABLE = "there is no such table: check --lake, or let reconcile run there first"
 _KNOWN: tuple[tuple[str, type[UsageError] | type[UnavailableError], str], ...] = (
     (
@@ -65,7 +69,7 @@ _KNOWN: tuple[tuple[str, type[UsageError] | type[UnavailableError], str], ...] =
     ),
     (r"DELTA_CANNOT_CREATE_LOG_PATH", UsageError, "the folder cannot be made: check the path and its permissions"),
     (
-        r"\bjava\.(net|io|nio)\.[\w.]*(Exception|Error)\b|org\.apache\.hadoop\.(ipc|fs|hdfs|security)\.[\w.]*(Exception|Error)",
+        _NO_ANSWER,
         UnavailableError,
         "the file system did not answer as it should: try again",
     ),
@@ -77,6 +81,14 @@ _RAISED = re.compile(r"^: (.+)$", re.MULTILINE)
 def is_conflict(error: Exception) -> bool:
     """Returns whether Delta rejected the commit because another came first; nothing was written, a retry may work."""
     return _CONFLICT.search(str(error)) is not None
+
+
+def is_damaged_file(error: Exception) -> bool:
+    """Returns whether Spark could not read what is in a Parquet file; False if it could not get at the file."""
+    text = str(error)
+    if re.search(_DAMAGED_FILE, text):
+        return True
+    return "FAILED_READ_FILE" in text and re.search(_NO_ANSWER, text) is None
 
 
 def lake_error(error: Exception, location: str) -> WalsafeError | None:

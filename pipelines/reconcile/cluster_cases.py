@@ -20,7 +20,7 @@ from pipelines.lake.job_run import default_run_id
 from pipelines.lake.run_summary import RunKey
 from pipelines.snapshot.backup import backup_of
 from pipelines.snapshot.capture_order import foreign_listing_reason
-from pipelines.snapshot.model import Snapshot
+from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, Snapshot
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 
 CLOCK_TOLERANCE_MS = 300_000
@@ -161,10 +161,9 @@ def _doubts(opened: OpenedSnapshot, storage: ReplicationQueueStorage, settings: 
     yield opened.fault_condition, opened.fault
     yield Condition.CLOCK_WRONG, _clock_fault(snapshot.files_step.started_at, now)
     if opened.malformed:
-        yield (
-            Condition.QUEUE_MALFORMED,
-            f"malformed queue row: {opened.malformed}. HBase's own cleaner stops at it too",
-        )
+        of_table = f"malformed queue row: {opened.malformed}. HBase's own cleaner stops at it too"
+        in_table = snapshot.queue_storage == QUEUE_STORAGE_TABLE
+        yield Condition.QUEUE_MALFORMED, of_table if in_table else f"malformed queues: {opened.malformed}"
     yield from storage.doubts(opened, settings.release)
     foreign = foreign_listing_reason(snapshot, opened.listing.live_servers, storage.queue_ids(opened))
     yield Condition.MIXED_CLUSTERS, foreign

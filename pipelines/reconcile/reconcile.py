@@ -1,7 +1,8 @@
 """The reconcile job: decides which files of oldWALs are safe to delete, and who holds every other file.
 
-Everything depends only on the snapshot directories and the settings; the clock decides only about `not_after` and
-captures that start in the future. Neither this module nor any of its ports can delete or rename a file of the cluster.
+Verdicts and lists depend only on the snapshot directories and the settings, and findings also on the earlier nights of
+the lake; the clock decides only about `not_after` and captures that start in the future. Neither this module nor any of
+its ports can delete or rename a file of the cluster.
 """
 
 import logging
@@ -112,20 +113,17 @@ def _without_finished(
     clashes: list[RunSummary] = []
     for case in all_cases:
         earlier = attempts.get((case.key.cluster, case.key.run_id), ())
-        manifest = ports.lists.existing(case.key.cluster, case.key.run_id) if case.view else None
-        reason = used_for_another(case, earlier, manifest.snapshot_sha256 if manifest else None)
-        if reason is not None:
-            if len(all_cases) == 1:
+        try:
+            manifest = ports.lists.existing(case.key.cluster, case.key.run_id) if case.view else None
+            reason = used_for_another(case, earlier, manifest.snapshot_sha256 if manifest else None)
+            if reason is not None:
                 raise RefusedError(Condition.RUN_ID_TAKEN, reason)
-            # the rows of that run_id belong to the other snapshot, so this refusal is not written to the tables
-            clashes.append(
-                run_summary(
-                    replace(case, refused=reason, condition=Condition.RUN_ID_TAKEN),
-                    SmallTableRows(),
-                    None,
-                    ports.lake_uri,
-                )
-            )
+        except RefusedError as error:
+            if len(all_cases) == 1:
+                raise
+            # the rows of that run_id may belong to another snapshot, so this refusal is not written to the tables
+            refused = replace(case, refused=str(error), condition=error.condition)
+            clashes.append(run_summary(refused, SmallTableRows(), None, ports.lake_uri))
             continue
         done = [one for one in earlier if one.status == DONE]
         if manifest is not None and done:

@@ -1,6 +1,5 @@
 """Reads the listings of opened snapshots, counts what is in them, and compares their rows with snapshot.json."""
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from urllib.parse import unquote
@@ -16,11 +15,11 @@ from pipelines.common.conditions import Condition
 from pipelines.common.spark.few_rows import at_hand, session_for_rows
 from pipelines.common.spark.local_frames import local_frame
 from pipelines.files.file_reader import plain_uri
+from pipelines.lake.lake_errors import is_damaged_file
 from pipelines.snapshot.few_files import few_files
 from pipelines.snapshot.opened_snapshot import ListingTotals, OpenedSnapshot
 from schemas.snapshot_files import SNAPSHOT_FILES
 
-_NOT_PARQUET = re.compile(r"CANNOT_READ_FILE_FOOTER|is not a Parquet file|FAILED_READ_FILE|ParquetDecodingException")
 _ARCHIVE, _LIVE, _REMOTE = "oldWALs/", "WALs/", "remoteWALs/"
 _PARTS = StructType([StructField("part", StringType()), StructField("cluster", StringType())])
 
@@ -49,7 +48,7 @@ class Listings:
         try:
             found = totals_by_part(self._rows(readable))
         except (PySparkException, Py4JJavaError) as error:
-            if not _NOT_PARQUET.search(str(error)):
+            if not is_damaged_file(error):
                 raise
             if len(opened) > 1:  # a damaged snapshot of one cluster must not stop the others
                 return [counted for one in opened for counted in self._counted_by_spark([one])]

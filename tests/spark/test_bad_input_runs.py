@@ -170,6 +170,18 @@ def test_a_snapshot_that_cannot_be_read_is_a_refused_night_of_its_cluster(desk: 
     }, "several snapshots may be of several clusters"  # fmt: skip
 
 
+def test_a_manifest_that_cannot_be_read_refuses_its_cluster_only(desk: Desk) -> None:
+    manifest = desk.lists / "prod" / "night" / "manifest.json"
+    whole = manifest.read_bytes()
+    manifest.write_bytes(whole[:-9])
+    both = desk.reconcile(desk.root / "snapshots" / "prod", desk.snapshot(small("another")), run_id="night")
+    manifest.write_bytes(whole)
+    told = clusters_of(both)
+    assert both.exit_code == 5
+    assert [(name, told[name]["status"]) for name in sorted(told)] == [("another", "DONE"), ("prod", "REFUSED")]
+    assert "prod/night/manifest.json" in str(told["prod"]["reason"])
+
+
 def test_two_snapshots_of_a_cluster_are_a_wrong_call(desk: Desk) -> None:
     twin = desk.snapshot(small("prod", 2), "twin")
     with pytest.raises(UsageError, match="two snapshots of cluster prod in one run"):

@@ -140,7 +140,10 @@ class _Builder:
             region, dash, peer = "".join(names).rpartition("-")
             if not dash:
                 raise MalformedError(f"znode {znode.path!r} does not name a region and a peer")
-            self._sequence_ids[region, peer] = parse_position(without_metadata(znode.data))
+            try:
+                self._sequence_ids[region, peer] = parse_position(without_metadata(znode.data))
+            except MalformedError as error:
+                raise MalformedError(f"znode {znode.path!r}: {error}") from None
 
     def _add_queue(self, names: list[str], znode: Znode) -> None:
         # a claim creates and deletes this znode so that the cversion of `rs` changes; if it contains queues, HBase also

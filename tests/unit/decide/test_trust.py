@@ -116,6 +116,13 @@ def test_without_peers_the_queue_table_may_be_absent_and_a_peer_may_be_added() -
     assert unfinished_migration_reason(replace(ALONE, flags=None, flags_2=None)) is None
 
 
+@pytest.mark.parametrize("place", ["flags", "flags_2"])
+@pytest.mark.parametrize("adding", [True, None])
+def test_a_peer_that_may_be_being_added_has_no_rows_yet(place: str, adding: bool | None) -> None:
+    flags = replace(SAFE_FLAGS, add_peer_running=adding)
+    assert why(replace(WHOLE, **{place: flags}), (), ()) is None  # type: ignore[arg-type]
+
+
 def test_rows_and_peers_belong_together() -> None:
     for first, second in (((), ()), (OF_ANOTHER_PEER, OF_ANOTHER_PEER)):
         missed = why(WHOLE, first, second)

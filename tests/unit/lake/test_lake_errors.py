@@ -5,7 +5,7 @@ from unittest.mock import Mock
 import pytest
 
 from pipelines.common.errors import UnavailableError, UsageError, WalsafeError
-from pipelines.lake.lake_errors import is_conflict, lake_error, lake_errors, retry_commit
+from pipelines.lake.lake_errors import is_conflict, is_damaged_file, lake_error, lake_errors, retry_commit
 
 CONFLICT = "[DELTA_CONCURRENT_APPEND.WITH_PARTITION_HINT] Transaction conflict detected. a concurrent WRITE added data"
 JAVA = "An error occurred while calling o1.save.\n: {}\n\tat org.apache.spark.sql.delta.X.x(X.scala:1)"
@@ -60,6 +60,22 @@ JAVA = "An error occurred while calling o1.save.\n: {}\n\tat org.apache.spark.sq
 def test_known_errors_name_the_table_and_the_way_out(text: str, kind: type[WalsafeError], words: str) -> None:
     with pytest.raises(kind, match=f"(?s)Delta table /l/t: .*{words}"), lake_errors("/l/t"):
         raise RuntimeError(text)
+
+
+@pytest.mark.parametrize(
+    ("code", "cause", "damaged"),
+    [
+        ("NO_HINT", "java.lang.RuntimeException: file:/p is not a Parquet file. Expected magic number at tail", True),
+        ("NO_HINT", "java.io.IOException: can not read class org.apache.parquet.format.PageHeader: closed", True),
+        ("PARQUET_COLUMN_DATA_TYPE_MISMATCH", "SchemaColumnConvertNotSupportedException: column: [path]", True),
+        ("FILE_NOT_EXIST", "java.io.FileNotFoundException: File file:/p does not exist", False),
+        ("NO_HINT", "org.apache.hadoop.hdfs.BlockMissingException: Could not obtain block", False),
+        ("NO_HINT", "java.net.ConnectException: Call From a to b failed on connection exception", False),
+    ],
+)
+def test_only_what_is_in_a_file_is_damage(code: str, cause: str, damaged: bool) -> None:
+    text = f": org.apache.spark.SparkException: [FAILED_READ_FILE.{code}] Encountered error\nCaused by: {cause}"
+    assert is_damaged_file(RuntimeError(text)) == damaged
 
 
 def test_a_conflict_is_left_to_the_retry() -> None:

@@ -111,6 +111,13 @@ def test_a_queue_row_that_nobody_can_read_refuses_the_cluster() -> None:
     assert why == "malformed queue row: 1-junk. HBase's own cleaner stops at it too"
 
 
+def test_what_hbases_cleaner_does_not_read_is_not_said_to_stop_it() -> None:
+    one = opened()
+    assert one.snapshot is not None
+    in_zookeeper = replace(one, snapshot=replace(one.snapshot, queue_storage="zookeeper"), malformed="znode '/a': x")
+    assert doubted(in_zookeeper) == (Condition.QUEUE_MALFORMED, "malformed queues: znode '/a': x")
+
+
 def test_the_doubts_of_the_storage_are_asked_with_the_settings() -> None:
     one = opened()
     assert one.snapshot is not None
