@@ -86,6 +86,11 @@ def test_a_night_that_fails_is_told_whatever_failed() -> None:
     assert told(night(why="purge stopped it"), 1, "night") == [("FAILED", "prod-a", "")]
     waits = {"job": "clean", "exit_code": 0, "status": "REHEARSAL", "done_files": 7}
     assert told(night(waits, why="stopped before purge"), 130, "night")[-1] == ("FAILED", "prod-a", "")
+    partly = {"job": "purge", "exit_code": 5, "error": {"message": "run x: refused", "condition": "PEER_ADDED"}}
+    maintained = {"job": "maintain", "exit_code": 4, "errors": [{"message": "no answer"}]}
+    for name, job in (("FAILED", partly), ("REFUSED", {**expired, "executed": True})):
+        first, last = told(night(job, maintained, why="maintain stopped it"), 4, "night")
+        assert (first[0], last) == (name, ("FAILED", "prod-a", ""))
     (wrong,) = alerts_of("night", 2, {"error": {"message": "key 'lake' is missing"}})
     assert wrong.summary == "the night ended with exit code 2: key 'lake' is missing"
 
