@@ -90,7 +90,7 @@ def _needs_nobody(one: Mapping[str, object], error: Mapping[str, object]) -> boo
 def _of_cluster(cluster: Mapping[str, object]) -> Iterator[Alert]:
     status = cluster.get("status")
     if status in ("REFUSED", "FAILED"):
-        yield _alert(str(status), cluster, f"reconcile: {cluster.get('reason')}")
+        yield _alert(str(status), cluster, f"reconcile: {cluster.get('reason')}", str(cluster.get("condition") or ""))
     for finding in objects_of(cluster.get("findings")):
         if finding.get("is_new") and finding.get("severity") == "error" and not finding.get("acknowledged"):
             yield Alert(

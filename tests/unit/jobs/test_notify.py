@@ -42,6 +42,8 @@ def test_a_new_error_is_told_and_no_other_finding() -> None:
 def test_refusals_are_told() -> None:
     refused = {"clusters": [{"cluster": "prod-a", "run_id": "r1", "status": "REFUSED", "reason": "out of order"}]}
     assert told(refused, 3) == [("REFUSED", "prod-a", "")]
+    changed = {"clusters": [{**refused["clusters"][0], "condition": "MASTER_CHANGED"}]}
+    assert told(changed, 3) == [("REFUSED", "prod-a", "MASTER_CHANGED")]
     error = {"error": {"kind": "RefusedError", "message": "paused", "condition": "CLEANUP_PAUSED"}}
     assert told(error, 3, "clean") == [("REFUSED", "", "CLEANUP_PAUSED")]
     assert told({"error": {"message": "no such file", "condition": "USAGE"}}, 2, "clean") == []
