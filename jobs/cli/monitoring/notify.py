@@ -58,10 +58,10 @@ def send(
 
 def slack_message(alerts: Sequence[Alert]) -> dict[str, object]:
     """Returns a message for an incoming webhook of Slack."""
-    first = alerts[0]
+    first, *_ = ordered = sorted(alerts, key=lambda alert: alert.name == "NEW_ERROR")  # a fleet has many new errors
     title = " ".join(part for part in ("walsafe", first.cluster, first.run_id) if part)
     lines = [f"*{title}* needs a person"]
-    for alert in alerts[:_SHOWN]:
+    for alert in ordered[:_SHOWN]:
         name = " ".join(part for part in (alert.name, alert.key or alert.code) if part)
         lines.append(f"• {name}: {alert.summary}" + (f" → {alert.remedy}" if alert.remedy else ""))
     if len(alerts) > _SHOWN:

@@ -11,7 +11,7 @@ from jobs.cli.config.configuration import parse_config
 from jobs.cli.config.notify_section import NotifySection
 from jobs.cli.context import SystemClock
 from jobs.cli.monitoring.alerts import alerts_of
-from jobs.cli.monitoring.notify import send
+from jobs.cli.monitoring.notify import send, slack_message
 from jobs.cli.registry import JOBS
 from pipelines.common.errors import UsageError
 from pipelines.common.job_result import JobResult
@@ -115,6 +115,18 @@ def test_slack_gets_one_message() -> None:
         "text": "*walsafe prod-a r1* needs a person\n"
         "• NEW_ERROR QUEUE_STALLED:2: no progress &lt;since&gt; Monday → look at peer 2"
     }
+
+
+def test_slack_shows_what_ended_the_night_however_many_errors_are_new() -> None:
+    pause = {"text": "Clean-up is paused: QUEUE_TABLE_REWOUND"}
+    rehearsed = {"job": "clean", "exit_code": 0, "status": "REHEARSAL", "done_files": 7, "paused": pause}
+    findings = [{**FINDING, "key": f"QUEUE_STALLED:{number}"} for number in range(12)]
+    reconciled = {"job": "reconcile", "exit_code": 5, "clusters": [{**CLUSTER, "findings": findings}]}
+    message = slack_message(alerts_of("night", 3, night(reconciled, rehearsed)))
+    lines = str(message["text"]).splitlines()
+    assert lines[1] == f"• REFUSED CLEANUP_PAUSED: {pause['text']}"
+    assert [line.split(":")[1] for line in lines[2:11]] == [str(number) for number in range(9)]
+    assert lines[11:] == ["… and 3 more"]
 
 
 def test_alertmanager_gets_alerts_that_last_until_the_next_night() -> None:
