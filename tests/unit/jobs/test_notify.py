@@ -129,6 +129,16 @@ def test_slack_shows_what_ended_the_night_however_many_errors_are_new() -> None:
     assert lines[11:] == ["… and 3 more"]
 
 
+def test_slack_names_the_cluster_of_each_alert_of_a_fleet() -> None:
+    refused = {"cluster": "prod-b", "run_id": "r2", "status": "REFUSED", "reason": "out of order"}
+    message = slack_message(alerts_of("reconcile", 5, {"clusters": [CLUSTER, refused]}))
+    assert str(message["text"]).splitlines() == [
+        "*walsafe* needs a person",
+        "• prod-b REFUSED: reconcile: out of order",
+        "• prod-a NEW_ERROR QUEUE_STALLED:2: no progress &lt;since&gt; Monday → look at peer 2",
+    ]
+
+
 def test_alertmanager_gets_alerts_that_last_until_the_next_night() -> None:
     with webhook() as (url, got):
         section = NotifySection.model_validate({"webhook": url, "form": "alertmanager"})
