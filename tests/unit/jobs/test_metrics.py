@@ -107,14 +107,20 @@ def test_a_purge_that_was_refused_for_a_run_is_not_good() -> None:
     assert not [key for key in found if key[0] == "job_last_good_timestamp_seconds"]
 
 
-def test_a_night_in_which_purge_refused_a_run_is_not_good() -> None:
-    def good(*jobs: tuple[str, int]) -> bool:
-        result = {"cluster": "prod-a", "jobs": [{"job": job, "exit_code": code} for job, code in jobs]}
+def test_a_night_that_left_something_behind_is_not_good() -> None:
+    expired = {"error": {"message": "of yesterday", "condition": "LIST_EXPIRED"}}
+
+    def good(*jobs: tuple[str, int], **cleaned: object) -> bool:
+        told = [{"job": job, "exit_code": code, **(cleaned if job == "clean" else {})} for job, code in jobs]
+        result = {"cluster": "prod-a", "jobs": told}
         found = metrics_of("night", JobResult(5, result, ""))
         return any(key[0] == "job_last_good_timestamp_seconds" for key in found)
 
     assert good(("capture", 0), ("reconcile", 5), ("clean", 0), ("purge", 0), ("maintain", 0))
     assert not good(("capture", 0), ("reconcile", 0), ("clean", 0), ("purge", 5), ("maintain", 0))
+    finished = (("clean", 3), ("purge", 0), ("maintain", 0))
+    assert good(*finished, executed=False, **expired), "the rehearsal of a night that was started again"
+    assert not good(*finished, executed=True, **expired)
 
 
 def test_maintain_measures_the_quarantine_of_its_cluster_or_of_all() -> None:
