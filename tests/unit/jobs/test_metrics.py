@@ -12,6 +12,7 @@ from jobs.cli.command_line import Invocation
 from jobs.cli.config.configuration import parse_config
 from jobs.cli.context import JobContext
 from jobs.cli.monitoring.metric_names import MEASURED, METRICS, PREFIX
+from jobs.cli.monitoring.publish_metrics import publish_metrics
 from jobs.cli.registry import GROUPS, JOBS, PEGASUS
 from pipelines.common.errors import UnavailableError, UsageError
 from pipelines.common.job_result import JobResult
@@ -25,6 +26,7 @@ from tests.labs.measured_jobs import (
     FINDING,
     NIGHT,
     REFUSED,
+    STARTED,
     TALLY,
     Ended,
     metrics_of,
@@ -178,6 +180,20 @@ def test_the_age_of_the_decided_snapshot_outlives_a_reconcile_that_fails(tmp_pat
     found = parsed("".join(file.read_text() for file in tmp_path.iterdir()))
     assert found["job_exit_code", "prod-b", "no", "reconcile"] == failed.exit_code
     assert found["capture_timestamp_seconds", "prod-b"] == 1_795_000_000.5
+
+
+def test_a_replay_of_an_old_night_leaves_the_numbers_of_the_newest(tmp_path: Path) -> None:
+    fleet = [DONE, replace(DONE, cluster="prod-b", mode="REPLAY", list_uri=None)]
+    context = JobContext("reconcile", Ended())
+    for outcome in (JobResult(5, reconcile_result(fleet, {}, 5), ""), JobResult(4, FAILED, "")):
+        if outcome.exit_code == 4:
+            context.failed_clusters = [cluster_object(one) for one in fleet]
+        context.older_nights = frozenset({"prod-b"})
+        publish_metrics(str(tmp_path), "reconcile", Namespace(), outcome, STARTED, context)
+        assert {file.name.split(".")[1] for file in tmp_path.iterdir()} == {"prod-a"}
+    captured = JobResult(0, {**CAPTURED, "cluster": "prod-b"}, "")
+    publish_metrics(str(tmp_path), "capture", Namespace(), captured, STARTED, context)
+    assert (tmp_path / "walsafe.prod-b.capture.prom").exists(), "the next job of a night tells of itself"
 
 
 @pytest.mark.promise("metrics-never-fail-a-job")
