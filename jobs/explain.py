@@ -32,7 +32,11 @@ examples:
 def add_arguments(parser: ArgumentParser) -> None:
     """Declares the options of the job."""
     parser.add_argument("--lake", required=True, metavar="DIR", help="where the Delta tables are")
-    parser.add_argument("--config", metavar="FILE", help="for lake, cluster, capacity, clean.grace and night.approval")
+    parser.add_argument(
+        "--config",
+        metavar="FILE",
+        help="for lake, cluster, capacity, clean.grace, night.approval and findings.acknowledged",
+    )
     parser.add_argument("--cluster", metavar="NAME", help="default: whichever cluster of the lake it is")
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files below oldWALs")
     parser.add_argument("--peer", metavar="ID", help="a replication peer")
@@ -60,5 +64,6 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     if config.clean is not None:
         settings = replace(settings, grace_ms=config.clean.grace)
     since = None if args.since is None else since_of(args.since)
-    request = ExplainRequest(args.cluster, tuple(args.paths), args.peer, args.server, since, settings)
+    acknowledged = config.settings().acknowledged
+    request = ExplainRequest(args.cluster, tuple(args.paths), args.peer, args.server, since, settings, acknowledged)
     return explain(request, context.lake(args.lake), context.clock)

@@ -38,7 +38,9 @@ RUNS = Table(
             column("accepted", ACCEPTED, "Expectations that a person overruled with --accept."),
             column("files", LongType(), "Number of files under oldWALs."),
             column("bytes", LongType(), "Bytes of these files."),
-            column("deletable_files", LongType(), "Number of files on the delete-safe list."),
+            column(
+                "deletable_files", LongType(), "Number of DELETABLE files; they are on the list if list_uri is set."
+            ),
             column("deletable_bytes", LongType(), "Bytes of these files."),
             column("list_uri", StringType(), "Directory of the delete-safe list; NULL = there is no list."),
             column("peer_ids", ArrayType(StringType()), "The replication peers of the snapshot, sorted."),

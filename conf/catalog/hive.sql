@@ -23,7 +23,7 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.runs (
   `accepted` array<struct<`expectation`:string,`reason`:string>> COMMENT 'Expectations that a person overruled with --accept.',
   `files` bigint COMMENT 'Number of files under oldWALs.',
   `bytes` bigint COMMENT 'Bytes of these files.',
-  `deletable_files` bigint COMMENT 'Number of files on the delete-safe list.',
+  `deletable_files` bigint COMMENT 'Number of DELETABLE files\; they are on the list if list_uri is set.',
   `deletable_bytes` bigint COMMENT 'Bytes of these files.',
   `list_uri` string COMMENT 'Directory of the delete-safe list\; NULL = there is no list.',
   `peer_ids` array<string> COMMENT 'The replication peers of the snapshot, sorted.',

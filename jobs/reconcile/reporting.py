@@ -12,7 +12,7 @@ from pipelines.lake.run_summary import DONE, RunSummary
 from pipelines.reconcile.ports import PublishedPage
 from pipelines.reconcile.report import DETAILED, by_urgency
 from pipelines.reconcile.report_files import HtmlReports
-from pipelines.reconcile.report_index import newest_done
+from pipelines.reconcile.report_index import newest_done, older_nights
 from pipelines.reconcile.text import cluster_object
 
 NIGHTS = 30
@@ -36,6 +36,7 @@ class ReconcileReports:
     def failed(self, summaries: Sequence[RunSummary]) -> None:
         """Keep the outcome of each cluster, without sizes, for the metrics of the job."""
         self._context.failed_clusters = [cluster_object(one) for one in summaries]
+        self._context.older_nights = older_nights(summaries, ())
 
     def publish(self, summaries: Sequence[RunSummary], quality: Mapping[str, object]) -> Mapping[str, PublishedPage]:
         """Write the page of the run with its Data Docs, and the pages of the whole lake; see `Reporter.publish`.
@@ -49,6 +50,7 @@ class ReconcileReports:
         forecasts = {one.cluster: self._forecast(one) for one in told if one.cluster in shown}
         pages = self._pages.publish(told, forecasts, quality)
         runs = self._lake.newest_runs(None)
+        self._context.older_nights = older_nights(summaries, runs)
         findings = self._lake.findings([run.key for run in newest_done(runs).values()])
         self._pages.publish_index(summaries, runs, findings, self._context.clock.now_ms())
         return {name: PublishedPage(uri, forecasts.get(name)) for name, uri in pages.items()}

@@ -22,7 +22,7 @@ class Changes:
     Attributes:
         night: the night before, ms since the epoch.
         sizes: the sizes that differ, largest difference first.
-        new: this night's findings that are new.
+        new: findings that only this night has.
         ended: findings that only the night before had.
     """
 
@@ -47,7 +47,7 @@ def changes(one: RunSummary) -> Changes | None:
     return Changes(
         night,
         sorted((row for row in sizes if row.before != row.now), key=lambda row: -abs(row.now - row.before)),
-        [row for row in one.findings if row.is_new],
+        only_in(one.findings, one.history.findings),
         only_in(one.history.findings, one.findings),
     )
 

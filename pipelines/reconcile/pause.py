@@ -98,7 +98,12 @@ def unknown_pause(cluster: str, run_id: str | None, status: str, reason: str | N
 
 
 def pause_of_summary(one: RunSummary) -> Pause | None:
-    """Returns the pause that a run which has just ended causes for its cluster, or None."""
+    """Returns the pause that a run which has just ended causes for its cluster, or None.
+
+    A replay of an old snapshot causes none: the newest night decides.
+    """
+    if one.mode == "REPLAY":
+        return None
     if one.status != DONE:
         return unknown_pause(one.cluster, one.run_id, f"was {one.status}", one.reason)
     return pause_of(one.cluster, one.run_id, one.findings, one.files_started_ms)

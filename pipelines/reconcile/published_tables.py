@@ -37,6 +37,7 @@ RULES: tuple[ColumnsEqual | ColumnAtMost, ...] = (
     ColumnAtMost("deletable_has_no_holder", "no DELETABLE file has a holder", "deletable_with_holder"),
     ColumnAtMost("pending_has_a_holder", "every PENDING file has a holder", "pending_without_holder"),
     ColumnAtMost("findings_are_unique", "no key of a finding is there twice", "repeated_findings"),
+    ColumnsEqual("gate_has_results", "quality_results has results of the gate", "gated", "done"),
     ColumnAtMost("gate_was_passed", "every expectation of the gate was met or accepted", "refusing_results"),
 )
 _HOLDERS = "coalesce(cardinality(blocking), 0)"
@@ -78,7 +79,7 @@ def _columns(ask: LakeQueries, runs: Collection[RunKey]) -> Mapping[str, list[ob
     """Returns the frame: a row for each run, 0 where a table has no row of it."""
     known = texts(sorted(REASON_TEXTS))
     selects = (
-        (RUNS, f"status = '{DONE}'", {"files": "max(files)", "bytes": "max(bytes)"}),
+        (RUNS, f"status = '{DONE}'", {"done": "max(1)", "files": "max(files)", "bytes": "max(bytes)"}),
         (
             WAL_VERDICTS,
             "true",
@@ -95,7 +96,7 @@ def _columns(ask: LakeQueries, runs: Collection[RunKey]) -> Mapping[str, list[ob
         ),
         (VERDICT_TOTALS, "true", {"in_totals": "sum(files)", "bytes_in_totals": "sum(bytes)"}),
         (FINDINGS, "true", {"repeated_findings": "count(*) - count(DISTINCT t.key)"}),
-        (QUALITY_RESULTS, "true", {"refusing_results": _count("NOT success AND NOT accepted")}),
+        (QUALITY_RESULTS, "true", {"gated": "max(1)", "refusing_results": _count("NOT success AND NOT accepted")}),
     )
     found: dict[tuple[str, str], dict[str, int]] = defaultdict(dict)
     for table, condition, wanted in selects:

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from pipelines.common.errors import WalsafeError
 from pipelines.common.names import PROGRAM
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
-from pipelines.files.text_files import write_text
+from pipelines.files.text_files import text_files_for, write_text
 from pipelines.lake.forecast import Forecast
 from pipelines.lake.lake_records import RunRecord
 from pipelines.lake.run_summary import FindingRow, RunSummary
@@ -54,7 +54,7 @@ class HtmlReports:
         Args:
             summaries: the clusters of the run.
             forecasts: by cluster.
-            quality: see `data_docs`; the page leads to them.
+            quality: see `data_docs`; the page leads to them, or to those that an earlier attempt wrote.
 
         Returns:
             The URI of each cluster's page, by cluster.
@@ -66,9 +66,11 @@ class HtmlReports:
             return {}
         name = _page_name(summaries)
         uri = f"{self._uri}/{name}.html"
+        beside = f"{self._uri}/{name}{QUALITY}"
         if quality:
-            write_text(self._spark, f"{self._uri}/{name}{QUALITY}", data_docs(quality, summaries))
-        docs = f"{name.rpartition('/')[2]}{QUALITY}" if quality else None
+            write_text(self._spark, beside, data_docs(quality, summaries))
+        there = quality or text_files_for(self._spark, beside).exists(beside)  # a run that was already done wrote them
+        docs = beside.rpartition("/")[2] if there else None
         write_text(self._spark, uri, report_html(summaries, forecasts or {}, docs, self._program))
         fleet = len(summaries) > 1
         return {one.cluster: f"{uri}#cluster-{one.cluster}" if fleet else uri for one in summaries}

@@ -81,6 +81,12 @@ BAD = replace(
         ),
         by_peer=tuple(NightTotal(NOW - n * DAY, "search", 5, (40 - n) * 100 * GIB) for n in range(30, 0, -1)),
         nights=tuple(NOW - n * DAY for n in range(30, 0, -1)),
-        findings=(finding(2, "error", "MISSING_WAL"), finding(99, "error", "POISON_FILE")),
+        findings=(
+            *(finding(number, "error", "MISSING_WAL") for number in range(2, 12)),
+            *(finding(number, "warning", "QUEUE_STALLED") for number in range(12, 70)),
+            finding(70, "warning", "GROWTH"),
+            finding(71, "info", "LEAKED_REP_WAL"),
+            finding(99, "error", "POISON_FILE"),
+        ),
     ),
 )

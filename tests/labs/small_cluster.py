@@ -204,10 +204,11 @@ class Desk:
         run_id: str | None = None,
         config: Config | None = None,
         accept: Mapping[str, str] | None = None,
+        context: JobContext | None = None,
     ) -> JobResult:
-        """Runs reconcile once."""
+        """Runs reconcile once, at `now` or by the clock of the context."""
         return run_reconcile(
-            JobContext("reconcile", At(now), self.spark),
+            context or JobContext("reconcile", At(now), self.spark),
             config or parse_config("quality: {share_from: 0MiB}", "test.yaml"),
             self.places,
             [f"file:{snapshot}" for snapshot in snapshots],

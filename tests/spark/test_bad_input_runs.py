@@ -265,7 +265,9 @@ def test_a_share_that_a_person_accepts_is_recorded(desk: Desk) -> None:
 @pytest.mark.promise("list-ends")
 def test_an_old_snapshot_is_replayed_into_the_tables_alone(desk: Desk) -> None:
     snapshot = desk.snapshot(small("replayed"))
-    late = desk.reconcile(snapshot, run_id="late", now=NOW + DAY_MS + 1)
+    context = JobContext("reconcile", At(NOW + DAY_MS + 1), desk.spark)
+    late = desk.reconcile(snapshot, run_id="late", context=context)
+    assert context.older_nights == {"replayed"}, "the metrics stay those of the newest night"
     result = clusters_of(late)["replayed"]
     assert (late.exit_code, result["status"], result["mode"], result["list_uri"]) == (0, "DONE", "REPLAY", None)
     assert "REPLAY: too old for a list" in late.text

@@ -346,6 +346,16 @@ def test_every_cluster_of_a_fleet_leads_to_the_page_of_its_night(spark: SparkSes
     assert [index.count(f'href="fleet/b-{night}.html"') for night in (1, 2)] == [0, 3]
 
 
+def test_a_page_that_is_written_again_still_leads_to_its_data_docs(spark: SparkSession, tmp_path: Path) -> None:
+    reports, one = HtmlReports(spark, f"file:{tmp_path}"), RunSummary("prod-a", "n", "DONE", "NIGHTLY", 0, None, LAST)
+    link = '<a href="n.quality.html">'
+    reports.publish([one])
+    assert link not in (tmp_path / "prod-a" / "n.html").read_text(encoding="utf-8")
+    (tmp_path / "prod-a" / "n.quality.html").write_text("of the first attempt", encoding="utf-8")
+    reports.publish([one])
+    assert link in (tmp_path / "prod-a" / "n.html").read_text(encoding="utf-8")
+
+
 def test_job_answers_in_json_and_exits_with_2_when_unsure(
     spark: SparkSession, lake_uri: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

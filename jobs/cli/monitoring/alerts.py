@@ -44,8 +44,10 @@ def alerts_of(job: str, exit_code: int, result: Mapping[str, object]) -> list[Al
         result: its JSON object.
     """
     if job == NIGHT:
-        alerts = [alert for one in objects_of(result.get("jobs")) for alert in _of_job(one, result)]
-        silent = all(alert.name in ("NEW_ERROR", "APPROVAL_WAITS") for alert in alerts)
+        told = [list(_of_job(one, result)) for one in objects_of(result.get("jobs"))]
+        alerts = [alert for of_job in told for alert in of_job]
+        # an earlier job may have failed without ending the night
+        silent = not told or all(alert.name in ("NEW_ERROR", "APPROVAL_WAITS") for alert in told[-1])
         if exit_code not in (EXIT_DONE, EXIT_PARTIAL) and silent:
             name, error = "REFUSED" if exit_code == EXIT_REFUSED else "FAILED", result.get("error")
             why = error.get("message") if isinstance(error, Mapping) else result.get("why")
@@ -88,7 +90,7 @@ def _needs_nobody(one: Mapping[str, object], error: Mapping[str, object]) -> boo
 def _of_cluster(cluster: Mapping[str, object]) -> Iterator[Alert]:
     status = cluster.get("status")
     if status in ("REFUSED", "FAILED"):
-        yield _alert(str(status), cluster, f"reconcile: {cluster.get('reason')}")
+        yield _alert(str(status), cluster, f"reconcile: {cluster.get('reason')}", str(cluster.get("condition") or ""))
     for finding in objects_of(cluster.get("findings")):
         if finding.get("is_new") and finding.get("severity") == "error" and not finding.get("acknowledged"):
             yield Alert(

@@ -127,7 +127,9 @@ def _of_cluster(run: MeasuredRun, cluster: str, code: int, result: Json) -> tupl
     if run.job == "reconcile" and "status" in result:
         add("run_timestamp_seconds", ended)
     partly = run.job == "night" and any(
-        one["exit_code"] == EXIT_PARTIAL for one in objects_of(result.get("jobs")) if one["job"] != "reconcile"
+        one["exit_code"] == EXIT_PARTIAL or (one.get("executed") and one.get("error"))  # clean left files behind
+        for one in objects_of(result.get("jobs"))
+        if one["job"] != "reconcile"
     )
     if code not in (EXIT_DONE, EXIT_PARTIAL) or error or partly:
         return samples, None

@@ -58,11 +58,14 @@ def send(
 
 def slack_message(alerts: Sequence[Alert]) -> dict[str, object]:
     """Returns a message for an incoming webhook of Slack."""
-    first = alerts[0]
-    title = " ".join(part for part in ("walsafe", first.cluster, first.run_id) if part)
+    ordered = sorted(alerts, key=lambda alert: alert.name == "NEW_ERROR")  # a fleet may have many new errors
+    several = len({alert.cluster for alert in alerts}) > 1
+    of_all = () if several else (ordered[0].cluster, ordered[0].run_id)
+    title = " ".join(part for part in ("walsafe", *of_all) if part)
     lines = [f"*{title}* needs a person"]
-    for alert in alerts[:_SHOWN]:
-        name = " ".join(part for part in (alert.name, alert.key or alert.code) if part)
+    for alert in ordered[:_SHOWN]:
+        cluster = alert.cluster if several else ""
+        name = " ".join(part for part in (cluster, alert.name, alert.key or alert.code) if part)
         lines.append(f"• {name}: {alert.summary}" + (f" → {alert.remedy}" if alert.remedy else ""))
     if len(alerts) > _SHOWN:
         lines.append(f"… and {len(alerts) - _SHOWN} more")

@@ -47,6 +47,7 @@ def publish_metrics(
         return
     rehearsal = getattr(args, "execute", None) is False and not getattr(args, "resume", False)
     clusters, context.failed_clusters = context.failed_clusters, []
+    older, context.older_nights = context.older_nights, frozenset()
     result = {"clusters": clusters, **outcome.result} if clusters else outcome.result
     cluster = getattr(args, "cluster", None) or _configured_cluster(args, context)
     run = MeasuredRun(job, rehearsal, started_ms, context.clock.now_ms(), outcome.exit_code, result, cluster, notified)
@@ -60,7 +61,7 @@ def publish_metrics(
     name = f"{job}-rehearsal" if rehearsal else job
     half = getattr(args, "part", None) == "decide"  # a night is good when its second part, too, has ended well
     for of, (samples, good) in found.items():
-        if not NAME.fullmatch(of):  # it is a name of a file; the job has reported it
+        if of in older or not NAME.fullmatch(of):  # it is a name of a file; the job has reported it
             continue
         _publish(place, of, name, samples, context)
         if good is not None and not half:

@@ -12,6 +12,7 @@ from pipelines.common.errors import EXIT_DONE
 from pipelines.common.instants import format_instant, utc_day
 from pipelines.common.job_result import JobResult
 from pipelines.decide.reason_texts import REASON_TEXTS, ReasonText
+from pipelines.lake.findings import Acknowledgement
 from pipelines.lake.lake_records import Blocker, FileVerdict, QueueNights
 from pipelines.lake.look_back import LOOK_BACK
 from pipelines.lake.reader import LakeReader
@@ -40,6 +41,7 @@ class ExplainRequest:
         server: `host,port,startcode`, or any part of one that fits one server best.
         since: asks what changed since then, for the target or for the cluster.
         settings: of the configuration, for the state of the cluster.
+        acknowledged: findings that the configuration acknowledges; those recorded by the run count too.
     """
 
     cluster: str | None = None
@@ -48,6 +50,7 @@ class ExplainRequest:
     server: str | None = None
     since: Since | None = None
     settings: StateSettings = field(default_factory=StateSettings)
+    acknowledged: Sequence[Acknowledgement] = ()
 
 
 def explain(request: ExplainRequest, lake: LakeReader, clock: Clock) -> JobResult:
@@ -61,7 +64,7 @@ def explain(request: ExplainRequest, lake: LakeReader, clock: Clock) -> JobResul
         UsageError: the path, peer or server is unknown or ambiguous; the message lists what exists.
         UnavailableError: the lake did not answer.
     """
-    runs = deciding_runs(request.cluster, lake, clock.now_ms())
+    runs = deciding_runs(request.cluster, lake, clock.now_ms(), request.acknowledged)
     if request.since is not None:
         result: Json = {"changes": _changes(request, request.since, _only(runs), lake)}
     elif request.peer is not None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from pipelines.common.errors import UsageError
 from pipelines.common.instants import format_instant
+from pipelines.lake.findings import Acknowledgement
 from pipelines.lake.lake_records import RunRecord
 from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_summary import DONE
@@ -42,7 +43,9 @@ class AnsweringRun:
         }
 
 
-def deciding_runs(cluster: str | None, lake: LakeReader, now: int) -> dict[str, AnsweringRun]:
+def deciding_runs(
+    cluster: str | None, lake: LakeReader, now: int, acknowledged: Sequence[Acknowledgement] = ()
+) -> dict[str, AnsweringRun]:
     """Returns the newest DONE run of each cluster, or its newest run if none is DONE."""
     found: dict[str, list[RunRecord]] = {}
     for record in lake.newest_runs(cluster):
@@ -51,7 +54,7 @@ def deciding_runs(cluster: str | None, lake: LakeReader, now: int) -> dict[str, 
         there = sorted({record.cluster for record in lake.newest_runs(None)}) if cluster else []
         known = f"; this lake knows {first_names(there)}" if there else "; let reconcile write a run first"
         raise UsageError(f"no finished run of {f'cluster {cluster}' if cluster else 'any cluster'} in this lake{known}")
-    pauses = pauses_after((records[0] for records in found.values()), lake, now)
+    pauses = pauses_after((records[0] for records in found.values()), lake, now, acknowledged)
     runs: dict[str, AnsweringRun] = {}
     for name, records in found.items():
         done = next((record for record in records if record.status == DONE), records[0])

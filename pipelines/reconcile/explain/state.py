@@ -29,7 +29,7 @@ class StateSettings:
     Attributes:
         capacity_bytes: bytes that oldWALs and the quarantine may take together; None = as the run recorded it.
         grace_ms: how long files rest before purge may delete them.
-        automatic: whether the night itself cleans what the rehearsal reports.
+        automatic: whether each night itself cleans its own list.
         clean_command: what a person types before `--run-id` to clean.
     """
 

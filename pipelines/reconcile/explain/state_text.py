@@ -86,10 +86,13 @@ def _waiting(state: Json) -> Iterator[str]:
         until = f" until {minute(approval['not_after'])}" if approval["not_after"] else ""
         if state["paused"]:
             yield f"Cannot be approved during the pause: {what}"
-        elif approval["automatic"]:
-            yield f"The night cleans them itself{until}: {what}"
         else:
-            yield f"Waits for approval{until}: {what}"
+            how = (
+                "The next night lists them again; to clean this list yourself"
+                if approval["automatic"]
+                else "Waits for approval"
+            )
+            yield _lines(f"{how}{until}: {what}", "")
             yield f"  {approval['command']}"
     for one in state["unfinished"]:
         begun = f"{one['action'].lower()} of run {one['run_id']}"

@@ -106,7 +106,7 @@ def _peer(peer: Json) -> Iterator[str]:
         yield f"  Its oldest WAL is {human_duration(peer['oldest_age_ms'])} old"
     if peer["remedy"] and peer["files"]:
         freed = f"{human_count(peer['frees_files'], 'file')}, {human_bytes(peer['frees_bytes'])}"
-        yield f"  What frees {freed}: {peer['remedy']}"
+        yield f"  What frees {freed}: {peer['remedy']}" if peer["frees_bytes"] else "  Frees nothing alone"
     if peer["queues"]:
         yield "  Queues, most bytes first:"
         for queue in peer["queues"][:10]:

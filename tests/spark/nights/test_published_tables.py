@@ -81,10 +81,11 @@ def test_tables_that_do_not_agree_are_named(nights: list[JobResult], desk: Desk,
     DeltaTable(str(lake / "wal_verdicts")).update(
         predicate="cluster = 'healthy' AND verdict = 'HELD' AND reason = 'PENDING'", updates={"verdict": "'DELETABLE'"}
     )
+    DeltaTable(str(lake / "quality_results")).delete("cluster = 'healthy' AND run_id = 'night-3'")
     result = checked(desk, lake, "--cluster", "healthy")
     assert result.exit_code == 3
     assert set(result.result["failed"]) == {
-        "totals_have_every_file", "totals_have_every_byte", "deletable_has_no_holder",
+        "totals_have_every_file", "totals_have_every_byte", "deletable_has_no_holder", "gate_has_results",
     }  # fmt: skip
     assert "no DELETABLE file has a holder; not so in healthy night-3" in result.text
 

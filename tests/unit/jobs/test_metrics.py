@@ -12,6 +12,7 @@ from jobs.cli.command_line import Invocation
 from jobs.cli.config.configuration import parse_config
 from jobs.cli.context import JobContext
 from jobs.cli.monitoring.metric_names import MEASURED, METRICS, PREFIX
+from jobs.cli.monitoring.publish_metrics import publish_metrics
 from jobs.cli.registry import GROUPS, JOBS, PEGASUS
 from pipelines.common.errors import UnavailableError, UsageError
 from pipelines.common.job_result import JobResult
@@ -25,6 +26,7 @@ from tests.labs.measured_jobs import (
     FINDING,
     NIGHT,
     REFUSED,
+    STARTED,
     TALLY,
     Ended,
     metrics_of,
@@ -107,14 +109,20 @@ def test_a_purge_that_was_refused_for_a_run_is_not_good() -> None:
     assert not [key for key in found if key[0] == "job_last_good_timestamp_seconds"]
 
 
-def test_a_night_in_which_purge_refused_a_run_is_not_good() -> None:
-    def good(*jobs: tuple[str, int]) -> bool:
-        result = {"cluster": "prod-a", "jobs": [{"job": job, "exit_code": code} for job, code in jobs]}
+def test_a_night_that_left_something_behind_is_not_good() -> None:
+    expired = {"error": {"message": "of yesterday", "condition": "LIST_EXPIRED"}}
+
+    def good(*jobs: tuple[str, int], **cleaned: object) -> bool:
+        told = [{"job": job, "exit_code": code, **(cleaned if job == "clean" else {})} for job, code in jobs]
+        result = {"cluster": "prod-a", "jobs": told}
         found = metrics_of("night", JobResult(5, result, ""))
         return any(key[0] == "job_last_good_timestamp_seconds" for key in found)
 
     assert good(("capture", 0), ("reconcile", 5), ("clean", 0), ("purge", 0), ("maintain", 0))
     assert not good(("capture", 0), ("reconcile", 0), ("clean", 0), ("purge", 5), ("maintain", 0))
+    finished = (("clean", 3), ("purge", 0), ("maintain", 0))
+    assert good(*finished, executed=False, **expired), "the rehearsal of a night that was started again"
+    assert not good(*finished, executed=True, **expired)
 
 
 def test_maintain_measures_the_quarantine_of_its_cluster_or_of_all() -> None:
@@ -172,6 +180,20 @@ def test_the_age_of_the_decided_snapshot_outlives_a_reconcile_that_fails(tmp_pat
     found = parsed("".join(file.read_text() for file in tmp_path.iterdir()))
     assert found["job_exit_code", "prod-b", "no", "reconcile"] == failed.exit_code
     assert found["capture_timestamp_seconds", "prod-b"] == 1_795_000_000.5
+
+
+def test_a_replay_of_an_old_night_leaves_the_numbers_of_the_newest(tmp_path: Path) -> None:
+    fleet = [DONE, replace(DONE, cluster="prod-b", mode="REPLAY", list_uri=None)]
+    context = JobContext("reconcile", Ended())
+    for outcome in (JobResult(5, reconcile_result(fleet, {}, 5), ""), JobResult(4, FAILED, "")):
+        if outcome.exit_code == 4:
+            context.failed_clusters = [cluster_object(one) for one in fleet]
+        context.older_nights = frozenset({"prod-b"})
+        publish_metrics(str(tmp_path), "reconcile", Namespace(), outcome, STARTED, context)
+        assert {file.name.split(".")[1] for file in tmp_path.iterdir()} == {"prod-a"}
+    captured = JobResult(0, {**CAPTURED, "cluster": "prod-b"}, "")
+    publish_metrics(str(tmp_path), "capture", Namespace(), captured, STARTED, context)
+    assert (tmp_path / "walsafe.prod-b.capture.prom").exists(), "the next job of a night tells of itself"
 
 
 @pytest.mark.promise("metrics-never-fail-a-job")

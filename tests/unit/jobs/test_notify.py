@@ -11,7 +11,7 @@ from jobs.cli.config.configuration import parse_config
 from jobs.cli.config.notify_section import NotifySection
 from jobs.cli.context import SystemClock
 from jobs.cli.monitoring.alerts import alerts_of
-from jobs.cli.monitoring.notify import send
+from jobs.cli.monitoring.notify import send, slack_message
 from jobs.cli.registry import JOBS
 from pipelines.common.errors import UsageError
 from pipelines.common.job_result import JobResult
@@ -42,6 +42,8 @@ def test_a_new_error_is_told_and_no_other_finding() -> None:
 def test_refusals_are_told() -> None:
     refused = {"clusters": [{"cluster": "prod-a", "run_id": "r1", "status": "REFUSED", "reason": "out of order"}]}
     assert told(refused, 3) == [("REFUSED", "prod-a", "")]
+    changed = {"clusters": [{**refused["clusters"][0], "condition": "MASTER_CHANGED"}]}
+    assert told(changed, 3) == [("REFUSED", "prod-a", "MASTER_CHANGED")]
     error = {"error": {"kind": "RefusedError", "message": "paused", "condition": "CLEANUP_PAUSED"}}
     assert told(error, 3, "clean") == [("REFUSED", "", "CLEANUP_PAUSED")]
     assert told({"error": {"message": "no such file", "condition": "USAGE"}}, 2, "clean") == []
@@ -86,6 +88,11 @@ def test_a_night_that_fails_is_told_whatever_failed() -> None:
     assert told(night(why="purge stopped it"), 1, "night") == [("FAILED", "prod-a", "")]
     waits = {"job": "clean", "exit_code": 0, "status": "REHEARSAL", "done_files": 7}
     assert told(night(waits, why="stopped before purge"), 130, "night")[-1] == ("FAILED", "prod-a", "")
+    partly = {"job": "purge", "exit_code": 5, "error": {"message": "run x: refused", "condition": "PEER_ADDED"}}
+    maintained = {"job": "maintain", "exit_code": 4, "errors": [{"message": "no answer"}]}
+    for name, job in (("FAILED", partly), ("REFUSED", {**expired, "executed": True})):
+        first, last = told(night(job, maintained, why="maintain stopped it"), 4, "night")
+        assert (first[0], last) == (name, ("FAILED", "prod-a", ""))
     (wrong,) = alerts_of("night", 2, {"error": {"message": "key 'lake' is missing"}})
     assert wrong.summary == "the night ended with exit code 2: key 'lake' is missing"
 
@@ -108,6 +115,28 @@ def test_slack_gets_one_message() -> None:
         "text": "*walsafe prod-a r1* needs a person\n"
         "• NEW_ERROR QUEUE_STALLED:2: no progress &lt;since&gt; Monday → look at peer 2"
     }
+
+
+def test_slack_shows_what_ended_the_night_however_many_errors_are_new() -> None:
+    pause = {"text": "Clean-up is paused: QUEUE_TABLE_REWOUND"}
+    rehearsed = {"job": "clean", "exit_code": 0, "status": "REHEARSAL", "done_files": 7, "paused": pause}
+    findings = [{**FINDING, "key": f"QUEUE_STALLED:{number}"} for number in range(12)]
+    reconciled = {"job": "reconcile", "exit_code": 5, "clusters": [{**CLUSTER, "findings": findings}]}
+    message = slack_message(alerts_of("night", 3, night(reconciled, rehearsed)))
+    lines = str(message["text"]).splitlines()
+    assert lines[1] == f"• REFUSED CLEANUP_PAUSED: {pause['text']}"
+    assert [line.split(":")[1] for line in lines[2:11]] == [str(number) for number in range(9)]
+    assert lines[11:] == ["… and 3 more"]
+
+
+def test_slack_names_the_cluster_of_each_alert_of_a_fleet() -> None:
+    refused = {"cluster": "prod-b", "run_id": "r2", "status": "REFUSED", "reason": "out of order"}
+    message = slack_message(alerts_of("reconcile", 5, {"clusters": [CLUSTER, refused]}))
+    assert str(message["text"]).splitlines() == [
+        "*walsafe* needs a person",
+        "• prod-b REFUSED: reconcile: out of order",
+        "• prod-a NEW_ERROR QUEUE_STALLED:2: no progress &lt;since&gt; Monday → look at peer 2",
+    ]
 
 
 def test_alertmanager_gets_alerts_that_last_until_the_next_night() -> None:

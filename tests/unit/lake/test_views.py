@@ -3,9 +3,11 @@
 import re
 import subprocess
 import sys
+from datetime import date
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 import pytest
 import sqlglot
 
@@ -13,6 +15,7 @@ from pipelines.common.spark.local_frames import arrow_schema
 from pipelines.lake.view_texts import VIEWS
 from pipelines.lake.views import DIALECTS, NAMED, views_script
 from schemas.registry import TABLES
+from schemas.runs import RUNS
 from schemas.table import Table
 from tests.labs.analyst_lake import sql_words, with_tables
 from tests.labs.places import DOCS, PROJECT
@@ -72,6 +75,20 @@ def test_a_view_reads_the_tables_that_it_declares() -> None:
     for view in VIEWS:
         read = set(re.findall(r"\b(?:FROM|JOIN)\s+(\w+)", view.sql))
         assert read - {other.name for other in VIEWS} <= set(view.tables), view.name
+
+
+def test_a_night_without_a_list_has_listed_nothing() -> None:
+    runs = [
+        {"cluster": "prod-a", "run_id": f"r{day}", "run_date": date(2026, 11, day), "status": "DONE"}
+        | {"list_uri": uri, "deletable_files": 7, "files": 9}
+        for day, uri in ((1, "/lists/r1"), (2, None))
+    ]
+    page = (DOCS / "queries.md").read_text(encoding="utf-8")
+    query = page.partition("### How much has each night listed?")[2].partition("```sql")[2].partition("```")[0]
+    schema = arrow_schema(RUNS.schema)
+    with with_tables(lambda table: pa.Table.from_pylist(runs, schema) if table is RUNS else empty(table)) as database:
+        database.execute(views_script("/lake", "duckdb", only_views=True))
+        assert database.sql(query).fetchall() == [("prod-a", date(2026, 11, 1), 7, None, 9, None)]
 
 
 def test_the_page_tells_of_every_view() -> None:

@@ -7,14 +7,19 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
+from jobs.cli import command_line
+from jobs.cli.context import JobContext
+from jobs.cli.registry import JOBS
 from pipelines.common.errors import UsageError
 from pipelines.common.instants import DAY_MS, HOUR_MS
+from pipelines.lake.findings import finding
 from pipelines.lake.run_summary import PinnedRow, QueueOffsetRow, table_row
 from pipelines.reconcile.explain.since import Since, since_of
 from pipelines.reconcile.explain.state import StateSettings
 from pipelines.reconcile.peer_states import PeerRow
 from schemas.cleanups import CLEANUPS
 from schemas.deletions import DELETIONS
+from schemas.findings import FINDINGS
 from schemas.peers import PEERS
 from schemas.pinned_bytes import PINNED_BYTES
 from schemas.queue_offsets import QUEUE_OFFSETS
@@ -37,7 +42,8 @@ from tests.labs.explained_nights import (
     verdict,
     write_night,
 )
-from tests.labs.plain_lake import append
+from tests.labs.plain_lake import append, reader
+from tests.labs.small_cluster import At
 
 
 @pytest.fixture(scope="module")
@@ -157,9 +163,26 @@ def test_the_cause_of_a_pause_is_as_wide_as_the_screen_and_not_cut(tmp_path: Pat
     assert max(map(len, text.splitlines())) <= 100
 
 
+def test_an_acknowledgement_of_the_configuration_ends_the_pause(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake, config = tmp_path / "lake", tmp_path / "a.yaml"
+    write_night(lake, 0, [verdict(0, "a.1", "PENDING")])
+    moved = {"before": "w:9", "now": "w:3", "stood": {"need": 5, "wal": "w", "offset": 9}}
+    rewound = finding("QUEUE_TABLE_REWOUND", "error", "2", "Peer 2 is back.", "Compare.", peer_id="2", **moved)
+    append(lake, FINDINGS, [table_row(key(0), rewound)])
+    context = JobContext("explain", At(LAST))
+    monkeypatch.setattr(context, "lake", lambda _uri: reader(lake))
+    for known, paused in (("OTHER", True), (rewound.key, False)):
+        config.write_text(f"findings: {{acknowledged: [{{key: '{known}', reason: restored, until: 2024-12-31}}]}}\n")
+        args = command_line.parse(["explain", "--lake", str(lake), "--config", str(config), "--peer", "2"]).args
+        assert ("Clean-up is paused" in JOBS["explain"].load().run(args, context).text) == paused
+
+
 def test_the_configuration_decides_what_waits_and_when_purge_may_begin(lake: Path) -> None:
     _, text = ask(lake, settings=StateSettings(grace_ms=HOUR_MS, automatic=True))
-    assert "The night cleans them itself until 2024-10-08 02:00 UTC" in text
+    told = "The next night lists them again; to clean this list yourself until 2024-10-08 02:00 UTC: 1 file, 1.0 GiB of"
+    assert f"{told} run night-3 walsafe clean --config FILE --run-id night-3 --execute" in " ".join(text.split())
     assert "purge may delete them now" in text
     assert "No forecast of a full disk: the key capacity of the configuration is not set." in text
     result, text = ask(lake, now=LAST + 2 * DAY_MS)
@@ -190,6 +213,9 @@ def test_the_biggest_holder_keeps_its_remedy_and_one_that_frees_nothing_has_none
     assert "peer 4; frees nothing alone 7.0 GiB" in told
     assert "peer 5; frees 1 B: word0" in told
     assert told.count("word59") == 1, "the others are cut"
+    for peer, frees in (("3", "What frees 1 file, 1 B: word0"), ("4", "Frees nothing alone")):
+        _, text = ask(tmp_path, peer=peer)
+        assert (frees in text, "word0" in text) == (True, peer == "3")
 
 
 def test_a_first_night_has_a_state_too(tmp_path: Path) -> None:

@@ -185,3 +185,5 @@ def test_changes_list_what_differs_and_nothing_else() -> None:
     assert "1 new finding:" in text
     assert "1 finding ended:" in text
     assert "<li>POISON_FILE:search/" in text
+    again = replace(BAD, findings=tuple(replace(row, is_new=False) for row in BAD.findings))
+    assert "1 new finding:" in report_html([again], {}), "another run of this night has found it first"
