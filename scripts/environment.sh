@@ -48,7 +48,11 @@ find_java() {
 
 # Whether .venv and .jars are what this tree wants; a few milliseconds. $1: '' or '-dev'.
 is_ready() {
-    [[ -x $PROJECT/.venv/bin/python && ! -e $PROJECT/.venv/.incomplete ]] &&
+    local python
+    [[ -x $PROJECT/.venv/bin/python && ! -e $PROJECT/.venv/.incomplete ]] || return
+    # the system's Python may have become another, for which nothing is installed
+    python=$(readlink -f "$PROJECT/.venv/bin/python")
+    [[ ${python##*/} != python3.* || -d $PROJECT/.venv/lib/${python##*/}/site-packages ]] &&
         cmp -s "$PROJECT/requirements${1:-}.txt" "$PROJECT/.venv/walsafe-installed${1:-}" &&
         cmp -s "$PROJECT/jars.lock" "$PROJECT/.jars/jars.lock"
 }

@@ -135,6 +135,48 @@ def test_questions_install_nothing(fresh: Path, programs: Path) -> None:
     assert nothing_was_installed(fresh)
 
 
+def ready(project: Path, which: str = "") -> bool:
+    """Whether the quick look before every start finds that nothing is to be done."""
+    look = f'PROJECT=$0; source "{PROJECT}/scripts/environment.sh"; is_ready {which}'
+    return subprocess.run(["bash", "-c", look, str(project)], check=False).returncode == 0
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> Path:
+    """A project whose environment looks as the set-up leaves it, made with Python 3.11."""
+    project, system = tmp_path / "project", tmp_path / "usr"
+    for folder in (".venv/bin", ".venv/lib/python3.11/site-packages", ".jars"):
+        (project / folder).mkdir(parents=True)
+    for version in ("3.11", "3.13"):
+        script(system / f"python{version}", "exit 0")
+    (system / "python3").symlink_to("python3.11")
+    (project / ".venv" / "bin" / "python").symlink_to(system / "python3")
+    for place in ("jars.lock", ".jars/jars.lock"):
+        (project / place).touch()
+    for which in ("", "-dev"):
+        for place in (f"requirements{which}.txt", f".venv/walsafe-installed{which}"):
+            (project / place).write_text(f"locked{which}\n")
+    return project
+
+
+def test_an_environment_whose_python_became_another_is_made_again(
+    installed: Path, set_up: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_command: object, _hint: object) -> None:
+        raise set_up.StepError("no network")
+
+    monkeypatch.setattr(set_up, "run_step", refuse)
+    set_up._environment(installed, dev=False)
+    assert ready(installed)
+    system = installed.parent / "usr" / "python3"
+    system.unlink()
+    system.symlink_to("python3.13")  # an upgrade of the system
+    assert not ready(installed)
+    with pytest.raises(set_up.NoVenvError):
+        set_up._environment(installed, dev=False)
+    assert not (installed / ".venv" / "lib" / "python3.11").exists()
+
+
 @pytest.fixture(scope="module")
 def set_up() -> ModuleType:
     """scripts/set_up.py, which belongs to no package."""
