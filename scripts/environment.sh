@@ -6,7 +6,7 @@ die() { # exit code, message
     exit "$1"
 }
 
-# Sets SYSTEM_PYTHON: any Python >= 3.11.
+# Sets SYSTEM_PYTHON: any Python >= 3.11; only WALSAFE_PYTHON if it is given.
 find_python() {
     local candidate
     for candidate in ${WALSAFE_PYTHON:+"$WALSAFE_PYTHON"} python3 python3.14 python3.13 python3.12 python3.11 python; do
@@ -15,6 +15,8 @@ find_python() {
             SYSTEM_PYTHON=$candidate
             return
         fi
+        [[ $candidate != "${WALSAFE_PYTHON:-}" ]] ||
+            die 2 "WALSAFE_PYTHON is $candidate, which is not Python 3.11 or newer: correct it, or unset it."
     done
     if command -v python3 >/dev/null 2>&1; then
         die 2 "$(python3 --version 2>&1 | head -n 1) is too old: install Python 3.11 or newer and put it on PATH (or name it in WALSAFE_PYTHON)."

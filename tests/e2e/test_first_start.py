@@ -76,6 +76,19 @@ def test_python_is_too_old(fresh: Path, programs: Path) -> None:
     assert nothing_was_installed(fresh)
 
 
+@pytest.mark.parametrize("named", ["/opt/python3.12/bin/python3", "false"])
+def test_the_python_that_is_named_is_not_replaced_by_another(fresh: Path, programs: Path, named: str) -> None:
+    (programs / "python3").symlink_to(sys.executable)
+    script(programs / "false", "exit 1")
+    done = start(fresh, programs, "demo", env={"WALSAFE_PYTHON": named})
+    assert (done.returncode, done.stdout) == (2, "")
+    assert (
+        done.stderr
+        == f"walsafe: WALSAFE_PYTHON is {named}, which is not Python 3.11 or newer: correct it, or unset it.\n"
+    )
+    assert nothing_was_installed(fresh)
+
+
 def test_java_is_missing(fresh: Path, programs: Path) -> None:
     (programs / "python3").symlink_to(sys.executable)
     done = start(fresh, programs, "demo")
