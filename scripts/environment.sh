@@ -55,6 +55,7 @@ is_ready() {
     # the system's Python may have become another, for which nothing is installed
     python=$(readlink -f "$PROJECT/.venv/bin/python")
     [[ ${python##*/} != python3.* || -d $PROJECT/.venv/lib/${python##*/}/site-packages ]] &&
+        cmp -s "$PROJECT/requirements.txt" "$PROJECT/.venv/walsafe-installed" &&
         cmp -s "$PROJECT/requirements${1:-}.txt" "$PROJECT/.venv/walsafe-installed${1:-}" &&
         cmp -s "$PROJECT/jars.lock" "$PROJECT/.jars/jars.lock"
 }

@@ -190,6 +190,12 @@ def test_an_environment_whose_python_became_another_is_made_again(
     assert not (installed / ".venv" / "lib" / "python3.11").exists()
 
 
+def test_tests_take_no_packages_that_a_start_of_another_commit_has_installed(installed: Path) -> None:
+    assert ready(installed, "-dev")
+    (installed / ".venv" / "walsafe-installed").write_text("locked elsewhere\n")
+    assert not ready(installed, "-dev")
+
+
 @pytest.fixture(scope="module")
 def set_up() -> ModuleType:
     """scripts/set_up.py, which belongs to no package."""
