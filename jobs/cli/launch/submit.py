@@ -6,6 +6,7 @@ It reads the settings files and builds a command; `jobs.cli.launch.launcher` run
 import os
 import re
 import shlex
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -235,6 +236,11 @@ def submit_command(
         if _COLLECTOR.search(users):  # Java refuses to start with two collectors
             options = _COLLECTOR.sub("", options).strip()
         command += ["--conf", f"spark.driver.defaultJavaOptions={options}"]
+    # settings with these names in files come before the variables of `child_environment`
+    if not settings.cluster_mode:
+        command += ["--conf", f"spark.pyspark.driver.python={sys.executable}"]
+    if settings.local:
+        command += ["--conf", f"spark.pyspark.python={sys.executable}"]
     if settings.delta_in_class_path:
         command += ["--conf", f"{CLASS_PATH}={os.pathsep.join(map(str, jars))}"]
     if ship:  # the environment of spark-submit does not reach a driver elsewhere
