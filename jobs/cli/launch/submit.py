@@ -45,6 +45,7 @@ _STAND_FOR = {
     "--driver-class-path": CLASS_PATH,
 }
 _OLD_NAMES = {f"spark.yarn.{name}": f"spark.kerberos.{name}" for name in ("principal", "keytab")}
+_ATTEMPTS = "spark.yarn.maxAppAttempts"
 _COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")
 
 
@@ -236,6 +237,8 @@ def submit_command(
         if _COLLECTOR.search(users):  # Java refuses to start with two collectors
             options = _COLLECTOR.sub("", options).strip()
         command += ["--conf", f"spark.driver.defaultJavaOptions={options}"]
+    if settings.cluster_mode and _ATTEMPTS not in settings.values:  # a file of the user takes the place of ours
+        command += ["--conf", f"{_ATTEMPTS}=1"]
     # settings with these names in files come before the variables of `child_environment`
     if not settings.cluster_mode:
         command += ["--conf", f"spark.pyspark.driver.python={sys.executable}"]

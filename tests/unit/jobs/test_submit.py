@@ -98,6 +98,25 @@ def test_the_users_properties_file_replaces_ours(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("properties", "more", "given"),
+    [
+        ("", "", ["=1"]),
+        ("", "--conf spark.yarn.maxAppAttempts=2", ["=2"]),
+        ("spark.yarn.maxAppAttempts 2", "", []),
+    ],
+)
+def test_yarn_runs_a_driver_once_also_with_the_users_properties_file(
+    tmp_path: Path, properties: str, more: str, given: list[str]
+) -> None:
+    own, name = tmp_path / "own.conf", "spark.yarn.maxAppAttempts"
+    own.write_text(f"spark.master yarn\nspark.submit.deployMode cluster\n{properties}\n")
+    command = command_for(f"--properties-file '{own}' {more}", tmp_path)
+    assert [word.removeprefix(name) for word in command if word.startswith(name)] == given
+    assert not any(word.startswith(name) for word in command_for("--master yarn --deploy-mode cluster", tmp_path))
+    assert read_settings(UserArguments(), DEFAULTS, {}).values[name] == "1"
+
+
+@pytest.mark.parametrize(
     ("text", "master", "cluster_mode", "local"),
     [
         ("", "local[*]", False, True),
