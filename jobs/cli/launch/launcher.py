@@ -131,10 +131,11 @@ def _submit(invocation: Invocation, environ: Mapping[str, str]) -> int:
     environment[log.LOG_FORMAT_ENV] = invocation.args.log_format
     config = Path(getattr(invocation.args, "config", None) or "").expanduser()
     ship = [config.absolute()] if settings.cluster_mode and config.is_file() else []
-    job, result = [invocation.name, *invocation.options], invocation.args.result
+    options, result = list(invocation.options), invocation.args.result
     if settings.cluster_mode and (result is None or path_here(result) is not None):  # the driver's disk is not this one
         result = result_location(settings, environ, f"walsafe-{invocation.name}-{uuid.uuid4().hex}.json")
-        job += ["--result", result]
+        end = options.index("--") if "--" in options else len(options)  # behind it are no options
+        options[end:end] = ["--result", result]
     entry = JOBS[invocation.name]
     archive = class_archive.archive_of(cache_folder(), java.resolve().parent.parent, spark_home, jars)
     classes, unfinished = _classes(settings, entry, archive, environment)
@@ -147,7 +148,7 @@ def _submit(invocation: Invocation, environ: Mapping[str, str]) -> int:
             build_archive(PROJECT, cache_folder(), Path(folder)),
             user,
             settings,
-            job,
+            [invocation.name, *options],
             jars=jars,
             scratch=Path(folder),
             small=entry.small or (invocation.name == "reconcile" and lists_few(invocation.args.snapshot or ())),

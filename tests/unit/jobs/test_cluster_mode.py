@@ -121,12 +121,9 @@ def test_a_result_that_cannot_be_written_here_is_a_failure(
     assert f"--result {tmp_path}/file/night.json cannot be written" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("given", "there"), [(None, "hdfs://ns1/tmp/walsafe-"), ("night.json", "hdfs://ns1/tmp/walsafe-"), (RESULT, RESULT)]
-)
-def test_the_driver_writes_where_both_machines_reach(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str | None, there: str
-) -> None:
+@pytest.fixture
+def on_yarn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The launcher, in cluster mode, with a driver that ends well."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(launcher, "_java", lambda _: Path("/usr/bin/java"))
     monkeypatch.setattr(launcher, "_spark_home", lambda _: tmp_path)
@@ -138,11 +135,28 @@ def test_the_driver_writes_where_both_machines_reach(
     (tmp_path / "core-site.xml").write_text(site, encoding="utf-8")
     tool(tmp_path, "spark-class", SHELL.format(folder=tmp_path))
     tool(tmp_path, "spark-submit", DRIVER.format(folder=tmp_path, answer=DONE, code=0))
+
+
+def started(folder: Path) -> str:
+    """The options with which the driver was started."""
+    return next(call for call in calls(folder) if "jobs/main.py explain" in call).partition(" explain ")[2]
+
+
+@pytest.mark.usefixtures("on_yarn")
+@pytest.mark.parametrize(
+    ("given", "there"), [(None, "hdfs://ns1/tmp/walsafe-"), ("night.json", "hdfs://ns1/tmp/walsafe-"), (RESULT, RESULT)]
+)
+def test_the_driver_writes_where_both_machines_reach(tmp_path: Path, given: str | None, there: str) -> None:
     options = [] if given is None else ["--result", given]
     assert launcher.main(["explain", "--lake", "hdfs://ns1/lake", *options]) == 0
-    started = next(call for call in calls(tmp_path) if "jobs/main.py explain" in call)
-    assert started.partition(" explain ")[2].rpartition("--result ")[2].startswith(there)
+    assert started(tmp_path).rpartition("--result ")[2].startswith(there)
     assert (tmp_path / "night.json").exists() is (given == "night.json")
+
+
+@pytest.mark.usefixtures("on_yarn")
+def test_the_drivers_result_is_an_option_and_no_path(tmp_path: Path) -> None:
+    assert launcher.main(["explain", "--lake", "hdfs://ns1/lake", "--", "-odd", "wal"]) == 0
+    assert started(tmp_path).endswith(".json -- -odd wal")
 
 
 def test_without_a_ticket_the_job_may_have_done_its_work(tmp_path: Path) -> None:
