@@ -2,6 +2,7 @@
 
 import json
 import logging
+import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -16,6 +17,7 @@ from jobs.cli.local_paths import path_here
 from jobs.cli.result_file import write_answer, write_result
 from pipelines.common.errors import EXIT_DONE, UnavailableError
 
+_STOPPED = tuple(128 + number for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM))
 _ASK_YARN = "the driver's log tells what it did, for YARN: yarn logs -applicationId <the id above>"
 
 
@@ -47,7 +49,7 @@ def in_cluster(
             nobody takes it for the answer of this run.
 
     Returns:
-        The exit code of the job.
+        The exit code of the job; that of spark-submit if it was stopped and there is no result.
 
     Raises:
         UnavailableError: there is no result, it cannot be read, or spark-submit failed although it says success; the
@@ -69,6 +71,13 @@ def in_cluster(
         document = json.loads(text)
         code = int(document["exit_code"])
     except (UnavailableError, ValueError, KeyError, TypeError) as error:
+        if submitted in _STOPPED:  # who starts it again because of a 4 would have two
+            log.say(
+                f"walsafe {invocation.name}: stopped here, but the application may go on; to end it on YARN: "
+                "yarn application -kill <the id above>",
+                logging.ERROR,
+            )
+            return submitted
         raise UnavailableError(
             f"the driver's result cannot be read at {result} (spark-submit ended with {submitted}): {error}; "
             f"{_ASK_YARN}"

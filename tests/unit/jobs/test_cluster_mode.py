@@ -75,6 +75,15 @@ def test_no_result_is_unavailable(tmp_path: Path, text: str) -> None:
         run(tmp_path, answer=text)
 
 
+@pytest.mark.parametrize("code", [129, 130, 143])
+def test_who_stops_the_launcher_is_not_told_to_try_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], code: int
+) -> None:
+    assert run(tmp_path, code=code) == code
+    assert "the application may go on; to end it on YARN: yarn application -kill" in capsys.readouterr().err
+    assert run(tmp_path, answer=NEW_ERROR, code=code) == 5
+
+
 def test_an_older_result_is_never_the_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "result").write_text(DONE, encoding="utf-8")
     with pytest.raises(UnavailableError, match="cannot be read"):
