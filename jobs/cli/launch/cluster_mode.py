@@ -5,7 +5,6 @@ import logging
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from jobs.cli import log
 from jobs.cli.command_line import Invocation
 from jobs.cli.context import JobContext
 from jobs.cli.launch.child import run_child
-from jobs.cli.local_paths import path_here
 from jobs.cli.result_file import write_answer, write_result
 from pipelines.common.errors import EXIT_DONE, UnavailableError
 
@@ -45,8 +43,8 @@ def in_cluster(
         shell: reads and removes the result.
         result: where the driver writes it, on a file system that both reach; removed afterwards, unless it is the file
             of `--result`.
-        invocation: a `--result` on this machine is written here. An older file of `--result` is removed first, so that
-            nobody takes it for the answer of this run.
+        invocation: a `--result` on this machine is written here. An older file of another `--result` is removed first,
+            so that nobody takes it for the answer of this run.
 
     Returns:
         The exit code of the job; that of spark-submit if it was stopped and there is no result.
@@ -62,9 +60,6 @@ def in_cluster(
             raise UnavailableError(
                 f"an older result at {result} cannot be removed: {_cause(removed)}; the job was not started"
             )
-    elif wanted is not None and (here := path_here(wanted)) is not None:
-        with suppress(OSError):  # if it cannot be removed, the new one cannot be written either, which is told then
-            here.unlink()
     submitted = run_child(command, environment)
     try:
         text = _read(result, shell)

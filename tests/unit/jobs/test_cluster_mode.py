@@ -113,14 +113,6 @@ def test_a_result_on_this_machine_is_written_here(tmp_path: Path) -> None:
         wanted.unlink()
 
 
-def test_an_older_result_on_this_machine_does_not_outlive_a_run_without_one(tmp_path: Path) -> None:
-    wanted = tmp_path / "night.json"
-    wanted.write_text(DONE, encoding="utf-8")
-    with pytest.raises(UnavailableError, match="cannot be read"):
-        run(tmp_path, "--result", str(wanted))
-    assert not wanted.exists()
-
-
 @pytest.mark.parametrize(("answer", "code", "expected"), [(DONE, 0, 4), (NEW_ERROR, 1, 5)])
 def test_a_result_that_cannot_be_written_here_is_a_failure(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], answer: str, code: int, expected: int
@@ -166,6 +158,15 @@ def test_the_driver_writes_where_both_machines_reach(tmp_path: Path, given: str 
 def test_the_drivers_result_is_an_option_and_no_path(tmp_path: Path) -> None:
     assert launcher.main(["explain", "--lake", "hdfs://ns1/lake", "--", "-odd", "wal"]) == 0
     assert started(tmp_path).endswith(".json -- -odd wal")
+
+
+@pytest.mark.usefixtures("on_yarn")
+def test_an_older_result_on_this_machine_does_not_outlive_a_run_without_one(tmp_path: Path) -> None:
+    tool(tmp_path, "spark-submit", DRIVER.format(folder=tmp_path, answer="", code=1))
+    wanted = tmp_path / "night.json"
+    wanted.write_text(DONE, encoding="utf-8")
+    assert launcher.main(["explain", "--lake", "hdfs://ns1/lake", "--result", "night.json"]) == 4
+    assert "cannot be read" in json.loads(wanted.read_text(encoding="utf-8"))["error"]["message"]
 
 
 def test_without_a_ticket_the_job_may_have_done_its_work(tmp_path: Path) -> None:
