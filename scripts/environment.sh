@@ -31,7 +31,7 @@ find_java() {
         JAVA=$JAVA_HOME/bin/java
         [[ -x $JAVA ]] || die 2 "JAVA_HOME is $JAVA_HOME, which has no bin/java: point it to a Java 17, 21 or 25, or unset it."
     else
-        JAVA=$(command -v java) || die 2 "Java is missing: install Java 17, 21 or 25 (Debian: apt-get install openjdk-17-jre-headless) or set JAVA_HOME."
+        JAVA=$(command -v java) || die 2 "Java is missing: install Java 17, 21 or 25 (Debian: apt-get install default-jre-headless) or set JAVA_HOME."
     fi
     # a JDK says its version in a file; asking it costs a JVM start
     home=$(readlink -f "$JAVA" 2>/dev/null) || home=$JAVA
