@@ -6,7 +6,7 @@ die() { # exit code, message
     exit "$1"
 }
 
-# Sets SYSTEM_PYTHON: any Python >= 3.11.
+# Sets SYSTEM_PYTHON: any Python >= 3.11; only WALSAFE_PYTHON if it is given.
 find_python() {
     local candidate
     for candidate in ${WALSAFE_PYTHON:+"$WALSAFE_PYTHON"} python3 python3.14 python3.13 python3.12 python3.11 python; do
@@ -15,6 +15,8 @@ find_python() {
             SYSTEM_PYTHON=$candidate
             return
         fi
+        [[ $candidate != "${WALSAFE_PYTHON:-}" ]] ||
+            die 2 "WALSAFE_PYTHON is $candidate, which is not Python 3.11 or newer: correct it, or unset it."
     done
     if command -v python3 >/dev/null 2>&1; then
         die 2 "$(python3 --version 2>&1 | head -n 1) is too old: install Python 3.11 or newer and put it on PATH (or name it in WALSAFE_PYTHON)."
@@ -29,7 +31,7 @@ find_java() {
         JAVA=$JAVA_HOME/bin/java
         [[ -x $JAVA ]] || die 2 "JAVA_HOME is $JAVA_HOME, which has no bin/java: point it to a Java 17, 21 or 25, or unset it."
     else
-        JAVA=$(command -v java) || die 2 "Java is missing: install Java 17, 21 or 25 (Debian: apt-get install openjdk-17-jre-headless) or set JAVA_HOME."
+        JAVA=$(command -v java) || die 2 "Java is missing: install Java 17, 21 or 25 (Debian: apt-get install default-jre-headless) or set JAVA_HOME."
     fi
     # a JDK says its version in a file; asking it costs a JVM start
     home=$(readlink -f "$JAVA" 2>/dev/null) || home=$JAVA
@@ -48,7 +50,12 @@ find_java() {
 
 # Whether .venv and .jars are what this tree wants; a few milliseconds. $1: '' or '-dev'.
 is_ready() {
-    [[ -x $PROJECT/.venv/bin/python && ! -e $PROJECT/.venv/.incomplete ]] &&
+    local python
+    [[ -x $PROJECT/.venv/bin/python && ! -e $PROJECT/.venv/.incomplete ]] || return
+    # the system's Python may have become another, for which nothing is installed
+    python=$(readlink -f "$PROJECT/.venv/bin/python")
+    [[ ${python##*/} != python3.* || -d $PROJECT/.venv/lib/${python##*/}/site-packages ]] &&
+        cmp -s "$PROJECT/requirements.txt" "$PROJECT/.venv/walsafe-installed" &&
         cmp -s "$PROJECT/requirements${1:-}.txt" "$PROJECT/.venv/walsafe-installed${1:-}" &&
         cmp -s "$PROJECT/jars.lock" "$PROJECT/.jars/jars.lock"
 }

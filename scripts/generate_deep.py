@@ -1,6 +1,6 @@
 """Writes reports of `./tests/run --deep` into docs/deep.md: what was run, with its seeds and counts.
 
-Run: ./tests/run --deep --junitxml=deep.xml && .venv/bin/python -m scripts.generate_deep deep.xml
+Run: ./tests/run --deep --junitxml=deep.xml; .venv/bin/python -m scripts.generate_deep deep.xml
 """
 
 import argparse
@@ -19,7 +19,7 @@ HEAD = """# The deep tests
 These tests take too long for the suite. The command runs them and writes their results into this page:
 
 ```bash
-./tests/run --deep --junitxml=deep.xml && .venv/bin/python -m scripts.generate_deep deep.xml
+./tests/run --deep --junitxml=deep.xml; .venv/bin/python -m scripts.generate_deep deep.xml
 ```
 
 A run of a few tests changes the rows of these tests only. If a test is removed, the next run removes its row.

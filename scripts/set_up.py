@@ -62,7 +62,7 @@ def _environment(project: Path, *, dev: bool) -> None:
     locks = [project / "requirements.txt", *([project / "requirements-dev.txt"] if dev else [])]
     stamps = {home / f"{lock.stem.replace('requirements', 'walsafe-installed')}": lock.read_bytes() for lock in locks}
     there = all(stamp.exists() and stamp.read_bytes() == wanted for stamp, wanted in stamps.items())
-    is_whole = python.exists() and not incomplete.exists()
+    is_whole = python.exists() and not incomplete.exists() and _has_packages(home, python.resolve().name)
     if is_whole and there:
         return
     started = time.monotonic()
@@ -93,6 +93,11 @@ def _environment(project: Path, *, dev: bool) -> None:
         stamp.write_bytes(wanted)
     incomplete.unlink()
     _say(f"walsafe: packages installed in {time.monotonic() - started:.0f} s")
+
+
+def _has_packages(home: Path, python: str) -> bool:
+    """Whether the packages are those of the Python behind the link; an upgrade of the system may have changed it."""
+    return not python.startswith("python3.") or (home / "lib" / python / "site-packages").is_dir()
 
 
 def _say(message: str) -> None:

@@ -16,6 +16,7 @@ from dataclasses import replace
 from jobs.cli import failures, log
 from jobs.cli.command_line import Invocation, parse
 from jobs.cli.context import JobContext
+from jobs.cli.local_paths import path_here
 from jobs.cli.monitoring.alerts import TELLING, alerts_of
 from jobs.cli.result_file import write_answer, write_result
 from pipelines.common.errors import EXIT_DONE, SparkNeededError, UsageError
@@ -71,6 +72,19 @@ def run_job(invocation: Invocation, context: JobContext) -> JobResult:
         raise
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the one place that turns errors into exit codes
         return _failed(invocation.name, error)
+
+
+def tell_failure(invocation: Invocation, error: Exception) -> int:
+    """Answers for a job that failed before its driver began; a result file that only Hadoop reaches is not written.
+
+    Returns:
+        The exit code.
+    """
+    args = invocation.args
+    if args.result and path_here(args.result) is None:
+        args = Namespace(**{**vars(args), "result": None})
+    outcome = _failed(invocation.name, error)
+    return _deliver(outcome, result_object(invocation.name, outcome), args, JobContext(invocation.name))
 
 
 def result_object(job: str, outcome: JobResult) -> dict[str, object]:

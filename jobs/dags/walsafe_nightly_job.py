@@ -168,6 +168,12 @@ def reason(result: Mapping[str, Any], log: Sequence[str]) -> str:
     return "; ".join([error["message"]] if error else said) or "\n".join(log[-_LAST_LINES:]) or "it said nothing"
 
 
+def another_cluster(result: Mapping[str, Any], cluster: str) -> str:
+    """Returns what to say if the result is of another cluster than the DAG's configuration names; '' if it is not."""
+    found = result.get("cluster", cluster)
+    return "" if found == cluster else f"is of cluster {found}, not {cluster}: correct 'clusters' in the configuration"
+
+
 def decision(result: Mapping[str, Any], report_url: str | None) -> dict[str, Any]:
     """Returns what the tasks after the part `decide` need of its result.
 

@@ -153,6 +153,8 @@ class NightOperator(BaseOperator):
             raise AirflowFailException(f"exit code {code}: {job.reason(found, lines)}")
         if not found:  # it would read as a night without findings and without files to clean
             raise AirflowException(f"it ended with exit code {code} and left no result: {job.reason(found, lines)}")
+        if other := job.another_cluster(found, self.cluster):
+            raise AirflowFailException(f"{self.nightly.clusters[self.cluster]} {other}")
         told = job.decision(found, self.nightly.report_url) if self.part == DECIDE else self._told(context)
         self.page = str(told.get("page"))
         for asset in self.outlets:

@@ -123,6 +123,8 @@ def _run(
             break
         logger.warning("night: %s is tried again in %s s", command[0], night.plan.retry_delay_ms // 1000)
         night.wait(night.plan.retry_delay_ms)
+        if night.stopped():  # the night ends with the reason why it waited
+            answers.add(command, outcome)
     answers.add(command, outcome)
     if outcome.exit_code != EXIT_DONE and not passes(outcome) and not (command == resume and _expired(outcome)):
         raise _Ended(outcome.exit_code, f"{command[0]} stopped it")

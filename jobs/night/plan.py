@@ -96,6 +96,8 @@ def night_plan(config_file: str, config: Config, wanted: NightRequest, clock: Cl
     run_id = wanted.run_id
     if wanted.part == "finish" and run_id is None:
         raise UsageError("--part finish needs the --run-id of the part decide")
+    if wanted.part == "finish" and wanted.accept:
+        raise UsageError("--accept is for reconcile, which --part finish does not run: give it to the part decide")
     if wanted.approved is not None and wanted.part != "finish":
         raise UsageError("--approved needs --part finish: the rehearsal of the part decide tells the digest")
     if wanted.approved is not None and config.clean is None:

@@ -51,8 +51,8 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     if args.stuck_after <= 0 or args.reject_limit <= 0:
         raise UsageError("--stuck-after and --reject-limit must be above 0")
     timing = TimeLimits(int(args.reject_limit * SECOND_MS), int(args.stuck_after * HOUR_MS))
-    states = read_states(context, args.states)
     known = acknowledged_findings(args, context)
+    states = read_states(context, args.states)
     inputs = [repr(states), args.stuck_after, args.reject_limit]
     identity = split_run(context.job, states[-1].cluster, states[-1].observed_at, inputs, args.run_id, known)
     return run_audit_config(identity, states, timing, split_lake(context, args.lake))

@@ -46,9 +46,9 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     from pipelines.pegasus.use_cases.audit_log import newest_ms, run_audit_log
     from pipelines.pegasus.use_cases.frame import split_run
 
+    known = acknowledged_findings(args, context)
     inputs = log_inputs(context, args.logs, args.facts, args.journal)
     at = newest_ms(inputs) or context.clock.now_ms()
-    known = acknowledged_findings(args, context)
     told = [repr(inputs.facts), args.logs, args.journal]
     identity = split_run(context.job, inputs.facts.cluster, at, told, args.run_id, known)
     return run_audit_log(identity, inputs, split_lake(context, args.lake))

@@ -45,10 +45,10 @@ def run(args: Namespace, context: JobContext) -> JobResult:
 
     if not is_power_of_two(args.partitions) or args.partitions > 1 << 16:
         raise UsageError(f"--partitions {args.partitions}: a power of two up to 65536; for others see split-preflight")
+    known = acknowledged_findings(args, context)
     rows = read_rows(context, args.rows, args.partitions)
     question = PlanQuestion(rows, args.rows, args.partitions, _size(args.target))
     inputs = [args.rows, args.partitions, args.target]
-    known = acknowledged_findings(args, context)
     identity = split_run(context.job, args.cluster, context.clock.now_ms(), inputs, args.run_id, known)
     with parquet_errors(args.rows, "docs/split-plan.md"):
         return run_plan(identity, question, split_lake(context, args.lake))

@@ -40,8 +40,8 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     from pipelines.pegasus.use_cases.frame import split_run
     from pipelines.pegasus.use_cases.preflight import run_preflight
 
-    state = read_states(context, args.state)[-1]
     known = acknowledged_findings(args, context)
+    state = read_states(context, args.state)[-1]
     inputs = [repr(state.tables), args.table, args.to]
     identity = split_run(context.job, state.cluster, state.observed_at, inputs, args.run_id, known)
     return run_preflight(identity, state, args.table, args.to, split_lake(context, args.lake))

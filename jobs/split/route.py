@@ -54,11 +54,12 @@ def run(args: Namespace, context: JobContext) -> JobResult:
         raise UsageError(f"--from {args.old}: a power of two, for others see split-preflight")
     if not args.journal and (not args.hash or args.old is None):
         raise UsageError("give --journal FILE, or --hash N with --from COUNT")
+    known = acknowledged_findings(args, context)
     journal = log_reader(context, args.journal).journal(args.journal) if args.journal else None
     at = checked_journal(journal) if journal is not None else context.clock.now_ms()
     question = RouteQuestion(journal, [_number(text) for text in args.hash], args.old, args.reject_code)
     inputs = [args.journal, args.hash, args.old, args.reject_code]
-    identity = split_run(context.job, args.cluster, at, inputs, args.run_id, acknowledged_findings(args, context))
+    identity = split_run(context.job, args.cluster, at, inputs, args.run_id, known)
     return run_route(identity, question, split_lake(context, args.lake))
 
 

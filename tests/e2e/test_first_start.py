@@ -76,6 +76,19 @@ def test_python_is_too_old(fresh: Path, programs: Path) -> None:
     assert nothing_was_installed(fresh)
 
 
+@pytest.mark.parametrize("named", ["/opt/python3.12/bin/python3", "false"])
+def test_the_python_that_is_named_is_not_replaced_by_another(fresh: Path, programs: Path, named: str) -> None:
+    (programs / "python3").symlink_to(sys.executable)
+    script(programs / "false", "exit 1")
+    done = start(fresh, programs, "demo", env={"WALSAFE_PYTHON": named})
+    assert (done.returncode, done.stdout) == (2, "")
+    assert (
+        done.stderr
+        == f"walsafe: WALSAFE_PYTHON is {named}, which is not Python 3.11 or newer: correct it, or unset it.\n"
+    )
+    assert nothing_was_installed(fresh)
+
+
 def test_java_is_missing(fresh: Path, programs: Path) -> None:
     (programs / "python3").symlink_to(sys.executable)
     done = start(fresh, programs, "demo")
@@ -133,6 +146,54 @@ def test_questions_install_nothing(fresh: Path, programs: Path) -> None:
     done = start(fresh, programs, "dem")
     assert (done.returncode, "did you mean demo?" in done.stderr) == (2, True)
     assert nothing_was_installed(fresh)
+
+
+def ready(project: Path, which: str = "") -> bool:
+    """Whether the quick look before every start finds that nothing is to be done."""
+    look = f'PROJECT=$0; source "{PROJECT}/scripts/environment.sh"; is_ready {which}'
+    return subprocess.run(["bash", "-c", look, str(project)], check=False).returncode == 0
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> Path:
+    """A project whose environment looks as the set-up leaves it, made with Python 3.11."""
+    project, system = tmp_path / "project", tmp_path / "usr"
+    for folder in (".venv/bin", ".venv/lib/python3.11/site-packages", ".jars"):
+        (project / folder).mkdir(parents=True)
+    for version in ("3.11", "3.13"):
+        script(system / f"python{version}", "exit 0")
+    (system / "python3").symlink_to("python3.11")
+    (project / ".venv" / "bin" / "python").symlink_to(system / "python3")
+    for place in ("jars.lock", ".jars/jars.lock"):
+        (project / place).touch()
+    for which in ("", "-dev"):
+        for place in (f"requirements{which}.txt", f".venv/walsafe-installed{which}"):
+            (project / place).write_text(f"locked{which}\n")
+    return project
+
+
+def test_an_environment_whose_python_became_another_is_made_again(
+    installed: Path, set_up: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_command: object, _hint: object) -> None:
+        raise set_up.StepError("no network")
+
+    monkeypatch.setattr(set_up, "run_step", refuse)
+    set_up._environment(installed, dev=False)
+    assert ready(installed)
+    system = installed.parent / "usr" / "python3"
+    system.unlink()
+    system.symlink_to("python3.13")  # an upgrade of the system
+    assert not ready(installed)
+    with pytest.raises(set_up.NoVenvError):
+        set_up._environment(installed, dev=False)
+    assert not (installed / ".venv" / "lib" / "python3.11").exists()
+
+
+def test_tests_take_no_packages_that_a_start_of_another_commit_has_installed(installed: Path) -> None:
+    assert ready(installed, "-dev")
+    (installed / ".venv" / "walsafe-installed").write_text("locked elsewhere\n")
+    assert not ready(installed, "-dev")
 
 
 @pytest.fixture(scope="module")

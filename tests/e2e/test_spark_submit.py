@@ -54,7 +54,7 @@ def test_what_a_night_would_do_is_said_without_a_jvm(submit: Submitter, tmp_path
     example = PROJECT / "conf" / "production.example.yaml"
     plan = submit("night", "--config", str(example), "--plan", "--output", "json", env=NO_JAVA)
     assert (plan.returncode, json.loads(plan.stdout)["job"]) == (0, "night"), plan.stderr
-    assert submit("night", "--config", str(example), env=NO_JAVA).stderr.startswith("walsafe: JAVA_HOME is")
+    assert submit("night", "--config", str(example), env=NO_JAVA).stderr.startswith("walsafe night: JAVA_HOME is")
     config = tmp_path / "a.yaml"
     config.write_text("cluster: a\n")
     done = submit("night", "--config", str(config), env=NO_JAVA)
@@ -118,9 +118,8 @@ def test_a_mistyped_run_is_refused_before_a_jvm_starts(submit: Submitter, tmp_pa
 def test_a_job_needs_java(submit: Submitter) -> None:
     done = submit("probe", "exit", env=NO_JAVA)
     assert done.returncode == 2
-    assert done.stderr == (
-        "walsafe: JAVA_HOME is /nonexistent, which has no bin/java: point it to a Java 17, 21 or 25, or unset it.\n"
-    )
+    said = "JAVA_HOME is /nonexistent, which has no bin/java: point it to a Java 17, 21 or 25, or unset it."
+    assert done.stderr == f"walsafe probe: {said}\n"
 
 
 @pytest.mark.slow("a job in a JVM of its own, as an operator starts it")

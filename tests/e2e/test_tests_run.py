@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from tests.labs.places import PROJECT
+from tests.labs.programs import PACKAGES
 from tests.labs.spark.submitter import clean_environment
 from tests.suite.processes import FIRST, SHARED, order
 from tests.suite.sizes import RECORD
@@ -66,3 +67,8 @@ def test_every_file_that_shares_something_exists_and_the_longest_name_counts() -
             assert list(PROJECT.glob(f"{place}*")), place
             assert SHARED[order(place)[0]] == places
     assert order(FIRST) < order("tests/integration/test_migration.py") < order("tests/integration/test_wal_store.py")
+
+
+def test_the_programs_of_long_tests_are_installed_where_every_change_is_tested() -> None:
+    run = (PROJECT / ".ci" / "run").read_text(encoding="utf-8")
+    assert [name for name, package in PACKAGES.items() if f"packages+=({package})" not in run] == []

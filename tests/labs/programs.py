@@ -4,7 +4,12 @@ import shutil
 
 import pytest
 
-PACKAGES = {"promtool": "prometheus", "prometheus": "prometheus", "prometheus-pushgateway": "prometheus-pushgateway"}
+PACKAGES = {
+    "promtool": "prometheus",
+    "prometheus": "prometheus",
+    "prometheus-pushgateway": "prometheus-pushgateway",
+    "systemd-analyze": "systemd",
+}
 
 
 def program(name: str) -> str:

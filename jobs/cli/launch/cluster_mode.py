@@ -2,9 +2,9 @@
 
 import json
 import logging
+import signal
 import subprocess
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,10 +12,10 @@ from jobs.cli import log
 from jobs.cli.command_line import Invocation
 from jobs.cli.context import JobContext
 from jobs.cli.launch.child import run_child
-from jobs.cli.local_paths import path_here
 from jobs.cli.result_file import write_answer, write_result
 from pipelines.common.errors import EXIT_DONE, UnavailableError
 
+_STOPPED = tuple(128 + number for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM))
 _ASK_YARN = "the driver's log tells what it did, for YARN: yarn logs -applicationId <the id above>"
 
 
@@ -43,11 +43,11 @@ def in_cluster(
         shell: reads and removes the result.
         result: where the driver writes it, on a file system that both reach; removed afterwards, unless it is the file
             of `--result`.
-        invocation: a `--result` on this machine is written here. An older file of `--result` is removed first, so that
-            nobody takes it for the answer of this run.
+        invocation: a `--result` on this machine is written here. An older file of another `--result` is removed first,
+            so that nobody takes it for the answer of this run.
 
     Returns:
-        The exit code of the job.
+        The exit code of the job; that of spark-submit if it was stopped and there is no result.
 
     Raises:
         UnavailableError: there is no result, it cannot be read, or spark-submit failed although it says success; the
@@ -60,15 +60,19 @@ def in_cluster(
             raise UnavailableError(
                 f"an older result at {result} cannot be removed: {_cause(removed)}; the job was not started"
             )
-    elif wanted is not None and (here := path_here(wanted)) is not None:
-        with suppress(OSError):  # if it cannot be removed, the new one cannot be written either, which is told then
-            here.unlink()
     submitted = run_child(command, environment)
     try:
         text = _read(result, shell)
         document = json.loads(text)
         code = int(document["exit_code"])
     except (UnavailableError, ValueError, KeyError, TypeError) as error:
+        if submitted in _STOPPED:  # who starts it again because of a 4 would have two
+            log.say(
+                f"walsafe {invocation.name}: stopped here, but the application may go on; to end it on YARN: "
+                "yarn application -kill <the id above>",
+                logging.ERROR,
+            )
+            return submitted
         raise UnavailableError(
             f"the driver's result cannot be read at {result} (spark-submit ended with {submitted}): {error}; "
             f"{_ASK_YARN}"

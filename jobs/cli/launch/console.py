@@ -5,6 +5,7 @@ In a wheel, the whole tree is the folder `walsafe` of site-packages.
 
 import os
 import sys
+from io import TextIOWrapper
 from pathlib import Path
 from typing import NoReturn
 
@@ -13,6 +14,10 @@ def main() -> NoReturn:
     """Runs `launch` in a wheel."""
     sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
     os.environ["WALSAFE_PROGRAM"] = "walsafe"
+    # as `-X utf8` does in a clone; another encoding could not write every answer
+    for stream, errors in ((sys.stdout, "surrogateescape"), (sys.stderr, "backslashreplace")):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors=errors)
     launch()
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from jobs.cli import log
 from jobs.cli.command_line import Invocation, parse
 from jobs.cli.context import JobContext
-from jobs.cli.entry import OUTPUT_FILE_ENV, run
+from jobs.cli.entry import OUTPUT_FILE_ENV, run, tell_failure
 from jobs.cli.entry import main as run_here
 from jobs.cli.launch import class_archive, class_archive_writer
 from jobs.cli.launch.child import child_environment, run_child
@@ -44,7 +44,6 @@ from jobs.cli.stop_file import STOP_FILE_ENV
 from pipelines.common.errors import (
     EXIT_DONE,
     EXIT_PARTIAL,
-    EXIT_USAGE,
     SparkNeededError,
     UnavailableError,
     UsageError,
@@ -76,10 +75,18 @@ def main(argv: Sequence[str]) -> int:
     try:
         with suppress(SparkNeededError):
             return _without_spark(invocation, os.environ)
+        _remove_older(invocation.args.result)
         return _submit(invocation, os.environ)
-    except WalsafeError as error:
-        log.say(f"walsafe {invocation.name}: {error}", logging.ERROR)
-        return error.exit_code
+    except (WalsafeError, OSError) as error:
+        return tell_failure(invocation, error)
+
+
+def _remove_older(result: str | None) -> None:
+    """Removes an older `--result` of this machine, which would else be taken for the answer of a driver that died."""
+    here = path_here(result) if result else None
+    if here is not None:
+        with suppress(OSError):  # if it cannot be removed, the new one cannot be written either, which is told then
+            here.unlink()
 
 
 def _set_up(environ: Mapping[str, str]) -> int:
@@ -131,10 +138,11 @@ def _submit(invocation: Invocation, environ: Mapping[str, str]) -> int:
     environment[log.LOG_FORMAT_ENV] = invocation.args.log_format
     config = Path(getattr(invocation.args, "config", None) or "").expanduser()
     ship = [config.absolute()] if settings.cluster_mode and config.is_file() else []
-    job, result = [invocation.name, *invocation.options], invocation.args.result
+    options, result = list(invocation.options), invocation.args.result
     if settings.cluster_mode and (result is None or path_here(result) is not None):  # the driver's disk is not this one
         result = result_location(settings, environ, f"walsafe-{invocation.name}-{uuid.uuid4().hex}.json")
-        job += ["--result", result]
+        end = options.index("--") if "--" in options else len(options)  # behind it are no options
+        options[end:end] = ["--result", result]
     entry = JOBS[invocation.name]
     archive = class_archive.archive_of(cache_folder(), java.resolve().parent.parent, spark_home, jars)
     classes, unfinished = _classes(settings, entry, archive, environment)
@@ -147,7 +155,7 @@ def _submit(invocation: Invocation, environ: Mapping[str, str]) -> int:
             build_archive(PROJECT, cache_folder(), Path(folder)),
             user,
             settings,
-            job,
+            [invocation.name, *options],
             jars=jars,
             scratch=Path(folder),
             small=entry.small or (invocation.name == "reconcile" and lists_few(invocation.args.snapshot or ())),
@@ -231,15 +239,15 @@ def _java(environ: Mapping[str, str]) -> Path:
     """Returns the java command, checked by the same script as everywhere else.
 
     Raises:
-        SystemExit: Java is missing or has another version; the message is already written.
+        UsageError: Java is missing or has another version.
     """
     check = 'source "$0"; find_java; printf %s "$JAVA"'
     script = PROJECT / "scripts" / "environment.sh"
     done = subprocess.run(
-        ["bash", "-c", check, str(script)], env=dict(environ), stdout=subprocess.PIPE, text=True, check=False
+        ["bash", "-c", check, str(script)], env=dict(environ), capture_output=True, text=True, check=False
     )
     if done.returncode != 0:
-        raise SystemExit(EXIT_USAGE)
+        raise UsageError(done.stderr.strip().removeprefix("walsafe: "))
     return Path(done.stdout)
 
 

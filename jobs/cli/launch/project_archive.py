@@ -10,13 +10,14 @@ from contextlib import suppress
 from importlib.util import MAGIC_NUMBER, source_hash
 from pathlib import Path
 
-SHIPPED = ("conf", "jobs", "pipelines", "schemas")
+# of conf, only what a driver reads: other files there may be an operator's, with passwords
+SHIPPED = ("conf/demo.yaml", "jobs", "pipelines", "schemas")
 _UNCHECKED_HASH = 0b01  # the flags of a `.pyc`
 _OLDEST = (1980, 1, 1, 0, 0, 0)  # the earliest date that a zip can store: the same tree must give the same bytes
 
 
 def build_archive(project: Path, cache: Path, scratch: Path) -> Path:
-    """Packs the shipped folders, unless an archive of the same content exists.
+    """Packs what is shipped, unless an archive of the same content exists.
 
     The archive also has each module compiled, because Python compiles a source in an archive at every start. A Python
     of another version, for instance on an executor, takes the source.
@@ -46,8 +47,9 @@ def build_archive(project: Path, cache: Path, scratch: Path) -> Path:
 
 
 def _files(project: Path) -> Iterator[Path]:
-    for folder in SHIPPED:
-        for path in sorted((project / folder).rglob("*")):
+    for name in SHIPPED:
+        shipped = project / name
+        for path in [shipped, *sorted(shipped.rglob("*"))]:
             if path.is_file() and "__pycache__" not in path.parts and not path.name.startswith("."):
                 yield path
 

@@ -6,6 +6,7 @@ It reads the settings files and builds a command; `jobs.cli.launch.launcher` run
 import os
 import re
 import shlex
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,6 +45,7 @@ _STAND_FOR = {
     "--driver-class-path": CLASS_PATH,
 }
 _OLD_NAMES = {f"spark.yarn.{name}": f"spark.kerberos.{name}" for name in ("principal", "keytab")}
+_ATTEMPTS = "spark.yarn.maxAppAttempts"
 _COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")
 
 
@@ -235,6 +237,13 @@ def submit_command(
         if _COLLECTOR.search(users):  # Java refuses to start with two collectors
             options = _COLLECTOR.sub("", options).strip()
         command += ["--conf", f"spark.driver.defaultJavaOptions={options}"]
+    if settings.cluster_mode and _ATTEMPTS not in settings.values:  # a file of the user takes the place of ours
+        command += ["--conf", f"{_ATTEMPTS}=1"]
+    # settings with these names in files come before the variables of `child_environment`
+    if not settings.cluster_mode:
+        command += ["--conf", f"spark.pyspark.driver.python={sys.executable}"]
+    if settings.local:
+        command += ["--conf", f"spark.pyspark.python={sys.executable}"]
     if settings.delta_in_class_path:
         command += ["--conf", f"{CLASS_PATH}={os.pathsep.join(map(str, jars))}"]
     if ship:  # the environment of spark-submit does not reach a driver elsewhere

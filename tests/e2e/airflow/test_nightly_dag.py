@@ -38,7 +38,7 @@ def answer(code: int, **result: object) -> Mapping[str, object]:
     return {"code": code, "result": {**result, "alerts": alerts}}
 
 
-GOOD, REFUSED, FLAKY, DEAD, EMPTY, NEW_ERROR, PAUSING, SILENT, REHEARSED = range(1, 10)
+GOOD, REFUSED, FLAKY, DEAD, EMPTY, NEW_ERROR, PAUSING, SILENT, FOREIGN, REHEARSED = range(1, 11)
 SCRIPTS: Mapping[int, Mapping[str, object]] = {
     REFUSED: {"decide prod-b": [answer(3, jobs=[REFUSED_JOB])]},
     FLAKY: {"finish prod-a": [{"code": 4, "result": LOST}, {}]},
@@ -51,6 +51,7 @@ SCRIPTS: Mapping[int, Mapping[str, object]] = {
         "decide prod-b": [{"silent": True}, {}],
         "finish prod-b": [{"silent": True}],
     },
+    FOREIGN: {"decide prod-b": [{"result": {"cluster": "prod-a"}}]},
 }
 
 
@@ -145,6 +146,14 @@ def test_a_night_whose_result_is_missing_is_not_green(seen: Seen) -> None:
     assert (night.states("night.decide"), night.tries("night.decide")) == (["failed", "success"], [2, 2])
     assert (night.states("night.finish"), night.state) == (["upstream_failed", "failed"], "failed")
     assert "it ended with exit code 5 and left no result" in seen.log
+
+
+def test_the_file_of_another_cluster_fails_before_anybody_is_asked(seen: Seen) -> None:
+    night = seen.nights[FOREIGN]
+    assert (night.states("night.decide"), night.tries("night.decide")) == (["success", "failed"], [1, 1])
+    assert night.states("night.approval") == ["skipped", "upstream_failed"]
+    assert not any(call.startswith("finish prod-b") for call in seen.world.calls(FOREIGN))
+    assert "/etc/walsafe/prod-b.yaml is of cluster prod-a, not prod-b" in seen.log
 
 
 def test_nothing_to_move_needs_no_approval_and_is_still_purged(seen: Seen) -> None:

@@ -39,8 +39,8 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     config = context.local_file(args.config).read_text(encoding="utf-8") if args.config else None
     spark = find_spec("pyspark")
     assert spark is not None
-    defaults = len(project_file("conf/spark-defaults.conf"))
-    result = {"module": __file__, "spark": spark.origin, "config": config, "defaults": defaults}
+    shipped = len(project_file("conf/demo.yaml"))
+    result = {"module": __file__, "spark": spark.origin, "config": config, "shipped": shipped}
     return JobResult(args.code, result, f"ended with {args.code}: ü")
 
 

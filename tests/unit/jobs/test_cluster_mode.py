@@ -75,6 +75,15 @@ def test_no_result_is_unavailable(tmp_path: Path, text: str) -> None:
         run(tmp_path, answer=text)
 
 
+@pytest.mark.parametrize("code", [129, 130, 143])
+def test_who_stops_the_launcher_is_not_told_to_try_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], code: int
+) -> None:
+    assert run(tmp_path, code=code) == code
+    assert "the application may go on; to end it on YARN: yarn application -kill" in capsys.readouterr().err
+    assert run(tmp_path, answer=NEW_ERROR, code=code) == 5
+
+
 def test_an_older_result_is_never_the_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "result").write_text(DONE, encoding="utf-8")
     with pytest.raises(UnavailableError, match="cannot be read"):
@@ -104,14 +113,6 @@ def test_a_result_on_this_machine_is_written_here(tmp_path: Path) -> None:
         wanted.unlink()
 
 
-def test_an_older_result_on_this_machine_does_not_outlive_a_run_without_one(tmp_path: Path) -> None:
-    wanted = tmp_path / "night.json"
-    wanted.write_text(DONE, encoding="utf-8")
-    with pytest.raises(UnavailableError, match="cannot be read"):
-        run(tmp_path, "--result", str(wanted))
-    assert not wanted.exists()
-
-
 @pytest.mark.parametrize(("answer", "code", "expected"), [(DONE, 0, 4), (NEW_ERROR, 1, 5)])
 def test_a_result_that_cannot_be_written_here_is_a_failure(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], answer: str, code: int, expected: int
@@ -121,12 +122,9 @@ def test_a_result_that_cannot_be_written_here_is_a_failure(
     assert f"--result {tmp_path}/file/night.json cannot be written" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("given", "there"), [(None, "hdfs://ns1/tmp/walsafe-"), ("night.json", "hdfs://ns1/tmp/walsafe-"), (RESULT, RESULT)]
-)
-def test_the_driver_writes_where_both_machines_reach(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str | None, there: str
-) -> None:
+@pytest.fixture
+def on_yarn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The launcher, in cluster mode, with a driver that ends well."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(launcher, "_java", lambda _: Path("/usr/bin/java"))
     monkeypatch.setattr(launcher, "_spark_home", lambda _: tmp_path)
@@ -138,11 +136,37 @@ def test_the_driver_writes_where_both_machines_reach(
     (tmp_path / "core-site.xml").write_text(site, encoding="utf-8")
     tool(tmp_path, "spark-class", SHELL.format(folder=tmp_path))
     tool(tmp_path, "spark-submit", DRIVER.format(folder=tmp_path, answer=DONE, code=0))
+
+
+def started(folder: Path) -> str:
+    """The options with which the driver was started."""
+    return next(call for call in calls(folder) if "jobs/main.py explain" in call).partition(" explain ")[2]
+
+
+@pytest.mark.usefixtures("on_yarn")
+@pytest.mark.parametrize(
+    ("given", "there"), [(None, "hdfs://ns1/tmp/walsafe-"), ("night.json", "hdfs://ns1/tmp/walsafe-"), (RESULT, RESULT)]
+)
+def test_the_driver_writes_where_both_machines_reach(tmp_path: Path, given: str | None, there: str) -> None:
     options = [] if given is None else ["--result", given]
     assert launcher.main(["explain", "--lake", "hdfs://ns1/lake", *options]) == 0
-    started = next(call for call in calls(tmp_path) if "jobs/main.py explain" in call)
-    assert started.partition(" explain ")[2].rpartition("--result ")[2].startswith(there)
+    assert started(tmp_path).rpartition("--result ")[2].startswith(there)
     assert (tmp_path / "night.json").exists() is (given == "night.json")
+
+
+@pytest.mark.usefixtures("on_yarn")
+def test_the_drivers_result_is_an_option_and_no_path(tmp_path: Path) -> None:
+    assert launcher.main(["explain", "--lake", "hdfs://ns1/lake", "--", "-odd", "wal"]) == 0
+    assert started(tmp_path).endswith(".json -- -odd wal")
+
+
+@pytest.mark.usefixtures("on_yarn")
+def test_an_older_result_on_this_machine_does_not_outlive_a_run_without_one(tmp_path: Path) -> None:
+    tool(tmp_path, "spark-submit", DRIVER.format(folder=tmp_path, answer="", code=1))
+    wanted = tmp_path / "night.json"
+    wanted.write_text(DONE, encoding="utf-8")
+    assert launcher.main(["explain", "--lake", "hdfs://ns1/lake", "--result", "night.json"]) == 4
+    assert "cannot be read" in json.loads(wanted.read_text(encoding="utf-8"))["error"]["message"]
 
 
 def test_without_a_ticket_the_job_may_have_done_its_work(tmp_path: Path) -> None:

@@ -199,6 +199,12 @@ def test_nobody_is_asked_in_vain() -> None:
     assert dag_job.approved_list(None, None, {**empty, "automatic": True}) is None
 
 
+def test_the_list_of_another_cluster_is_shown_to_nobody() -> None:
+    said = "is of cluster prod-a, not prod-b: correct 'clusters' in the configuration"
+    assert dag_job.another_cluster({"cluster": "prod-a"}, "prod-b") == said
+    assert dag_job.another_cluster({"cluster": "prod-a"}, "prod-a") == dag_job.another_cluster({}, "prod-a") == ""
+
+
 def alert(name: str, summary: str) -> dict[str, str]:
     return {"name": name, "summary": summary}
 

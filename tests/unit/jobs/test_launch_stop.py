@@ -1,5 +1,6 @@
-"""Ctrl-C on a job that ends gently: it is asked to stop, and lives to do so."""
+"""Ctrl-C on a job that ends gently: it is asked to stop, and lives to do so; a job that never begins or is killed."""
 
+import json
 import os
 import signal
 import subprocess
@@ -7,6 +8,7 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -133,6 +135,51 @@ def test_a_job_that_never_began_is_not_done(monkeypatch: pytest.MonkeyPatch, tmp
     monkeypatch.setattr(launcher, "run_child", lambda *_: ended)
     with pytest.raises(UsageError, match="did not start the job"):
         launcher._in_client(["spark-submit"], {}, tmp_path / "answer", None)
+
+
+QUEUES = ["audit-queues", "--snapshot", "none", "--output", "json", "--result"]
+DONE = '{"exit_code": 0}'
+
+
+@pytest.fixture
+def result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The answer of yesterday, before a job whose Java and Spark are there."""
+    for name, there in {"_java": Path("/usr/bin/java"), "_spark_home": tmp_path, "_jars": []}.items():
+        monkeypatch.setattr(launcher, name, lambda *_, found=there: found)
+    monkeypatch.setattr(launcher, "build_archive", lambda *_: Path("walsafe.zip"))
+    (tmp_path / "r.json").write_text(DONE)
+    return tmp_path / "r.json"
+
+
+@pytest.mark.parametrize(
+    ("step", "error", "code"),
+    [("_spark_home", UsageError("no Spark"), 2), ("build_archive", PermissionError(13, "no archive"), 4)],
+)
+def test_a_failure_before_the_driver_is_the_answer(
+    result: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    step: str,
+    error: Exception,
+    code: int,
+) -> None:
+    monkeypatch.setattr(launcher, step, Mock(side_effect=error))
+    for place in (str(result), "hdfs://ns1/r.json"):  # the second is written by no JVM that would have to start for it
+        assert launcher.main([*QUEUES, place]) == code
+        told = json.loads(capsys.readouterr().out)
+        assert (told["job"], told["exit_code"]) == ("audit-queues", code)
+    assert json.loads(result.read_text()) == told
+
+
+def test_java_of_another_version_is_such_a_failure() -> None:
+    with pytest.raises(UsageError, match=r"^JAVA_HOME is /none, which has no bin/java: .* unset it\.$"):
+        launcher._java({**os.environ, "JAVA_HOME": "/none"})
+
+
+def test_a_driver_that_is_killed_leaves_no_answer_of_yesterday(result: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launcher, "run_child", lambda *_: 137)
+    assert launcher.main([*QUEUES, str(result)]) == 137
+    assert not result.exists()
 
 
 def test_the_second_ends_it_at_once(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """How a process ends: its exit code, its output, its handlers."""
 
+import os
 import subprocess
 import sys
 
@@ -40,3 +41,18 @@ def test_modules_are_not_taken_apart() -> None:
 
 def test_garbage_is_looked_for_seldom() -> None:
     assert ended("import gc; print(gc.get_threshold()[0]); return 0").stdout == "200000\n"
+
+
+def test_the_command_of_a_wheel_writes_every_answer_in_any_locale() -> None:
+    program = (
+        "import sys; from jobs.cli.launch import console, launcher\n"
+        "launcher.main = lambda _: print('\u2192') or print('\u2192', file=sys.stderr) or 5\nconsole.main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONUTF8": "0", "PYTHONIOENCODING": "iso-8859-1"},
+        cwd=PROJECT,
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (5, "→\n".encode(), "→\n".encode())

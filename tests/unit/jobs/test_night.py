@@ -203,6 +203,15 @@ def test_who_asks_it_to_stop_is_told_how_to_go_on() -> None:
     assert f"stopped before purge; start it again with --run-id {RUN}" in outcome.text
 
 
+def test_who_stops_it_while_it_waits_is_told_what_it_waited_for() -> None:
+    lost = _failed("capture", UnavailableError("nn1 does not answer"))
+    outcome, calls, waits = night({"capture": [lost, lost]}, stop_after="capture")
+    assert (outcome.exit_code, calls, waits) == (130, ["capture"], [600_000])
+    (alert,) = outcome.result["alerts"]  # type: ignore[misc]
+    assert (alert["name"], alert["summary"]) == ("FAILED", "capture: nn1 does not answer")
+    assert f"stopped before capture; start it again with --run-id {RUN}" in outcome.text
+
+
 def test_every_command_is_one_that_its_job_takes() -> None:
     plan = planned()
     for command in plan.commands():
@@ -251,9 +260,14 @@ def test_a_part_cleans_only_the_list_whose_digest_it_is_given() -> None:
         (None, {"part": "finish"}, "--part finish needs the --run-id of the part decide"),
         (RUN, {"approved": DIGEST}, "--approved needs --part finish"),
         (RUN, {"approved": DIGEST, "part": "decide"}, "--approved needs --part finish"),
+        (
+            RUN,
+            {"accept": ((SHARE, "we know"),), "part": "finish"},
+            "--accept is for reconcile, which --part finish does",
+        ),
     ],
 )
-def test_parts_that_do_not_fit_are_refused(run_id: str | None, wanted: dict[str, str], says: str) -> None:
+def test_parts_that_do_not_fit_are_refused(run_id: str | None, wanted: dict[str, Any], says: str) -> None:
     with pytest.raises(UsageError, match=says):
         planned(run_id=run_id, **wanted)
 

@@ -15,6 +15,8 @@ def test_archive_holds_the_project_and_is_the_same_every_time(tmp_path: Path) ->
         (tmp_path / folder / "a.py").write_text(folder)
     (tmp_path / "jobs" / "__pycache__").mkdir()
     (tmp_path / "jobs" / "__pycache__" / "a.pyc").write_bytes(b"x")
+    (tmp_path / "conf" / "demo.yaml").write_text("cluster: demo")
+    (tmp_path / "conf" / "prod-a.yaml").write_text("digest: user:password")
     first = build_archive(tmp_path, tmp_path / ".cache", tmp_path / "none")
     content = first.read_bytes()
     first.unlink()
@@ -23,8 +25,9 @@ def test_archive_holds_the_project_and_is_the_same_every_time(tmp_path: Path) ->
     assert first.read_bytes() == content
     names = subprocess.run([sys.executable, "-m", "zipfile", "-l", first], capture_output=True, text=True, check=True)
     listed = {line.split()[0] for line in names.stdout.splitlines()[1:]}
-    folders = ("conf", "jobs", "pipelines/lake", "schemas")
-    assert listed == {f"{folder}/a.{suffix}" for folder in folders for suffix in ("py", "pyc")}
+    folders = ("jobs", "pipelines/lake", "schemas")
+    modules = {f"{folder}/a.{suffix}" for folder in folders for suffix in ("py", "pyc")}
+    assert listed == {"conf/demo.yaml", *modules}, "no other file of conf: it may have passwords"
     (tmp_path / "jobs" / "a.py").write_text("changed")
     assert build_archive(tmp_path, tmp_path / ".cache", tmp_path / "none") != first
 
@@ -43,7 +46,7 @@ def imported(archive: Path, cwd: Path) -> str:
     """What this Python says of a module and of a file in the archive."""
     code = (
         "import jobs.cli.entry as e, jobs.cli.context as c; "
-        "print(c.project_file('conf/spark-defaults.conf')[:1], e.__file__, e.run.__code__.co_filename)"
+        "print(c.project_file('conf/demo.yaml')[:1], e.__file__, e.run.__code__.co_filename)"
     )
     done = subprocess.run(
         [sys.executable, "-S", "-c", code],  # no site-packages: --help needs no library
@@ -72,7 +75,7 @@ def test_another_python_takes_the_source(tmp_path: Path) -> None:
 
 
 def test_a_file_that_does_not_compile_stops_nobody_else(tmp_path: Path) -> None:
-    (tmp_path / "conf").mkdir()
-    (tmp_path / "conf" / "notes.py").write_text("this is no Python")
+    (tmp_path / "jobs").mkdir()
+    (tmp_path / "jobs" / "notes.py").write_text("this is no Python")
     with ZipFile(build_archive(tmp_path, tmp_path / ".cache", tmp_path)) as read:
-        assert read.namelist() == ["conf/notes.py"]
+        assert read.namelist() == ["jobs/notes.py"]

@@ -7,6 +7,8 @@ import pytest
 
 from jobs.cli.config.configuration import parse_config
 from jobs.cli.entry import main
+from jobs.cli.launch.client import ClientContext
+from jobs.cli.launch.submit import SubmitSettings
 from pipelines.common.errors import UsageError
 
 CLEANUP = ["--cluster", "c", "--lake", "file:/none"]
@@ -46,6 +48,26 @@ def test_no_job_begins_with_them(
     file.write_text(text)
     assert main([job, *COMMANDS[job], "--config", str(file)]) == 2
     assert f"{file}, {words}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "split-preflight --state hdfs://ns1/s",
+        "split-audit-config --states hdfs://ns1/s",
+        "split-audit-log --logs hdfs://ns1/l --facts hdfs://ns1/f",
+        "split-plan --rows hdfs://ns1/r --partitions 8",
+        "split-route --journal hdfs://ns1/j",
+    ],
+)
+def test_a_split_job_reports_a_mistake_in_the_file_before_a_jvm_starts(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "c.yaml"
+    file.write_text("finding: {}\n")
+    argv = [*command.split(), "--config", str(file)]
+    assert main(argv, context=ClientContext(argv[0], SubmitSettings("local[*]", False, {}), {})) == 2
+    assert f"{file}, line 1: unknown key 'finding'" in capsys.readouterr().err
 
 
 @pytest.mark.promise("simulated-only-on-this-machine")

@@ -65,6 +65,10 @@ def test_plain_command(tmp_path: Path) -> None:
         "--conf",
         f"spark.driver.defaultJavaOptions={long_run(tmp_path)}",
         "--conf",
+        f"spark.pyspark.driver.python={sys.executable}",
+        "--conf",
+        f"spark.pyspark.python={sys.executable}",
+        "--conf",
         "spark.driver.extraClassPath=/jars/delta.jar:/jars/storage.jar",
         "--py-files",
         "a.zip",
@@ -91,6 +95,25 @@ def test_the_users_properties_file_replaces_ours(tmp_path: Path) -> None:
     command = command_for(f"--properties-file '{own}'", tmp_path)
     assert command.index(str(own)) > command.index(f"{tmp_path}/conf/spark-defaults.conf")  # the last one counts
     assert "--load-spark-defaults" not in command
+
+
+@pytest.mark.parametrize(
+    ("properties", "more", "given"),
+    [
+        ("", "", ["=1"]),
+        ("", "--conf spark.yarn.maxAppAttempts=2", ["=2"]),
+        ("spark.yarn.maxAppAttempts 2", "", []),
+    ],
+)
+def test_yarn_runs_a_driver_once_also_with_the_users_properties_file(
+    tmp_path: Path, properties: str, more: str, given: list[str]
+) -> None:
+    own, name = tmp_path / "own.conf", "spark.yarn.maxAppAttempts"
+    own.write_text(f"spark.master yarn\nspark.submit.deployMode cluster\n{properties}\n")
+    command = command_for(f"--properties-file '{own}' {more}", tmp_path)
+    assert [word.removeprefix(name) for word in command if word.startswith(name)] == given
+    assert not any(word.startswith(name) for word in command_for("--master yarn --deploy-mode cluster", tmp_path))
+    assert read_settings(UserArguments(), DEFAULTS, {}).values[name] == "1"
 
 
 @pytest.mark.parametrize(
@@ -149,6 +172,26 @@ def test_the_folder_for_the_catalog_is_on_this_machine_unless_the_user_names_one
     assert f"{name}=file:/scratch/warehouse" in command_for("", tmp_path, environ=environ)
     own = [word for word in command_for(f"--conf {name}=/w", tmp_path, environ=environ) if word.startswith(name)]
     assert own == [f"{name}=/w"]
+
+
+@pytest.mark.parametrize(
+    ("text", "ours"),
+    [
+        ("", ["spark.pyspark.driver.python", "spark.pyspark.python"]),
+        ("--master yarn", ["spark.pyspark.driver.python"]),
+        ("--master local-cluster[2,1,1024]", ["spark.pyspark.driver.python"]),
+        ("--master yarn --deploy-mode cluster", []),
+    ],
+)
+def test_the_driver_of_this_machine_has_our_python_whatever_the_site_says(
+    tmp_path: Path, text: str, ours: list[str]
+) -> None:
+    site = "spark.pyspark.python /site/python\nspark.pyspark.driver.python /site/python\n"
+    (tmp_path / "spark-defaults.conf").write_text(site, encoding="utf-8")
+    users = "spark.pyspark.python=/users/python"
+    command = command_for(f"{text} --conf {users}", tmp_path, environ={"SPARK_CONF_DIR": str(tmp_path)})
+    given = [word for word in command if word.startswith("spark.pyspark.")]
+    assert given == [*(f"{name}={sys.executable}" for name in ours), users]  # of two, Spark takes the last
 
 
 def test_a_new_name_comes_before_an_old_one_wherever_they_stand(tmp_path: Path) -> None:
