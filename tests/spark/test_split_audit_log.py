@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from jobs.cli.context import JobContext
 from jobs.cli.entry import main
+from pipelines.common.errors import UsageError
 from pipelines.pegasus.domain.audit_log.facts import ParentAndChild, SplitFacts
 from pipelines.pegasus.domain.audit_log.files import LogFile, judged_logs
 from pipelines.pegasus.domain.keys import key_hash
@@ -213,6 +214,17 @@ def test_doubt_holds(change: dict[str, Any], held: str) -> None:
     assert judged_logs([torn, *told], known)[0].reason == "NOT_DURABLE", "the next log's header knows of decree 10"
     empty = judged_logs([replace(log, max_decree=None), *rest], known)
     assert empty[0].reason == "DECREES_UNKNOWN"
+
+
+@pytest.mark.promise("split-logs-may-go")
+def test_the_facts_of_an_earlier_split_are_refused() -> None:
+    groups = {index: ParentAndChild(index, 4) for index in range(4)}
+    known = SplitFacts("c", 2, 4, groups, {("n", 9): 9}, duplicating=False)
+    logs = [LogFile("n", 2, 9, f"log.{index}.{index}", index, index, 1, max_decree=4) for index in (1, 2)]
+    with pytest.raises(UsageError, match=r"2\.9@n/log\.1\.1 is of partition 9, .* from 4 to 8 partitions"):
+        judged_logs(logs, known)
+    other = [replace(log, app_id=3) for log in logs]
+    assert judged_logs(other, known)[0].reason == "DURABLE_UNKNOWN", "they say nothing of another table"
 
 
 @pytest.mark.long

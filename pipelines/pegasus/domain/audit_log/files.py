@@ -133,9 +133,14 @@ def judged_logs(files: Iterable[LogFile], facts: SplitFacts) -> list[LogFile]:
     This is the equivalent of HBase's ReplicationLogCleaner. A log is DELETABLE only if its replica, its child and its
     duplication no longer need it; if any of this is unknown, it is HELD. Only the oldest logs can be DELETABLE, because
     a replica server requires consecutive log indexes.
+
+    Raises:
+        UsageError: a partition of the logs is none of the split that the facts describe.
     """
     found = []
     for logs in by_replica(files):
+        if logs[0].app_id == facts.app_id:
+            facts.refuse_later_split(logs[0].partition, logs[0].where)
         oldest = True
         for log, following in zip(logs, [*logs[1:], None], strict=True):
             reason = _held(log, following, facts) or (None if oldest else "OLDER_LOG_HELD")
