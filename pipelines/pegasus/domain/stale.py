@@ -9,7 +9,7 @@ from pipelines.common.human import human_bytes, human_count
 from pipelines.lake.findings import ERROR, INFO, WARNING
 from pipelines.lake.run_summary import FindingRow
 from pipelines.pegasus.domain.partitions import is_owner, is_power_of_two
-from pipelines.pegasus.domain.report import rule_violation
+from pipelines.pegasus.domain.report import lost_env_remedy, rule_violation
 from pipelines.pegasus.domain.rows import NOTHING, Placement, RowGroup, RowKind, RowTally, Tallies
 
 
@@ -137,8 +137,7 @@ def stale_findings(table: str, rows: Iterable[StaleRow], settings: FilterSetting
             table,
             f"Table {table}: {_amount(lost)} are copies of a split that nothing will ever remove: the env "
             "replica.split.validate_partition_hash is not true. Scans return them twice.",
-            "Set the env to true again (backup and restore lose it, Pegasus issue #1964), then compact; look with "
-            "split-verify first.",
+            lost_env_remedy(settings.placement.count),
             rows=lost.rows,
             bytes=lost.bytes,
         )

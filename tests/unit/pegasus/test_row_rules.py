@@ -130,6 +130,21 @@ def test_what_an_operator_is_told() -> None:
     assert stale_of(odd, FilterSettings(Placement(6, 3), True))[0] == ("SPLIT_C1", ERROR)
 
 
+@pytest.mark.parametrize(("old", "new"), [(4, 8), (3, 6)])
+def test_without_a_power_of_two_nobody_is_told_to_compact(old: int, new: int) -> None:
+    settings = FilterSettings(Placement(new, old), validate=False)
+    rows = sum_by_fate(
+        "t", tallied(split(table_of(old, 100), old), ExamineSettings(settings.placement, 8, AT_S)), settings
+    )
+    (found,) = stale_findings("t", rows, settings)
+    assert found.code == "SPLIT_C9"
+    if new == 6:
+        assert found.remedy.startswith("Leave the env off")
+    else:
+        order = ["split-verify", "split-stale", "set the env", "and compact"]
+        assert sorted(order, key=found.remedy.index) == order
+
+
 def test_versions_that_no_partition_has_are_refused() -> None:
     for wrong in ({0: 4}, {8: 7}, {0: -2}):
         with pytest.raises(UsageError, match=r"partition_version|partition"):

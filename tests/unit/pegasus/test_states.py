@@ -240,6 +240,18 @@ def test_a_table_that_must_not_be_split_is_not_sent_to_split_twice() -> None:
     assert "plit again" not in remedies["SPLIT_C2"]
 
 
+@pytest.mark.parametrize(("count", "init", "words"), [(6, 3, "Leave the env off"), (8, 4, "First prove the split")])
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_lost_env_is_set_again_only_where_that_is_safe(count: int, init: int, words: str, *, is_known: bool) -> None:
+    lost = ready()
+    lost["apps"][0]["app_info"].update(partition_count=count, init_partition_count=init, envs={})
+    if not is_known:
+        del lost["apps"][0]["app_info"]["init_partition_count"]
+    parsed = parse_state(json.dumps(lost), "state.json")
+    (remedy,) = [row.remedy for row in preflight(parsed, parsed.tables[0], None) if row.code == "SPLIT_C9"]
+    assert words in remedy
+
+
 @pytest.mark.promise("split-is-checked-before")
 @pytest.mark.parametrize(
     ("change", "expected"),
