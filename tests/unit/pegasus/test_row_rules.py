@@ -77,8 +77,10 @@ def filtered(row: Row, settings: FilterSettings) -> bool | None:
     if row.value and len(row.value) < 12:
         return None
     expire_ts = decode_value(row.value).expire_ts if row.value else 0
-    if settings.default_ttl != 0 and expire_ts == 0:
+    if len(row.key) < 2:
         return False
+    if settings.default_ttl != 0 and expire_ts == 0:
+        expire_ts = AT_S - EPOCH_S + settings.default_ttl
     if is_expired(expire_ts, AT_S):
         return True
     version = settings.version(row.index)
@@ -126,6 +128,8 @@ def test_what_an_operator_is_told() -> None:
     held = FilterSettings(eight, True, 0, dict.fromkeys(range(8), -1))
     assert stale_of(whole, held) == [("SPLIT_D4", "warning")]
     assert stale_of(split(table_of(4, 100), 4, copies=False), FilterSettings(eight, False)) == []
+    assert stale_of(whole, FilterSettings(eight, True, 60)) == [("SPLIT_D4", "info")]
+    assert stale_of(whole, FilterSettings(eight, False, 60)) == [("SPLIT_C9", ERROR)]
     odd = split(table_of(3, 100), 3)
     assert stale_of(odd, FilterSettings(Placement(6, 3), True))[0] == ("SPLIT_C1", ERROR)
 
