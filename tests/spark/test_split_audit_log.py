@@ -13,7 +13,7 @@ from jobs.cli.context import JobContext
 from jobs.cli.entry import main
 from pipelines.common.errors import UsageError
 from pipelines.pegasus.domain.audit_log.facts import ParentAndChild, SplitFacts
-from pipelines.pegasus.domain.audit_log.files import LogFile, judged_logs
+from pipelines.pegasus.domain.audit_log.files import LogFile, check_files, judged_logs
 from pipelines.pegasus.domain.keys import key_hash
 from tests.labs.documented_commands import blocks
 from tests.labs.lake_rows import lake_rows
@@ -165,6 +165,25 @@ def test_encrypted_logs_are_refused(desk: Desk) -> None:
     assert said.startswith(f"1 of 3 logs are encrypted (encrypt_data_at_rest), for example 2.{PARENT}@{NODE}/log.1.0.")
     assert "mlog_dump" in said, "the way out"
     assert not desk.lake.exists(), "nothing is said of the others"
+
+
+def test_a_replica_that_has_learned_has_no_gap(desk: Desk) -> None:
+    for node in NODES:
+        folder = desk.root / "logs" / node / "replica" / "reps" / f"2.{PARENT}.pegasus" / "plog"
+        folder.mkdir(parents=True)
+        first = made.LogWriter(2, PARENT).add(*(Entry(decree) for decree in (1, 2, 3)))
+        second = made.LogWriter(2, PARENT, first.end, 8, first.end if node == N1 else 0).add(Entry(9), Entry(10))
+        for index, log in enumerate((first, second), 1):
+            (folder / f"log.{index}.{log.start}").write_bytes(log.data)
+    code, result = desk.rerun()
+    assert (code, codes(result)) == (3, {("SPLIT_L2", f"2.{PARENT}@{NODES[1]}/replica/reps/gap")})
+
+
+def test_a_replica_that_has_learned_may_go_back_to_a_lower_ballot() -> None:
+    before = LogFile("n", 2, 1, "log.1.0", 1, 0, 100, max_ballot=5)
+    log = LogFile("n", 2, 1, "log.2.100", 2, 100, 100, min_ballot=4)
+    assert [one.code for one in check_files([before, log])] == ["SPLIT_L2"]
+    assert list(check_files([before, replace(log, valid_offset=100)])) == []
 
 
 @pytest.mark.long
