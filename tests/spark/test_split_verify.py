@@ -265,6 +265,19 @@ def test_two_clusters_and_a_table_that_was_split_before(verified: Verified) -> N
     assert {(one["reason"], one["side"]) for one in result["differences"]} == {("foreign", "before")}
 
 
+def test_the_copy_of_a_deleted_row_is_no_write_to_the_parent(verified: Verified) -> None:
+    four = [row for row in split(table_of(2, 20), 2) if row.key != AFTER_ROW.key or row.index == AFTER_ROW.index % 4]
+    deleted = [row._replace(index=(row.index + 2) % 4) if row.key == AFTER_ROW.key else row for row in four]
+    counts = {"--before-partitions": 4, "--before-created-with": 2, "--after-partitions": 8, "--after-created-with": 2}
+    options = [str(word) for pair in counts.items() for word in pair]
+    assert verified.compare(deleted, split(deleted, 4), *options)[0] == 0
+    late = row_of(8, "late", value_of("x"))
+    written_late = late._replace(index=(late.index + 4) % 8)
+    code, result = verified.compare(deleted, [*split(deleted, 4), written_late], *options)
+    assert (code, [(one["key"][-4:], one["reason"]) for one in result["shown"]]) == (3, [("sort", "stale-newer")])
+    assert result["shown"][0]["after_index"] is None
+
+
 @pytest.mark.long
 def test_tables_are_written_once(verified: Verified) -> None:
     lake = verified.root / "lake"

@@ -230,6 +230,8 @@ def test_the_only_copy_is_a_difference_whether_or_not_its_value_has_a_time(timet
     owner = copy._replace(lies_in=5, digest=78)
     assert list(key_problems(KeyFacts(owner, owner, copy))) == [], "nothing shows that the copy is newer"
     assert list(key_problems(KeyFacts(KeyCopy(), KeyCopy(), copy._replace(expired=True)))) == []
+    deleted = KeyFacts(KeyCopy(), KeyCopy(), copy, frozenset({77}))
+    assert list(key_problems(deleted)) == [], "an earlier split has left it, and its owner deleted the row"
 
 
 def test_the_pages_name_every_fate_and_reason() -> None:
