@@ -328,6 +328,21 @@ def test_an_impossible_number_is_refused_before_any_work(tmp_path: Path, words: 
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("words", "created_with"),
+    [("", 4), ("--before-created-with 2", 2), ("--before-created-with 2 --after-created-with 8", 8)],
+)
+def test_after_a_second_split_the_copies_of_both_are_expected(
+    monkeypatch: pytest.MonkeyPatch, words: str, created_with: int
+) -> None:
+    asked = Mock()
+    monkeypatch.setattr("jobs.split.wiring.run_split_verify", asked)
+    sides = "--table t --before b --before-partitions 4 --after a --after-partitions 8"
+    invocation = parse(["split-verify", *sides.split(), *words.split()])
+    invocation.job.run(invocation.args, JobContext("split-verify", spark=Mock()))
+    assert asked.call_args.args[1].after.placement.created_with == created_with
+
+
 def test_every_split_job_says_when_an_operator_would_reach_for_it() -> None:
     for job in (audit_config, audit_log, demo, export, plan, preflight, route, run, stale, verify):
         assert "\nUse it when " in job.DESCRIPTION, job.__name__
