@@ -128,7 +128,16 @@ def _newer_copy(facts: KeyFacts) -> Iterator[KeyProblem]:
             AFTER,
             f"the copy in partition {stale.lies_in} is newer than the owner's row: the parent took a write",
         )
-    elif not owner.rows and not facts.before.rows and stale.digest not in facts.copies_before:
+    elif stale.digest in {facts.before.digest, owner.digest, *facts.copies_before}:
+        return
+    elif owner.rows and 0 in {stale.timetag, owner.timetag}:
+        yield KeyProblem(
+            DifferenceReason.STALE_NEWER,
+            AFTER,
+            f"the copy in partition {stale.lies_in} is no row of before, and no time of writing says whether it or "
+            "the owner's row is newer",
+        )
+    elif not owner.rows and not facts.before.rows:
         yield KeyProblem(
             DifferenceReason.STALE_NEWER,
             AFTER,
