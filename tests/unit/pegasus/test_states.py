@@ -94,6 +94,14 @@ MUTANTS: dict[str, tuple[Callable[[States], None], set[tuple[str, str, str]]]] =
         {("SPLIT_C4", "2.7", E)},
     ),
     "C5 ballot": (spoil("partitions/4/ballot", 7, 2), {("SPLIT_C5", "2.4", E), ("SPLIT_C6", "2.4", E)}),
+    "C5 balancer": (
+        all_of(
+            spoil("partitions/7/primary", NODES[1]),
+            spoil("partitions/7/secondaries", [NODES[0], NODES[2]]),
+            spoil("partitions/7/ballot", 6),
+        ),
+        {("SPLIT_C5", "2.7", W)},
+    ),
     "C5 too low": (spoil("partitions/7/ballot", 3), {("SPLIT_C5", "2.7", E)}),
     "C5 primary": (
         all_of(spoil("partitions/7/primary", NODES[1]), spoil("partitions/7/secondaries", [NODES[0], NODES[2]])),

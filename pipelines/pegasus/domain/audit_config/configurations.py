@@ -98,14 +98,14 @@ def _registered(
 ) -> Iterator[FindingRow]:
     """Checks C5 for a newly registered child.
 
-    Its ballot is the parent's ballot + 1, or higher if it has changed since.
+    Its ballot is the parent's ballot + 1, or higher if it has changed since: a move of the primary adds two.
     """
     known = [one.ballot for one in (parent_before, parent) if one is not None and one.there]
     if not known:
         return
     least = min(known) + 1
     exact = len(set(known)) == 1 and child.members == parent.members
-    if child.ballot < least or (exact and child.ballot != least):
+    if child.ballot < least or (exact and child.primary == parent.primary and child.ballot != least):
         yield _violated(
             "C5", ERROR, table, child.index,
             f"it was registered with ballot {child.ballot}; it should be {least}, one above its parent {parent.index}.",
