@@ -82,7 +82,7 @@ def all_of(*changes: Callable[[States], None]) -> Callable[[States], None]:
 E, W = "error", "warning"
 MUTANTS: dict[str, tuple[Callable[[States], None], set[tuple[str, str, str]]]] = {
     "C2": (
-        spoil("app_info/partition_count", 32, 3),
+        spoil("app_info/partition_count", 24, 3),
         {("SPLIT_C2", "2", E), ("SPLIT_C7", "*", E), ("SPLIT_C8", "2", E)},
     ),
     "C3": (
@@ -214,6 +214,10 @@ def test_a_child_that_learns_is_no_garbage() -> None:
 def test_a_split_may_be_cancelled_while_no_child_is_registered() -> None:
     assert broken([state(0, 8, 0), state(5, 4, 0)]) == set()
     assert ("SPLIT_C2", "2", E) in broken([state(0, 8, 1), state(5, 4, 0)])
+
+
+def test_several_splits_between_two_states_are_a_warning() -> None:
+    assert broken([state(0, 4, 0), state(5, 16, 8)]) == {("SPLIT_C2", "2", W)}
 
 
 def verdicts(document: dict[str, Any], to_count: int | None = None) -> dict[str, list[str]]:
