@@ -11,6 +11,7 @@ import pyarrow.dataset as ds
 
 from pipelines.common.errors import UsageError
 from pipelines.files.file_reader import no_directory
+from pipelines.pegasus.domain.offline.merge import BATCH_BYTES
 from pipelines.pegasus.domain.offline.plan import MANIFEST
 from pipelines.pegasus.sources.replica_db import ReplicaDb, rocksdict_module
 from pipelines.pegasus.sources.written_rows import WrittenRows, check_written_rows, files_below, is_read
@@ -110,7 +111,10 @@ def opened_rows(directory: str, partition: int, data_version: int = 1) -> Iterat
 def _batches(rows: ds.Dataset, columns: list[str], only: ds.Expression | None = None) -> Iterator[pa.RecordBatch]:
     for fragment in rows.get_fragments():
         with _damage_named(fragment.path):
-            yield from fragment.to_batches(schema=rows.schema, columns=columns, filter=only, batch_size=_BATCH)
+            groups = (fragment.metadata.row_group(group) for group in range(fragment.metadata.num_row_groups))
+            largest = max((group.total_byte_size // max(group.num_rows, 1) for group in groups), default=0)
+            size = min(_BATCH, max(BATCH_BYTES // max(largest, 1), 1))
+            yield from fragment.to_batches(schema=rows.schema, columns=columns, filter=only, batch_size=size)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -19,6 +20,7 @@ from pipelines.lake.findings import ERROR
 from pipelines.pegasus.domain.audit_log.files import LogFile
 from pipelines.pegasus.domain.offline.copies import CopyProblem
 from pipelines.pegasus.domain.offline.doubts import doubts_of, input_doubts
+from pipelines.pegasus.domain.offline.merge import row_batches
 from pipelines.pegasus.domain.offline.plan import (
     OfflineSplitOptions,
     OldPartition,
@@ -34,7 +36,7 @@ from pipelines.pegasus.sinks.part_files import PartitionFiles
 from pipelines.pegasus.sinks.split_output import SplitOutput, StagedPart
 from pipelines.pegasus.sources.backup_tree import backup_of
 from pipelines.pegasus.sources.private_logs import PrivateLogs
-from pipelines.pegasus.sources.replica_db import opened_db
+from pipelines.pegasus.sources.replica_db import ReplicaDb, opened_db
 from pipelines.pegasus.sources.replica_logs import ReplicaLogs
 from pipelines.pegasus.sources.replica_tree import find_old_partitions
 from pipelines.pegasus.use_cases.offline_partition import split_partitions
@@ -192,6 +194,23 @@ def test_what_an_online_split_leaves_until_a_compaction_has_a_way_out() -> None:
     compact = {code for code, remedy in remedies.items() if "pegasus_manual_compact.sh" in remedy}
     assert compact == {"SPLIT_D1", "SPLIT_D7"}
     assert set(remedies) - compact == {"SPLIT_D3", "SPLIT_D5"}
+
+
+def test_large_rows_make_short_lists() -> None:
+    value = bytes(1 << 20)
+    rows = [(b"\0\1k%04d" % number, value) for number in range(100)]
+    database = Mock()
+    database.items.side_effect = lambda **_: iter(rows)
+    database.iter.return_value.valid.return_value = False
+    found = OpenPartition(
+        OldPartition(1, "checkpoint"), ReplicaDb(1, FLUSHED, database, "checkpoint", "clone"), RULES, Mock()
+    )
+    for tail in ({}, {rows[0][0]: value}):
+        found.tail = replace(found.tail, rows=tail)
+        batches = list(found.batches(SplitTask(range(1, 2))))
+        assert list(chain.from_iterable(batches)) == rows
+        assert max(sum(len(value) for _, value in batch) for batch in batches) <= 48 << 20
+    assert [len(batch) for batch in row_batches([(b"", b"")] * 8_001, 8_000)] == [8_000, 1]
 
 
 def test_only_names_that_pegasus_reads_are_logs(tmp_path: Path) -> None:

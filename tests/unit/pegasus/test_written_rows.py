@@ -13,7 +13,7 @@ from pipelines.common.errors import RefusedError, UnavailableError, UsageError
 from pipelines.pegasus.domain.offline.plan import MANIFEST, PartitionResult
 from pipelines.pegasus.sinks.part_files import PartitionFiles
 from pipelines.pegasus.sinks.split_output import SplitOutput, StagedParts
-from pipelines.pegasus.sources.parquet_rows import check_rows, opened_rows
+from pipelines.pegasus.sources.parquet_rows import _batches, _dataset, check_rows, opened_rows
 from pipelines.pegasus.sources.written_rows import check_written_rows
 from tests.labs.pegasus.replicas import keys, stored
 
@@ -141,6 +141,13 @@ def test_links_to_folders_are_followed(exported: Path, tmp_path: Path) -> None:
     (exported / MANIFEST).unlink()
     with pytest.raises(UsageError, match=r"/1/1-0\.parquet is not a whole Parquet file"):
         check_rows(str(exported), COUNT, 1)
+
+
+def test_large_rows_of_parquet_are_read_a_few_at_a_time(exported: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipelines.pegasus.sources.parquet_rows.BATCH_BYTES", 200)
+    sizes = [batch.num_rows for batch in _batches(_dataset(str(exported)), ["key"])]
+    assert sum(sizes) == 2 * 9
+    assert max(sizes) < 9
 
 
 def test_a_folder_that_cannot_be_read_is_not_passed_over(exported: Path, monkeypatch: pytest.MonkeyPatch) -> None:
