@@ -13,7 +13,7 @@ from jobs.cli.command_line import parse
 from jobs.cli.context import JobContext
 from jobs.split import audit_config, audit_log, demo, export, plan, preflight, route, run, stale, verify
 from jobs.split.row_options import local_directory
-from jobs.split.run_wiring import fingerprint
+from jobs.split.run_wiring import fingerprint, place_of
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError
 from pipelines.files.file_reader import LocalFileReader
 from pipelines.lake.findings import ERROR
@@ -276,11 +276,17 @@ def test_the_id_of_a_backup_says_when_it_began(root: str, began: int | None) -> 
 
 
 def test_directories_of_other_file_systems_are_refused_with_the_way_out() -> None:
-    given = ["/data/pegasus", "data", "file:/data", "file:///data", None]
-    assert [local_directory("--out", one) for one in given] == ["/data/pegasus", "data", "/data", "/data", None]
+    given = ["/data/pegasus", "file:/data", "file:///data", None]
+    assert [local_directory("--out", one) for one in given] == ["/data/pegasus", "/data", "/data", None]
     for option, uri in (("--rows", "hdfs://ns1/pegasus"), ("--out", "hdfs:/out"), ("--out", "s3a://b/out")):
         with pytest.raises(UsageError, match=f"^{option} {uri}: .*Mount .* or copy .*local directory$"):
             local_directory(option, uri)
+
+
+def test_executors_get_absolute_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert local_directory("--out", "out") == str(tmp_path / "out")
+    assert place_of(Mock(), "replicas")[1] == str(tmp_path / "replicas")
 
 
 @pytest.mark.parametrize(
