@@ -50,14 +50,10 @@ def check_rows(directory: str, count: int, data_version: int | None = None) -> i
 
 def _check_columns(directory: str, count: int) -> None:
     rows = _dataset(directory)
-    unknown = sorted(set(rows.schema.names) - set(COLUMNS))
-    if unknown:
-        raise UsageError(f"{directory}: unknown column {unknown[0]!r}; the columns are {', '.join(COLUMNS)}")
-    for name, kind in COLUMNS.items():
-        found = rows.schema.field(name).type if name in rows.schema.names else None
-        wanted = pa.types.is_integer if kind == pa.int32() else lambda one: one in (pa.binary(), pa.large_binary())
-        if found is None or not wanted(found):
-            raise UsageError(f"{directory}: column {name!r} must be {kind}, found {found or 'no such column'}")
+    for fragment in rows.get_fragments():
+        with _damage_named(fragment.path):
+            schema = fragment.physical_schema
+        _check_schema(schema, fragment.path)
     for batch in _batches(rows, ["partition_index"]):
         column = batch.column(0)
         if column.null_count:
@@ -69,6 +65,17 @@ def _check_columns(directory: str, count: int) -> None:
                 raise UsageError(
                     f"{directory}: a row belongs to partition {wrong}, but the table has {count} partitions"
                 )
+
+
+def _check_schema(schema: pa.Schema, file: str) -> None:
+    unknown = sorted(set(schema.names) - set(COLUMNS))
+    if unknown:
+        raise UsageError(f"{file}: unknown column {unknown[0]!r}; the columns are {', '.join(COLUMNS)}")
+    for name, kind in COLUMNS.items():
+        found = schema.field(name).type if name in schema.names else None
+        wanted = pa.types.is_integer if kind == pa.int32() else lambda one: one in (pa.binary(), pa.large_binary())
+        if found is None or not wanted(found):
+            raise UsageError(f"{file}: column {name!r} must be {kind}, found {found or 'no such column'}")
 
 
 @contextmanager

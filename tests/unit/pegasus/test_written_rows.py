@@ -6,6 +6,8 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from pipelines.common.conditions import Condition
@@ -74,6 +76,22 @@ def test_rows_of_another_program_need_their_data_version(exported: Path, known: 
     with pytest.raises(UsageError, match=f"no {MANIFEST} says which data version .* give --data-version"):
         check_rows(str(exported), COUNT)
     assert check_rows(str(exported), COUNT, known) == known
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"ttl": pa.array([1])}, "unknown column 'ttl'"),
+        ({"key": pa.array(["k"])}, "column 'key' must be binary, found string"),
+    ],
+)
+def test_the_columns_of_every_file_are_checked(tmp_path: Path, change: dict[str, pa.Array], said: str) -> None:
+    columns = {"partition_index": pa.array([1], pa.int32()), "key": pa.array([b"k"]), "value": pa.array([b"v"])}
+    pq.write_table(pa.table(columns), tmp_path / "a.parquet")
+    assert check_rows(str(tmp_path), COUNT, 1) == 1
+    pq.write_table(pa.table({**columns, **change}), tmp_path / "b.parquet")
+    with pytest.raises(UsageError, match=f"/b.parquet: {said}"):
+        check_rows(str(tmp_path), COUNT, 1)
 
 
 def test_a_manifest_of_another_version_is_refused(exported: Path) -> None:
