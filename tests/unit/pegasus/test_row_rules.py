@@ -18,11 +18,11 @@ from pipelines.pegasus.domain.values import EPOCH_S, decode_value, is_expired
 from pipelines.pegasus.domain.verify.compare import AFTER, BEFORE, Differences, compare_sums
 from pipelines.pegasus.domain.verify.findings import verify_findings
 from pipelines.pegasus.domain.verify.judge import DifferenceReason, KeyCopy, KeyFacts, key_problems
-from pipelines.pegasus.transforms.examined_rows import ExamineSettings
+from pipelines.pegasus.transforms.examined_rows import ExamineSettings, examine_rows
 from pipelines.pegasus.use_cases.split_verify import ComparedSide, VerifyRequest, split_verify
 from pipelines.pegasus.use_cases.split_verify_text import verify_lines
 from tests.labs.pegasus.split_rows import AT_S, Row, row_of, split, table_of, value_of
-from tests.labs.pegasus.split_tallies import tallied
+from tests.labs.pegasus.split_tallies import batch_of, tallied
 from tests.labs.places import PROJECT
 
 KEYS = st.one_of(st.binary(max_size=5), st.builds(encode_key, st.binary(max_size=3), st.binary(max_size=2)))
@@ -57,7 +57,6 @@ def test_columns_count_rows_as_the_definition_says(
     placement = Placement(*counts, data_version)
     found = tallied(rows, ExamineSettings(placement, 16, AT_S), batches)
     expected: Counter[tuple[int, int, RowKind, bool, bool]] = Counter()
-    newest: dict[tuple[int, int, RowKind, bool, bool], int] = {}
     sizes: Counter[tuple[int, int, RowKind, bool, bool]] = Counter()
     for row in rows:
         kind, expired, forever, tag = defined(row, placement)
@@ -65,11 +64,10 @@ def test_columns_count_rows_as_the_definition_says(
         place = (row.index, group, kind, expired, forever)
         expected[place] += 1
         sizes[place] += len(row.key) + len(row.value)
-        newest[place] = max(newest.get(place, 0), tag)
+        assert examine_rows(batch_of([row]), ExamineSettings(placement, 16, AT_S)).timetags.tolist() == [tag]
     got = {(p.index, p.bucket, p.kind, p.expired, p.forever): tally for p, tally in found.items()}
     assert {place: tally.rows for place, tally in got.items()} == expected
     assert {place: tally.bytes for place, tally in got.items()} == sizes
-    assert {place: tally.newest for place, tally in got.items()} == newest
 
 
 def filtered(row: Row, settings: FilterSettings) -> bool | None:
