@@ -38,6 +38,11 @@ SPLIT_LOGS = Table(
             column("verdict", StringType(), "DELETABLE or HELD."),
             column("reason", StringType(), "Reason of the verdict; see docs/split-audit-log.md."),
             twin("foreign"),
+            column(
+                "valid_offset",
+                LongType(),
+                "Global offset from which the replica's mutations count, according to the log's header.",
+            ),
         ]
     ),
 )

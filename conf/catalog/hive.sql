@@ -672,7 +672,8 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.split_logs (
   `undecoded` int COMMENT 'Number of requests that cannot be replayed from the log alone.',
   `verdict` string COMMENT 'DELETABLE or HELD.',
   `reason` string COMMENT 'Reason of the verdict\; see docs/split-audit-log.md.',
-  `foreign_mutations` int COMMENT 'The same as `foreign`, whose name is a word of SQL.'
+  `foreign_mutations` int COMMENT 'The same as `foreign`, whose name is a word of SQL.',
+  `valid_offset` bigint COMMENT 'Global offset from which the replica\'s mutations count, according to the log\'s header.'
 )
 COMMENT 'One row for each private log that `split-audit-log` read, with its verdict.'
 STORED BY 'io.delta.hive.DeltaStorageHandler'

@@ -14,8 +14,9 @@ DESCRIPTION = """\
 Reads the data of every partition of a table, from stopped replicas or a cold backup, and writes each row as Parquet
 with the columns partition_index, key, value (docs/split-rows.md): the partition in which it lies, and the bytes that
 RocksDB has. Values of data version 0 become version 1, as in split-run. Copies that a split left, expired rows, records
-of empty writes and malformed keys stay in; split-verify, split-stale and split-plan tell them apart. Deleted and
-overwritten rows are not there, and the private log is applied as far as it is prepared, as split-run does.
+of empty writes and malformed keys stay in; split-verify, split-stale and split-plan tell them apart, except that
+split-plan counts expired rows. Deleted and overwritten rows are not there, and the private log is applied as far as it
+is prepared, as split-run does.
 
 Use it when another split job shall read rows: before and after a split, or of two clusters, for split-verify; before a
 compaction, for split-stale; before a split, for split-plan; or for split-run --rows on a cluster that cannot reach the

@@ -95,7 +95,9 @@ def check_reading_options(args: Namespace) -> None:
 
 
 def local_directory(option: str, given: str | None) -> str | None:
-    """Returns the path of a local or mounted directory; None = the option is not given.
+    """Returns the absolute path of a local or mounted directory; None = the option is not given.
+
+    An executor has another working directory than the driver.
 
     Raises:
         UsageError: it is a URI of another file system, which RocksDB cannot open.
@@ -103,7 +105,7 @@ def local_directory(option: str, given: str | None) -> str | None:
     if given is None:
         return None
     if (here := path_here(given)) is not None:
-        return str(here)
+        return str(here.absolute())
     raise UsageError(
         f"{option} {given}: RocksDB's files are in local or mounted directories. Mount {given.partition(':')[0]} "
         "on every executor, or copy (hdfs dfs -get, hdfs dfs -put) and give the local directory"

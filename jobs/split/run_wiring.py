@@ -140,9 +140,9 @@ def partition_tools(app_id: int, opener: OpenSource, hadoop_conf: str, files: Pa
 
 
 def place_of(context: JobContext, given: str) -> tuple[FileReader, str]:
-    """Returns what reads a directory on a local disk or on any file system that Spark knows, and its path or URI."""
+    """Returns what reads a directory, local or on a file system that Spark knows, and its absolute path or URI."""
     if (here := path_here(given)) is not None:
-        return LocalFileReader(), str(here)
+        return LocalFileReader(), str(here.absolute())
     files = file_reader_for(context.spark, given)
     return files, files.qualified(given)
 

@@ -49,7 +49,11 @@ def add_arguments(parser: ArgumentParser) -> None:
             type=int,
             metavar="N",
             help="partitions it had before any split whose copies may be left; "
-            + ("default: as many as now" if side == "before" else "default: those of `before` if they divide it"),
+            + (
+                "default: as many as now"
+                if side == "before"
+                else "default: as for `before` if its partitions divide these"
+            ),
         )
     parser.add_argument(
         "--compacted", action="store_true", help="compaction ended after the split: no copy may be left"
@@ -72,8 +76,8 @@ def run(args: Namespace, context: JobContext) -> JobResult:
         raise UsageError(f"--most {args.most}: give the number of differences told of each reason, 0 or more")
     old, new = args.before_partitions, args.after_partitions
     given_before, given_after = args.before_created_with, args.after_created_with
-    split_from = old if 0 < old <= new and new % old == 0 else new
     before = Placement(old, old if given_before is None else given_before, args.data_version)
+    split_from = before.created_with if old <= new and new % old == 0 else new
     after = Placement(new, split_from if given_after is None else given_after, args.data_version)
     request = VerifyRequest(
         table=args.table,

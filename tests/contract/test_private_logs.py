@@ -76,8 +76,9 @@ def test_pegasus_own_logs(name: str) -> None:
 
 def test_the_recorded_log() -> None:
     recorded = VECTORS["plog_synthetic"]
-    reader, mutations = read(bytes.fromhex(recorded["hex"]))
-    assert (reader.ending, reader.blocks) == (LogEnd.WHOLE, recorded["blocks"])
+    data = bytes.fromhex(recorded["hex"])
+    reader, mutations = read(data)
+    assert (reader.ending, len(list(blocks(io.BytesIO(data).read, crc32c)))) == (LogEnd.WHOLE, recorded["blocks"])
     assert [
         {
             "ballot": one.ballot,

@@ -6,6 +6,7 @@ from pathlib import Path
 from pipelines.files.file_reader import LocalFileReader
 from pipelines.pegasus.domain.keys import encode_key
 from pipelines.pegasus.domain.private_log.blocks import LogEnd
+from pipelines.pegasus.domain.private_log.blocks import blocks as log_blocks
 from pipelines.pegasus.domain.private_log.names import Gpid
 from pipelines.pegasus.domain.private_log.reader import PrivateLogReader
 from pipelines.pegasus.domain.private_log.requests import Replay, decode_request
@@ -59,7 +60,8 @@ def test_the_tree_of_a_backup(tmp_path: Path) -> None:
 def test_the_log() -> None:
     reader = PrivateLogReader(io.BytesIO(bytes.fromhex(LOG)).read, crc32c, 0)
     put, empty = list(reader)
-    assert (reader.ending, reader.blocks, put.gpid) == (LogEnd.WHOLE, 3, Gpid(2, 1))
+    assert (reader.ending, put.gpid) == (LogEnd.WHOLE, Gpid(2, 1))
+    assert len(list(log_blocks(io.BytesIO(bytes.fromhex(LOG)).read, crc32c))) == 3
     (row,) = decode_request(put.updates[0]).rows
     assert (row.key, row.value) == (encode_key(b"user", b"name"), b"v1")
     assert decode_request(empty.updates[0]).replay is Replay.EMPTY

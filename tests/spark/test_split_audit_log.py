@@ -11,8 +11,9 @@ from pyspark.sql import SparkSession
 
 from jobs.cli.context import JobContext
 from jobs.cli.entry import main
+from pipelines.common.errors import UsageError
 from pipelines.pegasus.domain.audit_log.facts import ParentAndChild, SplitFacts
-from pipelines.pegasus.domain.audit_log.files import LogFile, judged_logs
+from pipelines.pegasus.domain.audit_log.files import LogFile, check_files, judged_logs
 from pipelines.pegasus.domain.keys import key_hash
 from tests.labs.documented_commands import blocks
 from tests.labs.lake_rows import lake_rows
@@ -166,6 +167,25 @@ def test_encrypted_logs_are_refused(desk: Desk) -> None:
     assert not desk.lake.exists(), "nothing is said of the others"
 
 
+def test_a_replica_that_has_learned_has_no_gap(desk: Desk) -> None:
+    for node in NODES:
+        folder = desk.root / "logs" / node / "replica" / "reps" / f"2.{PARENT}.pegasus" / "plog"
+        folder.mkdir(parents=True)
+        first = made.LogWriter(2, PARENT).add(*(Entry(decree) for decree in (1, 2, 3)))
+        second = made.LogWriter(2, PARENT, first.end, 8, first.end if node == N1 else 0).add(Entry(9), Entry(10))
+        for index, log in enumerate((first, second), 1):
+            (folder / f"log.{index}.{log.start}").write_bytes(log.data)
+    code, result = desk.rerun()
+    assert (code, codes(result)) == (3, {("SPLIT_L2", f"2.{PARENT}@{NODES[1]}/replica/reps/gap")})
+
+
+def test_a_replica_that_has_learned_may_go_back_to_a_lower_ballot() -> None:
+    before = LogFile("n", 2, 1, "log.1.0", 1, 0, 100, max_ballot=5)
+    log = LogFile("n", 2, 1, "log.2.100", 2, 100, 100, min_ballot=4)
+    assert [one.code for one in check_files([before, log])] == ["SPLIT_L2"]
+    assert list(check_files([before, replace(log, valid_offset=100)])) == []
+
+
 @pytest.mark.long
 def test_a_copy_under_the_parents_number_and_a_ballot_that_goes_back(desk: Desk) -> None:
     logs = Logs.good().edit(N1, CHILD, only(4, lambda one: [replace(one, gpid=(2, PARENT))]))
@@ -213,6 +233,17 @@ def test_doubt_holds(change: dict[str, Any], held: str) -> None:
     assert judged_logs([torn, *told], known)[0].reason == "NOT_DURABLE", "the next log's header knows of decree 10"
     empty = judged_logs([replace(log, max_decree=None), *rest], known)
     assert empty[0].reason == "DECREES_UNKNOWN"
+
+
+@pytest.mark.promise("split-logs-may-go")
+def test_the_facts_of_an_earlier_split_are_refused() -> None:
+    groups = {index: ParentAndChild(index, 4) for index in range(4)}
+    known = SplitFacts("c", 2, 4, groups, {("n", 9): 9}, duplicating=False)
+    logs = [LogFile("n", 2, 9, f"log.{index}.{index}", index, index, 1, max_decree=4) for index in (1, 2)]
+    with pytest.raises(UsageError, match=r"2\.9@n/log\.1\.1 is of partition 9, .* from 4 to 8 partitions"):
+        judged_logs(logs, known)
+    other = [replace(log, app_id=3) for log in logs]
+    assert judged_logs(other, known)[0].reason == "DURABLE_UNKNOWN", "they say nothing of another table"
 
 
 @pytest.mark.long

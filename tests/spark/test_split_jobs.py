@@ -186,7 +186,13 @@ def test_the_samples_of_the_pages_are_taken() -> None:
 def test_plan_of_the_page(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
     keys = [encode_key(b"user%d" % number, b"s") for number in range(64)]
     keys += [encode_key(b"giant", b"%04d" % number) for number in range(100)]
-    rows = pa.table({"key": [*keys, b"", b"\0"], "value": [b"v" * 88] * 166, "partition_index": [0] * 166})
+    rows = pa.table(
+        {
+            "key": [*keys, b"", b"\0"],
+            "value": [b"v" * 88] * 166,
+            "partition_index": [key_hash(key) % 2 for key in keys] + [0] * 2,
+        }
+    )
     folder = desk.root / "rows"
     folder.mkdir()
     pq.write_table(rows, folder / "part.parquet")
@@ -203,6 +209,13 @@ def test_plan_of_the_page(desk: Desk, capsys: pytest.CaptureFixture[str]) -> Non
         owned = [key for key in keys if key_hash(key) % 4 == row["child"]]
         assert (row["move_rows"], row["move_bytes"]) == (len(owned), sum(map(len, owned)) + 88 * len(owned))
     assert {one["code"] for one in result["findings"]} >= {"SPLIT_HOT_KEY", "SPLIT_D6"}
+    both = pa.concat_tables(
+        [rows, rows.set_column(2, "partition_index", pa.array([1 - key_hash(key) % 2 for key in keys] + [0] * 2))]
+    )
+    pq.write_table(both, folder / "part.parquet")
+    again = desk.run("split-plan", "--rows", str(folder), "--partitions", "2", "--target", "4KiB")[1]
+    assert (again["copies"], again["plan"], again["malformed"]) == (164, result["plan"], 2)
+    assert "not counted: 164 rows in partitions that do not own them" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,7 @@ def test_spark_and_the_tasks_themselves_read_the_same(verified: Verified) -> Non
     settings = ExamineSettings(Placement(8, 4), 8, AT_S)
     assert uri.startswith("file:")
     by_spark, by_tasks = ParquetRows(verified.spark), ParquetRows(verified.spark, uri)
-    spread = [{where: (one.rows, one.bytes, one.newest) for where, one in reader.tally(uri, settings).items()}
+    spread = [{where: (one.rows, one.bytes) for where, one in reader.tally(uri, settings).items()}
               for reader in (by_spark, by_tasks)]  # fmt: skip
     assert spread[0] == spread[1]
     details = [reader.details(uri, settings, range(8), list(RowKind)).drop("digest").collect()
@@ -263,6 +263,19 @@ def test_two_clusters_and_a_table_that_was_split_before(verified: Verified) -> N
     code, result = verified.compare(WHOLE, other, "--before-partitions", "8", "--after-partitions", "16")
     assert code == 3, "without --before-created-with, copies of the split before are foreign"
     assert {(one["reason"], one["side"]) for one in result["differences"]} == {("foreign", "before")}
+
+
+def test_the_copy_of_a_deleted_row_is_no_write_to_the_parent(verified: Verified) -> None:
+    four = [row for row in split(table_of(2, 20), 2) if row.key != AFTER_ROW.key or row.index == AFTER_ROW.index % 4]
+    deleted = [row._replace(index=(row.index + 2) % 4) if row.key == AFTER_ROW.key else row for row in four]
+    counts = {"--before-partitions": 4, "--before-created-with": 2, "--after-partitions": 8, "--after-created-with": 2}
+    options = [str(word) for pair in counts.items() for word in pair]
+    assert verified.compare(deleted, split(deleted, 4), *options)[0] == 0
+    late = row_of(8, "late", value_of("x"))
+    written_late = late._replace(index=(late.index + 4) % 8)
+    code, result = verified.compare(deleted, [*split(deleted, 4), written_late], *options)
+    assert (code, [(one["key"][-4:], one["reason"]) for one in result["shown"]]) == (3, [("sort", "stale-newer")])
+    assert result["shown"][0]["after_index"] is None
 
 
 @pytest.mark.long

@@ -8,7 +8,7 @@ from pipelines.common.human import human_bytes, human_count
 from pipelines.lake.findings import ERROR, WARNING
 from pipelines.lake.run_summary import FindingRow
 from pipelines.pegasus.domain.partitions import is_owner, is_power_of_two
-from pipelines.pegasus.domain.report import rule_violation
+from pipelines.pegasus.domain.report import lost_env_remedy, rule_violation
 from pipelines.pegasus.domain.state.model import AVAILABLE, VALIDATE_ENV, ClusterState, PegasusTable
 
 DISK_SHARE = 0.9
@@ -138,14 +138,15 @@ def _env(table: PegasusTable) -> Iterator[FindingRow]:
             "C9", WARNING, table,
             f"it has been split before, and {VALIDATE_ENV} is {table.envs.get(VALIDATE_ENV, 'not set')}: scans "
             "see rows twice, and no compaction removes the stale rows.",
-            f"set_app_envs {VALIDATE_ENV} true, then a manual compaction, then split-stale.",
+            lost_env_remedy(table.partition_count),
         )  # fmt: skip
     elif table.init_partition_count is None and table.envs.get(VALIDATE_ENV) != "true":
         yield _found(
             "C9", WARNING, table,
             f"{VALIDATE_ENV} is {table.envs.get(VALIDATE_ENV, 'not set')}, and it is not known whether the table has "
             "been split before.",
-            "If it has been split, set the env to true first; a state file with 'app_info' shows it.", unknown=True,
+            "A state file with 'app_info' shows it. If it has been split: " + lost_env_remedy(table.partition_count),
+            unknown=True,
         )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from pipelines.lake.findings import ERROR, SEVERITIES
 from pipelines.lake.run_summary import FindingRow
+from pipelines.pegasus.domain.partitions import is_power_of_two
 
 MARK = "SPLIT_"
 """Prefix of the finding codes; the rule's name in docs/split-rules.md follows."""
@@ -24,6 +25,24 @@ def rule_violation(rule: str, severity: str, subject: str, message: str, remedy:
     text = json.dumps(evidence, sort_keys=True, default=str)
     code = f"{MARK}{rule}"
     return FindingRow(f"{code}:{subject}", code, severity, subject, None, None, message, text, remedy, None, None)
+
+
+def lost_env_remedy(count: int) -> str:
+    """Returns what to do with a split table whose replica.split.validate_partition_hash is not true.
+
+    Args:
+        count: the number of partitions of the table.
+    """
+    if not is_power_of_two(count):
+        return (
+            "Leave the env off: with it, compaction deletes rows from the partitions to which they belong. Move the "
+            "data to a table with a power of two."
+        )
+    return (
+        "First prove the split with split-verify: until a compaction, a parent may have the only copy of a row. Then "
+        "see with split-stale --validate-env true what compaction will delete. Then set the env to true again (backup "
+        "and restore lose it, Pegasus issue #1964), and compact."
+    )
 
 
 def most_severe(rows: Iterable[FindingRow]) -> list[FindingRow]:

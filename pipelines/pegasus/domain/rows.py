@@ -95,14 +95,12 @@ class RowTally:
         bytes: the bytes of their keys and values.
         digest_sum: the sum of the rows' 64-bit digests modulo 2^64.
         digest_xor: the XOR of the digests.
-        newest: the greatest timetag; 0 = no row has a timetag.
     """
 
     rows: int = 0
     bytes: int = 0
     digest_sum: int = 0
     digest_xor: int = 0
-    newest: int = 0
 
     def __add__(self, other: "RowTally") -> "RowTally":
         return RowTally(
@@ -110,7 +108,6 @@ class RowTally:
             self.bytes + other.bytes,
             self.digest_sum + other.digest_sum & U64,
             self.digest_xor ^ other.digest_xor,
-            max(self.newest, other.newest),
         )
 
     def same_rows(self, other: "RowTally") -> bool:

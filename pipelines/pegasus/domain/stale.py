@@ -9,7 +9,7 @@ from pipelines.common.human import human_bytes, human_count
 from pipelines.lake.findings import ERROR, INFO, WARNING
 from pipelines.lake.run_summary import FindingRow
 from pipelines.pegasus.domain.partitions import is_owner, is_power_of_two
-from pipelines.pegasus.domain.report import rule_violation
+from pipelines.pegasus.domain.report import lost_env_remedy, rule_violation
 from pipelines.pegasus.domain.rows import NOTHING, Placement, RowGroup, RowKind, RowTally, Tallies
 
 
@@ -18,13 +18,13 @@ class RowFate(Enum):
 
     KEPT_EMPTY_WRITE = "KEPT_EMPTY_WRITE"  # the filter skips keys shorter than two bytes
     KEPT_MALFORMED = "KEPT_MALFORMED"  # not a rule of the filter: Pegasus asserts on such a key
-    KEPT_GETS_TTL = "KEPT_GETS_TTL"  # the table has a default TTL: the filter sets it and checks nothing else
     DROPPED_EXPIRED = "DROPPED_EXPIRED"
     KEPT_ENV_LOST = "KEPT_ENV_LOST"  # stale, but the validate env is not true
     KEPT_REJECTING = "KEPT_REJECTING"  # stale, but the version is -1: a registration is under way
     KEPT_UNCOUNTED = "KEPT_UNCOUNTED"  # a child before its count update: its index is above its version
     DROPPED_STALE = "DROPPED_STALE"
     KEPT_OLD_VERSION = "KEPT_OLD_VERSION"  # stale by the new count, but the replica still has the old version
+    KEPT_GETS_TTL = "KEPT_GETS_TTL"  # owned, without a TTL: the filter sets the default TTL of the table
     KEPT_OWNED = "KEPT_OWNED"
 
 
@@ -87,8 +87,6 @@ def fate_of(place: RowGroup, settings: FilterSettings) -> RowFate:
         return RowFate.KEPT_EMPTY_WRITE
     if place.kind is RowKind.MALFORMED:
         return RowFate.KEPT_MALFORMED
-    if settings.default_ttl and place.forever:
-        return RowFate.KEPT_GETS_TTL
     if place.expired:
         return RowFate.DROPPED_EXPIRED
     version, stale = settings.version(place.index), place.kind in STALE_KINDS
@@ -101,7 +99,9 @@ def fate_of(place: RowGroup, settings: FilterSettings) -> RowFate:
         return RowFate.KEPT_UNCOUNTED
     if misses:
         return RowFate.DROPPED_STALE
-    return RowFate.KEPT_OLD_VERSION if stale else RowFate.KEPT_OWNED
+    if stale:
+        return RowFate.KEPT_OLD_VERSION
+    return RowFate.KEPT_GETS_TTL if settings.default_ttl and place.forever else RowFate.KEPT_OWNED
 
 
 def sum_by_fate(table: str, tallies: Tallies, settings: FilterSettings) -> tuple[StaleRow, ...]:
@@ -137,8 +137,7 @@ def stale_findings(table: str, rows: Iterable[StaleRow], settings: FilterSetting
             table,
             f"Table {table}: {_amount(lost)} are copies of a split that nothing will ever remove: the env "
             "replica.split.validate_partition_hash is not true. Scans return them twice.",
-            "Set the env to true again (backup and restore lose it, Pegasus issue #1964), then compact; look with "
-            "split-verify first.",
+            lost_env_remedy(settings.placement.count),
             rows=lost.rows,
             bytes=lost.bytes,
         )

@@ -11,6 +11,7 @@ import pyarrow.dataset as ds
 
 from pipelines.common.errors import UsageError
 from pipelines.files.file_reader import no_directory
+from pipelines.pegasus.domain.offline.merge import BATCH_BYTES
 from pipelines.pegasus.domain.offline.plan import MANIFEST
 from pipelines.pegasus.sources.replica_db import ReplicaDb, rocksdict_module
 from pipelines.pegasus.sources.written_rows import WrittenRows, check_written_rows, files_below, is_read
@@ -49,14 +50,10 @@ def check_rows(directory: str, count: int, data_version: int | None = None) -> i
 
 def _check_columns(directory: str, count: int) -> None:
     rows = _dataset(directory)
-    unknown = sorted(set(rows.schema.names) - set(COLUMNS))
-    if unknown:
-        raise UsageError(f"{directory}: unknown column {unknown[0]!r}; the columns are {', '.join(COLUMNS)}")
-    for name, kind in COLUMNS.items():
-        found = rows.schema.field(name).type if name in rows.schema.names else None
-        wanted = pa.types.is_integer if kind == pa.int32() else lambda one: one in (pa.binary(), pa.large_binary())
-        if found is None or not wanted(found):
-            raise UsageError(f"{directory}: column {name!r} must be {kind}, found {found or 'no such column'}")
+    for fragment in rows.get_fragments():
+        with _damage_named(fragment.path):
+            schema = fragment.physical_schema
+        _check_schema(schema, fragment.path)
     for batch in _batches(rows, ["partition_index"]):
         column = batch.column(0)
         if column.null_count:
@@ -68,6 +65,17 @@ def _check_columns(directory: str, count: int) -> None:
                 raise UsageError(
                     f"{directory}: a row belongs to partition {wrong}, but the table has {count} partitions"
                 )
+
+
+def _check_schema(schema: pa.Schema, file: str) -> None:
+    unknown = sorted(set(schema.names) - set(COLUMNS))
+    if unknown:
+        raise UsageError(f"{file}: unknown column {unknown[0]!r}; the columns are {', '.join(COLUMNS)}")
+    for name, kind in COLUMNS.items():
+        found = schema.field(name).type if name in schema.names else None
+        wanted = pa.types.is_integer if kind == pa.int32() else lambda one: one in (pa.binary(), pa.large_binary())
+        if found is None or not wanted(found):
+            raise UsageError(f"{file}: column {name!r} must be {kind}, found {found or 'no such column'}")
 
 
 @contextmanager
@@ -110,7 +118,10 @@ def opened_rows(directory: str, partition: int, data_version: int = 1) -> Iterat
 def _batches(rows: ds.Dataset, columns: list[str], only: ds.Expression | None = None) -> Iterator[pa.RecordBatch]:
     for fragment in rows.get_fragments():
         with _damage_named(fragment.path):
-            yield from fragment.to_batches(schema=rows.schema, columns=columns, filter=only, batch_size=_BATCH)
+            groups = (fragment.metadata.row_group(group) for group in range(fragment.metadata.num_row_groups))
+            largest = max((group.total_byte_size // max(group.num_rows, 1) for group in groups), default=0)
+            size = min(_BATCH, max(BATCH_BYTES // max(largest, 1), 1))
+            yield from fragment.to_batches(schema=rows.schema, columns=columns, filter=only, batch_size=size)
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from typing import Any
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError, WalsafeError
 from pipelines.pegasus.domain.encryption import MAGIC, refuse_encrypted
+from pipelines.pegasus.domain.offline.merge import row_batches
 from pipelines.pegasus.domain.offline.ranges import StoredPiece, is_uneven, pieces_of
 
 _META = "pegasus_meta_cf"
@@ -63,7 +64,7 @@ class ReplicaDb:
         """Yields live rows in key order, in lists: deletes, deleted ranges and overwrites are resolved.
 
         Args:
-            size: the rows of a list.
+            size: the most rows of a list; large rows make it shorter, see `row_batches`.
             begin: the smallest key.
             end: the first key behind the rows; None = all keys from `begin`.
 
@@ -72,7 +73,7 @@ class ReplicaDb:
         """
         # rocksdict's bounds of an iterator do not know raw keys
         rows, last, count = self._database.items(from_key=begin), None, 0
-        while batch := list(islice(rows, size)):
+        for batch in row_batches(rows, size):
             last, count = batch[-1][0], count + len(batch)
             if end is not None and last >= end:
                 del batch[bisect_left(batch, end, key=itemgetter(0)) :]

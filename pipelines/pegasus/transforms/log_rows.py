@@ -42,7 +42,16 @@ TASK = StructType(
         StructField("log", StringType()),
     ]
 )
-_NUMBERS = {"start_offset", "length", "min_decree", "max_decree", "min_ballot", "max_ballot", "max_decree_before"}
+_NUMBERS = {
+    "start_offset",
+    "length",
+    "min_decree",
+    "max_decree",
+    "min_ballot",
+    "max_ballot",
+    "max_decree_before",
+    "valid_offset",
+}
 _TEXTS = {"node", "log", "ending", "problem", "verdict", "reason"}
 FILE = StructType(
     [

@@ -7,6 +7,17 @@ REPLICA = ("node", "app_id", "partition")
 _SAME = ("app_id", "partition", "decree")
 
 
+def valid_mutations(mutations: DataFrame, valid: DataFrame) -> DataFrame:
+    """Returns the mutations that count: a replica that has learned has discarded those that it wrote before.
+
+    Args:
+        mutations: the mutations of the logs.
+        valid: node, app_id, partition, valid: the lowest global offset that counts; without a row, all count.
+    """
+    known = mutations.join(F.broadcast(valid), [*REPLICA], "left")
+    return known.where(F.col("valid").isNull() | (F.col("log_offset") >= F.col("valid"))).drop("valid")
+
+
 def effective_mutations(mutations: DataFrame) -> DataFrame:
     """Returns one row for each replica and decree.
 

@@ -1,6 +1,6 @@
 """Computes hashes and sizes of a table's keys."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -11,13 +11,14 @@ from pyspark.sql.types import BinaryType, BooleanType, LongType, StructField, St
 
 from pipelines.common.errors import UsageError
 from pipelines.pegasus.domain.split_plan import RowTotals
-from pipelines.pegasus.transforms.key_columns import binary_column, key_hashes
+from pipelines.pegasus.transforms.key_columns import binary_column, key_hashes, partition_indexes
 
 HASHED = StructType(
     [
         StructField("hash", LongType()),
         StructField("size", LongType()),
         StructField("malformed", BooleanType()),
+        StructField("copy", BooleanType()),
         StructField("key", BinaryType()),
     ]
 )
@@ -25,12 +26,15 @@ HASHED = StructType(
 _COLUMNS = {"partition_index", "key", "value", "value_bytes"}
 
 
-def hashed_keys(rows: DataFrame, where: str) -> DataFrame:
+def hashed_keys(rows: DataFrame, where: str, count: int) -> DataFrame:
     """Returns each key with its hash and the bytes of key and value, without records of empty writes.
 
+    A row in a partition that does not own it is a `copy`; without `partition_index`, none is.
+
     Args:
-        rows: the columns `key` (raw key), and `value` or `value_bytes`.
+        rows: the columns `key` (raw key), and `value` or `value_bytes`; `partition_index` may be missing.
         where: the name of the rows in messages.
+        count: the number of partitions of the table, a power of two.
 
     Raises:
         UsageError: a column is missing, unknown or of another type.
@@ -49,8 +53,12 @@ def hashed_keys(rows: DataFrame, where: str) -> DataFrame:
         size = F.col("value_bytes")
     else:
         raise UsageError(f"{where} needs the column 'value' as BINARY, or 'value_bytes' as a number")
-    sized = rows.select(F.coalesce("key", F.lit(b"")).alias("key"), size.cast("long").alias("size"))
-    return sized.mapInArrow(_hash, HASHED)
+    if kinds.get("partition_index", "int") not in {"int", "bigint"}:
+        raise UsageError(f"{where}: column 'partition_index' must be a number, found {kinds['partition_index']}")
+    unknown_place = F.lit(-1)
+    index = F.coalesce("partition_index", unknown_place) if "partition_index" in kinds else unknown_place
+    sized = rows.select(F.coalesce("key", F.lit(b"")), size.cast("long"), index.cast("long"))
+    return sized.mapInArrow(hash_rows(count), HASHED)
 
 
 def sizes_by_hash_bits(keys: DataFrame, count: int) -> dict[int, RowTotals]:
@@ -70,16 +78,24 @@ def hot_hashes(keys: DataFrame, target: int, most: int) -> list[tuple[int, int, 
     return [(row["hash"], row["rows"], row["bytes"], bytes(row["key"])) for row in rows]
 
 
-def _hash(batches: Iterator[Any]) -> Iterator[Any]:
-    for batch in batches:
-        keys, values = batch.column(0), batch.column(1)
-        column = binary_column(keys)
-        found = key_hashes(column)
-        lengths = np.asarray(values.fill_null(0)) + column.lengths
-        rows = pa.RecordBatch.from_arrays(
-            [pa.array(found.hashes.view(np.int64)), pa.array(lengths), pa.array(found.malformed), keys], schema=_ARROW
-        )
-        yield rows.filter(pa.array(~found.empty))
+def hash_rows(count: int) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """Returns the function for `mapInArrow` that turns keys, sizes and partitions (-1 = unknown) into `HASHED`."""
+
+    def hashed(batches: Iterator[Any]) -> Iterator[Any]:
+        for batch in batches:
+            keys, values, places = batch.columns
+            column = binary_column(keys)
+            found = key_hashes(column)
+            lengths = np.asarray(values.fill_null(0)) + column.lengths
+            index = np.asarray(places)
+            copy = (index >= 0) & (partition_indexes(found.hashes, count) != index) & ~found.malformed
+            numbers = (found.hashes.view(np.int64), lengths, found.malformed, copy)
+            rows = pa.RecordBatch.from_arrays([*map(pa.array, numbers), keys], schema=_ARROW)
+            yield rows.filter(pa.array(~found.empty))
+
+    return hashed
 
 
-_ARROW = pa.schema([("hash", pa.int64()), ("size", pa.int64()), ("malformed", pa.bool_()), ("key", pa.binary())])
+_ARROW = pa.schema(
+    [("hash", pa.int64()), ("size", pa.int64()), ("malformed", pa.bool_()), ("copy", pa.bool_()), ("key", pa.binary())]
+)

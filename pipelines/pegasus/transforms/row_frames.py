@@ -56,7 +56,6 @@ JUDGED_SCHEMA = StructType(
         StructField("detail", StringType()),
     ]
 )
-_COPIES = ("before", "after", "stale")
 
 
 def row_heads(rows: DataFrame) -> DataFrame:
@@ -115,11 +114,14 @@ def judged_keys(before: DataFrame, after: DataFrame) -> DataFrame:
     which = {
         "before": (F.col("side") == BEFORE) & (F.col("kind") == int(RowKind.OWNED)),
         "after": (F.col("side") == AFTER) & (F.col("kind") == int(RowKind.OWNED)),
-        "stale": (F.col("side") == AFTER) & (F.col("kind") == int(RowKind.STALE)),
     }
     sums = [column for name, condition in which.items() for column in _copy(name, condition)]
+    copy = F.struct(F.col("partition_index").alias("index"), "digest", "expired", "timetag")
+    for side in (BEFORE, AFTER):
+        left = (F.col("side") == side) & (F.col("kind") == int(RowKind.STALE))
+        sums.append(F.collect_list(F.when(left, copy)).alias(f"copies_{side}"))
     keys = both.where(F.col("kind") >= int(RowKind.STALE)).groupBy("key", "hash", "group").agg(*sums)
-    same = (F.col("before_rows") == 1) & (F.col("after_rows") == 1) & (F.col("stale_rows") == 0)
+    same = (F.col("before_rows") == 1) & (F.col("after_rows") == 1) & (F.size("copies_after") == 0)
     return keys.where(~(same & (F.col("before_digest") == F.col("after_digest")))).mapInArrow(_judge, JUDGED_SCHEMA)
 
 
@@ -173,13 +175,21 @@ def _judge(batches: Batches) -> Batches:
         yield pa.RecordBatch.from_arrays(arrays, names=JUDGED_SCHEMA.names)
 
 
+_COPIES = ("before", "after", "stale")
+_NO_COPY = {"index": None, "digest": None, "expired": False, "timetag": 0}
 _ARROW = (pa.int32(), pa.string(), pa.string(), pa.binary(), pa.int64(), pa.int32(), pa.int32(), *[pa.int64()] * 3,
           pa.string())  # fmt: skip
 
 
 def _judged_rows(facts: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
-    copies = {name: _read_copy(facts, name) for name in _COPIES}
-    for found in key_problems(KeyFacts(*(copies[name] for name in _COPIES))):
+    known = frozenset(one["digest"] for one in facts["copies_before"])
+    left = facts["copies_after"]
+    newest = max(
+        left, key=lambda one: (one["digest"] not in known, not one["expired"], one["timetag"]), default=_NO_COPY
+    )
+    facts |= {f"stale_{name}": value for name, value in newest.items()} | {"stale_rows": len(left)}
+    before, after, stale = (_read_copy(facts, name) for name in _COPIES)
+    for found in key_problems(KeyFacts(before, after, stale, known)):
         tags = (facts[f"{name}_timetag"] or None for name in _COPIES)
         where = (facts["before_index"], facts["after_index"])
         about = (facts["group"], found.reason.value, found.side, facts["key"], facts["hash"])

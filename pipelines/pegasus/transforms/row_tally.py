@@ -29,7 +29,6 @@ TALLY_SCHEMA = StructType(
         StructField("bytes", LongType()),
         StructField("digest_sum", LongType()),
         StructField("digest_xor", LongType()),
-        StructField("newest", LongType()),
     ]
 )
 """The sums of the rows that one task has read. Unsigned 64-bit numbers are stored as signed ones with the same bits."""
@@ -67,7 +66,6 @@ def add_batch(tallies: Tallies, rows: ExaminedBatch) -> None:
     digests = rows.digest[order]
     sums = np.add.reduceat(digests, begins)
     xors = np.bitwise_xor.reduceat(digests, begins)
-    newest = np.maximum.reduceat(rows.timetags[order], begins)
     for place, begin in enumerate(begins.tolist()):
         row = order[begin]
         where = RowGroup(
@@ -77,7 +75,7 @@ def add_batch(tallies: Tallies, rows: ExaminedBatch) -> None:
             bool(rows.expired[row]),
             bool(rows.forever[row]),
         )
-        more = RowTally(*(int(column[place]) for column in (counts, sizes, sums, xors, newest)))
+        more = RowTally(*(int(column[place]) for column in (counts, sizes, sums, xors)))
         tallies[where] = tallies[where] + more if where in tallies else more
 
 
@@ -86,9 +84,7 @@ def merged_sums(rows: Iterator[Any]) -> Tallies:
     tallies: Tallies = {}
     for row in rows:
         where = RowGroup(row["partition_index"], row["bucket"], RowKind(row["kind"]), row["expired"], row["forever"])
-        more = RowTally(
-            row["rows"], row["bytes"], row["digest_sum"] & U64, row["digest_xor"] & U64, row["newest"] & U64
-        )  # fmt: skip
+        more = RowTally(row["rows"], row["bytes"], row["digest_sum"] & U64, row["digest_xor"] & U64)
         tallies[where] = tallies[where] + more if where in tallies else more
     return tallies
 
@@ -105,7 +101,6 @@ def _as_batch(tallies: Tallies) -> Any:  # noqa: ANN401 - pyarrow ships no types
         pa.array([one.bytes for one in sums], pa.int64()),
         _bits([one.digest_sum for one in sums]),
         _bits([one.digest_xor for one in sums]),
-        _bits([one.newest for one in sums]),
     ]
     return pa.RecordBatch.from_arrays(columns, names=TALLY_SCHEMA.names)
 

@@ -16,7 +16,7 @@ from pipelines.common.text import text_table
 from pipelines.lake.job_run import JobLake, JobRun, Rows
 from pipelines.lake.run_summary import FindingRow
 from pipelines.pegasus.domain.audit_log.facts import SplitFacts
-from pipelines.pegasus.domain.audit_log.files import DELETABLE, LogFile, check_files, judged_logs
+from pipelines.pegasus.domain.audit_log.files import DELETABLE, LogFile, check_files, judged_logs, valid_offsets
 from pipelines.pegasus.domain.audit_log.messages import BrokenDecrees, behind_sync_point, broken_rules
 from pipelines.pegasus.domain.private_log.blocks import ENCRYPTED
 from pipelines.pegasus.transforms import log_rules
@@ -73,6 +73,9 @@ def run_audit_log(run: JobRun, inputs: LogInputs, lake: JobLake) -> JobResult:
     decoded = inputs.decoded.where("mutation IS NOT NULL").select("mutation.*")
     mutations = at_hand(decoded, sum(file.mutations for file in files))
     mine = mutations.where(F.col("app_id") == facts.app_id)
+    if valid := [(*replica, offset) for replica, offset in valid_offsets(files).items()]:
+        columns = "node string, app_id int, partition int, valid long"
+        mine = log_rules.valid_mutations(mine, mine.sparkSession.createDataFrame(valid, columns))
     broken = list(_broken(mine, inputs))
     findings = [*check_files(files), *broken]
     result, lines = _told(run, files, facts)

@@ -5,13 +5,14 @@ import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from itertools import chain, compress, islice
+from itertools import chain, compress
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pipelines.pegasus.domain.keys import escape_bytes
 from pipelines.pegasus.domain.offline.copies import CopyProblem, copy_problem
+from pipelines.pegasus.domain.offline.merge import row_batches
 from pipelines.pegasus.domain.offline.plan import (
     OfflineSplitOptions,
     OldPartition,
@@ -64,7 +65,7 @@ def split_partitions(
         batches: Iterable[Batch] = readers[0].batches(task)
         if len(readers) > 1:  # a bulk load refuses files of one partition whose keys overlap
             merged = heapq.merge(*(chain.from_iterable(rows for rows, _ in reader.batches(task)) for reader in readers))
-            batches = ((rows, _hashed(rows).hashes) for rows in iter(lambda: list(islice(merged, BATCH)), []))
+            batches = ((rows, _hashed(rows).hashes) for rows in row_batches(merged, BATCH))
         for batch in batches:
             _spread(batch, counts, tools.sink)
         results = [reader.result() for reader in readers]

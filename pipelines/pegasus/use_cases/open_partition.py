@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain
 
 from pipelines.pegasus.domain.audit_log.files import LogFile
-from pipelines.pegasus.domain.offline.merge import merged_rows
+from pipelines.pegasus.domain.offline.merge import merged_rows, row_batches
 from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions, OldPartition
 from pipelines.pegasus.domain.offline.ranges import SplitTask
 from pipelines.pegasus.domain.offline.tail import log_tail, refuse_incomplete, refuse_missing_log
@@ -58,8 +58,7 @@ class OpenPartition:
         below = self._counted(task)
         tail = {key: value for key, value in self.tail.rows.items() if task.has(key)}
         if tail:
-            live = merged_rows(chain.from_iterable(below), tail)
-            below = iter(lambda: list(islice(live, BATCH)), [])
+            below = row_batches(merged_rows(chain.from_iterable(below), tail), BATCH)
         yield from below
 
     def get(self, keys: Sequence[bytes]) -> list[bytes | None]:

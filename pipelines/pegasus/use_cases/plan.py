@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from pipelines.common.errors import UsageError
 from pipelines.common.human import human_bytes, human_count
@@ -48,7 +49,8 @@ def run_plan(run: JobRun, question: PlanQuestion, lake: JobLake) -> JobResult:
     Raises:
         UsageError: the rows have other columns, or there are none.
     """
-    keys = hashed_keys(question.rows, question.where).persist()
+    every = hashed_keys(question.rows, question.where, question.count).persist()
+    keys = every.where("NOT copy")
     found = sizes_by_hash_bits(keys, question.count << FINEST)
     if not found:
         raise UsageError(f"{question.where} contains no row")
@@ -56,14 +58,15 @@ def run_plan(run: JobRun, question: PlanQuestion, lake: JobLake) -> JobResult:
     after = split_levels(found, question.count)
     needed = doublings_for(after, question.target)
     hot = hot_hashes(keys, question.target, MOST_HOT)
-    malformed = keys.where("malformed").count()
-    keys.unpersist()
+    malformed, copies = every.agg(F.count_if("malformed"), F.count_if("copy")).collect()[0]
+    every.unpersist()
     findings = [*_hot(hot, question.target), *_skewed(plan), *_malformed(malformed, question.where)]
     result = {
         "partitions": question.count,
         "rows": sum(row.rows for row in plan),
         "bytes": sum(row.bytes for row in plan),
         "malformed": malformed,
+        "copies": copies,
         "target_bytes": question.target,
         "doublings": needed,
         "levels": [asdict(level) for level in after],
@@ -72,6 +75,7 @@ def run_plan(run: JobRun, question: PlanQuestion, lake: JobLake) -> JobResult:
     total = sum(row.bytes for row in plan)
     lines = [
         f"{human_count(question.count, 'partition')}, {result['rows']:,} rows, {human_bytes(total)}",
+        *([f"  not counted: {human_count(copies, 'row')} in partitions that do not own them"] if copies else []),
         *_plan_lines(plan),
         f"  largest partition now {human_bytes(after[0].largest)}, after one split {human_bytes(after[1].largest)}",
         _needed(needed, question),

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -12,13 +13,14 @@ from jobs.cli.command_line import parse
 from jobs.cli.context import JobContext
 from jobs.split import audit_config, audit_log, demo, export, plan, preflight, route, run, stale, verify
 from jobs.split.row_options import local_directory
-from jobs.split.run_wiring import fingerprint
+from jobs.split.run_wiring import fingerprint, place_of
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError
 from pipelines.files.file_reader import LocalFileReader
 from pipelines.lake.findings import ERROR
 from pipelines.pegasus.domain.audit_log.files import LogFile
 from pipelines.pegasus.domain.offline.copies import CopyProblem
 from pipelines.pegasus.domain.offline.doubts import doubts_of, input_doubts
+from pipelines.pegasus.domain.offline.merge import row_batches
 from pipelines.pegasus.domain.offline.plan import (
     OfflineSplitOptions,
     OldPartition,
@@ -34,7 +36,7 @@ from pipelines.pegasus.sinks.part_files import PartitionFiles
 from pipelines.pegasus.sinks.split_output import SplitOutput, StagedPart
 from pipelines.pegasus.sources.backup_tree import backup_of
 from pipelines.pegasus.sources.private_logs import PrivateLogs
-from pipelines.pegasus.sources.replica_db import opened_db
+from pipelines.pegasus.sources.replica_db import ReplicaDb, opened_db
 from pipelines.pegasus.sources.replica_logs import ReplicaLogs
 from pipelines.pegasus.sources.replica_tree import find_old_partitions
 from pipelines.pegasus.use_cases.offline_partition import split_partitions
@@ -194,6 +196,23 @@ def test_what_an_online_split_leaves_until_a_compaction_has_a_way_out() -> None:
     assert set(remedies) - compact == {"SPLIT_D3", "SPLIT_D5"}
 
 
+def test_large_rows_make_short_lists() -> None:
+    value = bytes(1 << 20)
+    rows = [(b"\0\1k%04d" % number, value) for number in range(100)]
+    database = Mock()
+    database.items.side_effect = lambda **_: iter(rows)
+    database.iter.return_value.valid.return_value = False
+    found = OpenPartition(
+        OldPartition(1, "checkpoint"), ReplicaDb(1, FLUSHED, database, "checkpoint", "clone"), RULES, Mock()
+    )
+    for tail in ({}, {rows[0][0]: value}):
+        found.tail = replace(found.tail, rows=tail)
+        batches = list(found.batches(SplitTask(range(1, 2))))
+        assert list(chain.from_iterable(batches)) == rows
+        assert max(sum(len(value) for _, value in batch) for batch in batches) <= 48 << 20
+    assert [len(batch) for batch in row_batches([(b"", b"")] * 8_001, 8_000)] == [8_000, 1]
+
+
 def test_only_names_that_pegasus_reads_are_logs(tmp_path: Path) -> None:
     log = LogWriter(2, 1)
     log.add(Entry(FLUSHED + 1))
@@ -257,11 +276,17 @@ def test_the_id_of_a_backup_says_when_it_began(root: str, began: int | None) -> 
 
 
 def test_directories_of_other_file_systems_are_refused_with_the_way_out() -> None:
-    given = ["/data/pegasus", "data", "file:/data", "file:///data", None]
-    assert [local_directory("--out", one) for one in given] == ["/data/pegasus", "data", "/data", "/data", None]
+    given = ["/data/pegasus", "file:/data", "file:///data", None]
+    assert [local_directory("--out", one) for one in given] == ["/data/pegasus", "/data", "/data", None]
     for option, uri in (("--rows", "hdfs://ns1/pegasus"), ("--out", "hdfs:/out"), ("--out", "s3a://b/out")):
         with pytest.raises(UsageError, match=f"^{option} {uri}: .*Mount .* or copy .*local directory$"):
             local_directory(option, uri)
+
+
+def test_executors_get_absolute_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert local_directory("--out", "out") == str(tmp_path / "out")
+    assert place_of(Mock(), "replicas")[1] == str(tmp_path / "replicas")
 
 
 @pytest.mark.parametrize(
@@ -326,6 +351,21 @@ def test_an_impossible_number_is_refused_before_any_work(tmp_path: Path, words: 
         invocation.job.run(invocation.args, JobContext(name, spark=spark))
     assert spark.mock_calls == []
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "created_with"),
+    [("", 4), ("--before-created-with 2", 2), ("--before-created-with 2 --after-created-with 8", 8)],
+)
+def test_after_a_second_split_the_copies_of_both_are_expected(
+    monkeypatch: pytest.MonkeyPatch, words: str, created_with: int
+) -> None:
+    asked = Mock()
+    monkeypatch.setattr("jobs.split.wiring.run_split_verify", asked)
+    sides = "--table t --before b --before-partitions 4 --after a --after-partitions 8"
+    invocation = parse(["split-verify", *sides.split(), *words.split()])
+    invocation.job.run(invocation.args, JobContext("split-verify", spark=Mock()))
+    assert asked.call_args.args[1].after.placement.created_with == created_with
 
 
 def test_every_split_job_says_when_an_operator_would_reach_for_it() -> None:

@@ -18,11 +18,11 @@ from pipelines.pegasus.domain.values import EPOCH_S, decode_value, is_expired
 from pipelines.pegasus.domain.verify.compare import AFTER, BEFORE, Differences, compare_sums
 from pipelines.pegasus.domain.verify.findings import verify_findings
 from pipelines.pegasus.domain.verify.judge import DifferenceReason, KeyCopy, KeyFacts, key_problems
-from pipelines.pegasus.transforms.examined_rows import ExamineSettings
+from pipelines.pegasus.transforms.examined_rows import ExamineSettings, examine_rows
 from pipelines.pegasus.use_cases.split_verify import ComparedSide, VerifyRequest, split_verify
 from pipelines.pegasus.use_cases.split_verify_text import verify_lines
 from tests.labs.pegasus.split_rows import AT_S, Row, row_of, split, table_of, value_of
-from tests.labs.pegasus.split_tallies import tallied
+from tests.labs.pegasus.split_tallies import batch_of, tallied
 from tests.labs.places import PROJECT
 
 KEYS = st.one_of(st.binary(max_size=5), st.builds(encode_key, st.binary(max_size=3), st.binary(max_size=2)))
@@ -57,7 +57,6 @@ def test_columns_count_rows_as_the_definition_says(
     placement = Placement(*counts, data_version)
     found = tallied(rows, ExamineSettings(placement, 16, AT_S), batches)
     expected: Counter[tuple[int, int, RowKind, bool, bool]] = Counter()
-    newest: dict[tuple[int, int, RowKind, bool, bool], int] = {}
     sizes: Counter[tuple[int, int, RowKind, bool, bool]] = Counter()
     for row in rows:
         kind, expired, forever, tag = defined(row, placement)
@@ -65,11 +64,10 @@ def test_columns_count_rows_as_the_definition_says(
         place = (row.index, group, kind, expired, forever)
         expected[place] += 1
         sizes[place] += len(row.key) + len(row.value)
-        newest[place] = max(newest.get(place, 0), tag)
+        assert examine_rows(batch_of([row]), ExamineSettings(placement, 16, AT_S)).timetags.tolist() == [tag]
     got = {(p.index, p.bucket, p.kind, p.expired, p.forever): tally for p, tally in found.items()}
     assert {place: tally.rows for place, tally in got.items()} == expected
     assert {place: tally.bytes for place, tally in got.items()} == sizes
-    assert {place: tally.newest for place, tally in got.items()} == newest
 
 
 def filtered(row: Row, settings: FilterSettings) -> bool | None:
@@ -77,8 +75,10 @@ def filtered(row: Row, settings: FilterSettings) -> bool | None:
     if row.value and len(row.value) < 12:
         return None
     expire_ts = decode_value(row.value).expire_ts if row.value else 0
-    if settings.default_ttl != 0 and expire_ts == 0:
+    if len(row.key) < 2:
         return False
+    if settings.default_ttl != 0 and expire_ts == 0:
+        expire_ts = AT_S - EPOCH_S + settings.default_ttl
     if is_expired(expire_ts, AT_S):
         return True
     version = settings.version(row.index)
@@ -126,8 +126,25 @@ def test_what_an_operator_is_told() -> None:
     held = FilterSettings(eight, True, 0, dict.fromkeys(range(8), -1))
     assert stale_of(whole, held) == [("SPLIT_D4", "warning")]
     assert stale_of(split(table_of(4, 100), 4, copies=False), FilterSettings(eight, False)) == []
+    assert stale_of(whole, FilterSettings(eight, True, 60)) == [("SPLIT_D4", "info")]
+    assert stale_of(whole, FilterSettings(eight, False, 60)) == [("SPLIT_C9", ERROR)]
     odd = split(table_of(3, 100), 3)
     assert stale_of(odd, FilterSettings(Placement(6, 3), True))[0] == ("SPLIT_C1", ERROR)
+
+
+@pytest.mark.parametrize(("old", "new"), [(4, 8), (3, 6)])
+def test_without_a_power_of_two_nobody_is_told_to_compact(old: int, new: int) -> None:
+    settings = FilterSettings(Placement(new, old), validate=False)
+    rows = sum_by_fate(
+        "t", tallied(split(table_of(old, 100), old), ExamineSettings(settings.placement, 8, AT_S)), settings
+    )
+    (found,) = stale_findings("t", rows, settings)
+    assert found.code == "SPLIT_C9"
+    if new == 6:
+        assert found.remedy.startswith("Leave the env off")
+    else:
+        order = ["split-verify", "split-stale", "set the env", "and compact"]
+        assert sorted(order, key=found.remedy.index) == order
 
 
 def test_versions_that_no_partition_has_are_refused() -> None:
@@ -209,8 +226,14 @@ def test_the_only_copy_is_a_difference_whether_or_not_its_value_has_a_time(timet
     copy = KeyCopy(1, 1, 77, expired=False, timetag=timetag)
     assert [one.reason for one in key_problems(KeyFacts(KeyCopy(), KeyCopy(), copy))] == [DifferenceReason.STALE_NEWER]
     owner = copy._replace(lies_in=5, digest=78)
-    assert list(key_problems(KeyFacts(owner, owner, copy))) == [], "nothing shows that the copy is newer"
+    expected = [] if timetag else [DifferenceReason.STALE_NEWER]  # without a time, the parent may have taken a write
+    assert [one.reason for one in key_problems(KeyFacts(owner, owner, copy))] == expected
+    left = [one.reason for one in key_problems(KeyFacts(owner._replace(digest=77), owner, copy))]
+    assert left == [DifferenceReason.VALUE], "the split has left it, and the owner has taken a write"
+    assert list(key_problems(KeyFacts(owner, owner, copy, frozenset({77})))) == [], "an earlier split has left it"
     assert list(key_problems(KeyFacts(KeyCopy(), KeyCopy(), copy._replace(expired=True)))) == []
+    deleted = KeyFacts(KeyCopy(), KeyCopy(), copy, frozenset({77}))
+    assert list(key_problems(deleted)) == [], "an earlier split has left it, and its owner deleted the row"
 
 
 def test_the_pages_name_every_fate_and_reason() -> None:

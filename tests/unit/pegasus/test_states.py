@@ -82,7 +82,7 @@ def all_of(*changes: Callable[[States], None]) -> Callable[[States], None]:
 E, W = "error", "warning"
 MUTANTS: dict[str, tuple[Callable[[States], None], set[tuple[str, str, str]]]] = {
     "C2": (
-        spoil("app_info/partition_count", 32, 3),
+        spoil("app_info/partition_count", 24, 3),
         {("SPLIT_C2", "2", E), ("SPLIT_C7", "*", E), ("SPLIT_C8", "2", E)},
     ),
     "C3": (
@@ -94,6 +94,14 @@ MUTANTS: dict[str, tuple[Callable[[States], None], set[tuple[str, str, str]]]] =
         {("SPLIT_C4", "2.7", E)},
     ),
     "C5 ballot": (spoil("partitions/4/ballot", 7, 2), {("SPLIT_C5", "2.4", E), ("SPLIT_C6", "2.4", E)}),
+    "C5 balancer": (
+        all_of(
+            spoil("partitions/7/primary", NODES[1]),
+            spoil("partitions/7/secondaries", [NODES[0], NODES[2]]),
+            spoil("partitions/7/ballot", 6),
+        ),
+        {("SPLIT_C5", "2.7", W)},
+    ),
     "C5 too low": (spoil("partitions/7/ballot", 3), {("SPLIT_C5", "2.7", E)}),
     "C5 primary": (
         all_of(spoil("partitions/7/primary", NODES[1]), spoil("partitions/7/secondaries", [NODES[0], NODES[2]])),
@@ -208,6 +216,10 @@ def test_a_split_may_be_cancelled_while_no_child_is_registered() -> None:
     assert ("SPLIT_C2", "2", E) in broken([state(0, 8, 1), state(5, 4, 0)])
 
 
+def test_several_splits_between_two_states_are_a_warning() -> None:
+    assert broken([state(0, 4, 0), state(5, 16, 8)]) == {("SPLIT_C2", "2", W)}
+
+
 def verdicts(document: dict[str, Any], to_count: int | None = None) -> dict[str, list[str]]:
     parsed = parse_state(json.dumps(document), "state.json")
     found = list(preflight(parsed, parsed.tables[0], to_count))
@@ -238,6 +250,18 @@ def test_a_table_that_must_not_be_split_is_not_sent_to_split_twice() -> None:
     remedies = {row.code: row.remedy for row in preflight(parsed, parsed.tables[0], 8)}
     assert remedies["SPLIT_C1"].startswith("Do not split it.")
     assert "plit again" not in remedies["SPLIT_C2"]
+
+
+@pytest.mark.parametrize(("count", "init", "words"), [(6, 3, "Leave the env off"), (8, 4, "First prove the split")])
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_lost_env_is_set_again_only_where_that_is_safe(count: int, init: int, words: str, *, is_known: bool) -> None:
+    lost = ready()
+    lost["apps"][0]["app_info"].update(partition_count=count, init_partition_count=init, envs={})
+    if not is_known:
+        del lost["apps"][0]["app_info"]["init_partition_count"]
+    parsed = parse_state(json.dumps(lost), "state.json")
+    (remedy,) = [row.remedy for row in preflight(parsed, parsed.tables[0], None) if row.code == "SPLIT_C9"]
+    assert words in remedy
 
 
 @pytest.mark.promise("split-is-checked-before")

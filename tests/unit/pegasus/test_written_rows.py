@@ -6,6 +6,8 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from pipelines.common.conditions import Condition
@@ -13,7 +15,7 @@ from pipelines.common.errors import RefusedError, UnavailableError, UsageError
 from pipelines.pegasus.domain.offline.plan import MANIFEST, PartitionResult
 from pipelines.pegasus.sinks.part_files import PartitionFiles
 from pipelines.pegasus.sinks.split_output import SplitOutput, StagedParts
-from pipelines.pegasus.sources.parquet_rows import check_rows, opened_rows
+from pipelines.pegasus.sources.parquet_rows import _batches, _dataset, check_rows, opened_rows
 from pipelines.pegasus.sources.written_rows import check_written_rows
 from tests.labs.pegasus.replicas import keys, stored
 
@@ -74,6 +76,22 @@ def test_rows_of_another_program_need_their_data_version(exported: Path, known: 
     with pytest.raises(UsageError, match=f"no {MANIFEST} says which data version .* give --data-version"):
         check_rows(str(exported), COUNT)
     assert check_rows(str(exported), COUNT, known) == known
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"ttl": pa.array([1])}, "unknown column 'ttl'"),
+        ({"key": pa.array(["k"])}, "column 'key' must be binary, found string"),
+    ],
+)
+def test_the_columns_of_every_file_are_checked(tmp_path: Path, change: dict[str, pa.Array], said: str) -> None:
+    columns = {"partition_index": pa.array([1], pa.int32()), "key": pa.array([b"k"]), "value": pa.array([b"v"])}
+    pq.write_table(pa.table(columns), tmp_path / "a.parquet")
+    assert check_rows(str(tmp_path), COUNT, 1) == 1
+    pq.write_table(pa.table({**columns, **change}), tmp_path / "b.parquet")
+    with pytest.raises(UsageError, match=f"/b.parquet: {said}"):
+        check_rows(str(tmp_path), COUNT, 1)
 
 
 def test_a_manifest_of_another_version_is_refused(exported: Path) -> None:
@@ -141,6 +159,13 @@ def test_links_to_folders_are_followed(exported: Path, tmp_path: Path) -> None:
     (exported / MANIFEST).unlink()
     with pytest.raises(UsageError, match=r"/1/1-0\.parquet is not a whole Parquet file"):
         check_rows(str(exported), COUNT, 1)
+
+
+def test_large_rows_of_parquet_are_read_a_few_at_a_time(exported: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipelines.pegasus.sources.parquet_rows.BATCH_BYTES", 200)
+    sizes = [batch.num_rows for batch in _batches(_dataset(str(exported)), ["key"])]
+    assert sum(sizes) == 2 * 9
+    assert max(sizes) < 9
 
 
 def test_a_folder_that_cannot_be_read_is_not_passed_over(exported: Path, monkeypatch: pytest.MonkeyPatch) -> None:

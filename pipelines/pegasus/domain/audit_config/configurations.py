@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from pipelines.lake.findings import ERROR, WARNING
 from pipelines.lake.run_summary import FindingRow
+from pipelines.pegasus.domain.partitions import is_power_of_two
 from pipelines.pegasus.domain.report import rule_violation
 from pipelines.pegasus.domain.state.model import SERVING, ClusterState, PartitionState, PegasusTable
 
@@ -46,7 +47,14 @@ def of_two_states(before: ClusterState, now: ClusterState, app_id: int) -> Itera
         return
     was, became = old.partition_count, new.partition_count
     registered = any(one.there and one.index >= was // 2 for one in old.partitions)
-    if became not in {was, 2 * was} and not (became * 2 == was and not registered):
+    if became > 2 * was > 0 and became % was == 0 and is_power_of_two(became // was):
+        yield rule_violation(
+            "C2", WARNING, _subject(new),
+            f"Table {new.name}: from {was} to {became} partitions: several splits between two states, which cannot be "
+            "checked one by one.",
+            "Add the states between these splits, if you have them.", before=before.where, after=now.where,
+        )  # fmt: skip
+    elif became not in {was, 2 * was} and not (became * 2 == was and not registered):
         yield rule_violation(
             "C2", ERROR, _subject(new),
             f"Table {new.name}: from {was} to {became} partitions; a split doubles, and a cancelled one halves again.",
@@ -98,14 +106,14 @@ def _registered(
 ) -> Iterator[FindingRow]:
     """Checks C5 for a newly registered child.
 
-    Its ballot is the parent's ballot + 1, or higher if it has changed since.
+    Its ballot is the parent's ballot + 1, or higher if it has changed since: a move of the primary adds two.
     """
     known = [one.ballot for one in (parent_before, parent) if one is not None and one.there]
     if not known:
         return
     least = min(known) + 1
     exact = len(set(known)) == 1 and child.members == parent.members
-    if child.ballot < least or (exact and child.ballot != least):
+    if child.ballot < least or (exact and child.primary == parent.primary and child.ballot != least):
         yield _violated(
             "C5", ERROR, table, child.index,
             f"it was registered with ballot {child.ballot}; it should be {least}, one above its parent {parent.index}.",

@@ -115,7 +115,7 @@ def _directory(table: PegasusTable, replica: ReplicaState, partition: PartitionS
             "Move the directory away before the replica server or a meta server is started again.",
         )  # fmt: skip
     if (
-        partition is not None and partition.ballot == UNREGISTERED and replica.status not in {None, SPLITTING_REPLICA}
+        partition is not None and partition.ballot == UNREGISTERED
         and replica.partition_count == table.partition_count and replica.status == "PS_INACTIVE"
     ):  # fmt: skip
         yield _violated(

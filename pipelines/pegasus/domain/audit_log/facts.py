@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from pipelines.common.errors import UsageError
+
 
 @dataclass(frozen=True, slots=True)
 class ParentAndChild:
@@ -25,7 +27,7 @@ class SplitFacts:
     """The facts of one table that its logs do not contain.
 
     Attributes:
-        old_count: the number of partitions before the split; None = no split, or unknown.
+        old_count: the number of partitions before the newest split; None = no split, or unknown.
         groups: the parents with their children, by parent.
         durable: the last durable decree by (node, partition).
         duplicating: whether the table is duplicated; None = unknown.
@@ -43,3 +45,19 @@ class SplitFacts:
     def group_of(self, partition: int) -> ParentAndChild | None:
         """Returns the parent and child to which a partition belongs; None if its group is not known."""
         return None if self.old_count is None else self.groups.get(partition % self.old_count)
+
+    def refuse_later_split(self, partition: int, where: str) -> None:
+        """Refuses a partition that only a later split can have made: its parent would be taken for another one.
+
+        Args:
+            partition: the index of the partition.
+            where: the place of the partition in the message.
+
+        Raises:
+            UsageError: the index is not below twice `old_count`.
+        """
+        if self.old_count is not None and partition >= 2 * self.old_count:
+            raise UsageError(
+                f"{where} is of partition {partition}, and the facts are of a split from {self.old_count} to "
+                f"{2 * self.old_count} partitions. Give the facts of the newest split"
+            )

@@ -28,6 +28,8 @@ class LogFile:
         node: the replica server, from the directory.
         length: the bytes up to the end of the last whole block.
         max_decree_before: the largest decree in earlier logs, from the header.
+        valid_offset: the global offset from which the replica's mutations count, from the header: a replica that learns
+            discards the earlier ones, and their logs stay.
         foreign: the number of mutations of another partition than the directory's.
         ballots_back: the number of mutations with a lower ballot than an earlier one.
         undecoded: the number of requests that cannot be replayed from the log alone.
@@ -49,6 +51,7 @@ class LogFile:
     min_ballot: int | None = None
     max_ballot: int | None = None
     max_decree_before: int | None = None
+    valid_offset: int | None = None
     foreign: int = 0
     ballots_back: int = 0
     undecoded: int = 0
@@ -70,6 +73,15 @@ def by_replica(files: Iterable[LogFile]) -> list[list[LogFile]]:
     """Returns the logs of each replica in index order."""
     ordered = sorted(files, key=lambda file: (file.replica, file.log_index))
     return [list(group) for _, group in groupby(ordered, key=lambda file: file.replica)]
+
+
+def valid_offsets(files: Iterable[LogFile]) -> dict[tuple[str, int, int], int]:
+    """Returns the offset from which the mutations of a replica count, by replica; 0 is left out."""
+    return {
+        logs[0].replica: known[-1]
+        for logs in by_replica(files)
+        if (known := [log.valid_offset for log in logs if log.valid_offset is not None]) and known[-1] > 0
+    }
 
 
 def check_files(files: Iterable[LogFile]) -> Iterator[FindingRow]:
@@ -111,7 +123,8 @@ def _follows(before: LogFile, log: LogFile) -> Iterator[FindingRow]:
             f"Log {log.where} does not follow {before.log}, which ends at {end}: a log between them is missing.",
             _LOOK, expected_index=before.log_index + 1, expected_offset=end,
         )  # fmt: skip
-    if before.max_ballot is not None and log.min_ballot is not None and log.min_ballot < before.max_ballot:
+    counts = before.start_offset >= (log.valid_offset or 0)
+    if counts and before.max_ballot is not None and log.min_ballot is not None and log.min_ballot < before.max_ballot:
         yield rule_violation(
             "L2", ERROR, f"{log.where}/ballot",
             f"Log {log.where} begins with ballot {log.min_ballot}, {before.log} ended with {before.max_ballot}.", _LOOK,
@@ -133,9 +146,14 @@ def judged_logs(files: Iterable[LogFile], facts: SplitFacts) -> list[LogFile]:
     This is the equivalent of HBase's ReplicationLogCleaner. A log is DELETABLE only if its replica, its child and its
     duplication no longer need it; if any of this is unknown, it is HELD. Only the oldest logs can be DELETABLE, because
     a replica server requires consecutive log indexes.
+
+    Raises:
+        UsageError: a partition of the logs is none of the split that the facts describe.
     """
     found = []
     for logs in by_replica(files):
+        if logs[0].app_id == facts.app_id:
+            facts.refuse_later_split(logs[0].partition, logs[0].where)
         oldest = True
         for log, following in zip(logs, [*logs[1:], None], strict=True):
             reason = _held(log, following, facts) or (None if oldest else "OLDER_LOG_HELD")

@@ -63,6 +63,7 @@ class LogTally:
             min_ballot=ballots[0],
             max_ballot=ballots[1],
             max_decree_before=header.max_decrees.get(self.gpid) if header else None,
+            valid_offset=header.valid_offsets.get(self.gpid) if header else None,
             foreign=self._foreign + foreign_header,
             ballots_back=self._ballots_back,
             undecoded=undecoded,

@@ -1,6 +1,25 @@
-"""Merges the rows of a database with the rows of its log, in key order."""
+"""Merges the rows of a database with the rows of its log, in key order, and puts them into lists."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from operator import itemgetter
+
+BATCH_BYTES = 16 << 20
+_STEP = 32
+"""The rows whose bytes are counted at once; so a list can exceed `BATCH_BYTES` by so many rows."""
+
+
+def row_batches(rows: Iterable[tuple[bytes, bytes]], most: int) -> Iterator[list[tuple[bytes, bytes]]]:
+    """Yields rows in lists of `most` rows, or of fewer as soon as their values have `BATCH_BYTES`."""
+    left, batch, size = iter(rows), list[tuple[bytes, bytes]](), 0
+    while part := list(islice(left, min(_STEP, most - len(batch)))):
+        batch += part
+        size += sum(map(len, map(itemgetter(1), part)))
+        if len(batch) == most or size >= BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 def merged_rows(

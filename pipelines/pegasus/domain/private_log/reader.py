@@ -26,7 +26,6 @@ class PrivateLogReader:
         problem: the first problem found; None = no problem.
         bad_blocks: the number of blocks with a wrong CRC or an invalid mutation; the other blocks are read.
         length: the bytes up to the last whole block.
-        blocks: the number of whole blocks.
     """
 
     def __init__(self, read: Read, checksum: Checksum, start_offset: int | None = None) -> None:
@@ -45,7 +44,6 @@ class PrivateLogReader:
         self.problem: str | None = None
         self.bad_blocks = 0
         self.length = 0
-        self.blocks = 0
 
     def __iter__(self) -> Iterator[Mutation]:
         for body, span in self.spans():
@@ -61,7 +59,6 @@ class PrivateLogReader:
             if block.problem is not None:
                 self._corrupt(block.problem)
             else:
-                self.blocks += 1
                 self.length = block.offset + 16 + len(block.body)
                 yield from self._mutations(block, first=first)
             first = False

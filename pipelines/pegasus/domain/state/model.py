@@ -1,6 +1,6 @@
 """The state of a Pegasus cluster's tables at one moment, independent of its source."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 UNREGISTERED = -1
@@ -102,13 +102,6 @@ class PegasusTable:
     def is_splitting(self) -> bool:
         """Returns whether children in the upper half wait for registration."""
         return any(one.index >= self.partition_count // 2 for one in self.unregistered)
-
-    def children(self) -> Iterator[tuple[PartitionState, PartitionState]]:
-        """Yields (parent, child) of the last doubling."""
-        half, found = self.partition_count // 2, self.by_index
-        for index in range(half, self.partition_count):
-            if index in found and index - half in found:
-                yield found[index - half], found[index]
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,8 +52,8 @@ _WORDS: dict[tuple[DifferenceReason, str], tuple[str, str, str, str]] = {
     (DifferenceReason.STALE_NEWER, AFTER): (
         "D5",
         ERROR,
-        "a newer copy in a partition that does not own the key",
-        "The parent took writes for the child after the split. Copy them to their owner before any compaction.",
+        "a copy that is newer, or may be, in a partition that does not own the key",
+        "The parent took writes for the child. Before any compaction, copy those that are newer to their owner.",
     ),
     (DifferenceReason.STALE, AFTER): (
         "D4",

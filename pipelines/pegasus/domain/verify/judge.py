@@ -49,12 +49,14 @@ class KeyFacts(NamedTuple):
     Attributes:
         before: the owner's row before.
         after: the owner's row after.
-        stale: the newest copy left in another partition after.
+        stale: a copy left in another partition after: the newest of those that were none before, if there are any.
+        copies_before: the digests of the copies in other partitions before.
     """
 
     before: KeyCopy
     after: KeyCopy
     stale: KeyCopy
+    copies_before: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +127,15 @@ def _newer_copy(facts: KeyFacts) -> Iterator[KeyProblem]:
             DifferenceReason.STALE_NEWER,
             AFTER,
             f"the copy in partition {stale.lies_in} is newer than the owner's row: the parent took a write",
+        )
+    elif stale.digest in {facts.before.digest, owner.digest, *facts.copies_before}:
+        return
+    elif owner.rows and 0 in {stale.timetag, owner.timetag}:
+        yield KeyProblem(
+            DifferenceReason.STALE_NEWER,
+            AFTER,
+            f"the copy in partition {stale.lies_in} is no row of before, and no time of writing says whether it or "
+            "the owner's row is newer",
         )
     elif not owner.rows and not facts.before.rows:
         yield KeyProblem(
