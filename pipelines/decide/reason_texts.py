@@ -88,7 +88,7 @@ REASON_TEXTS: Mapping[str, ReasonText] = {
     "QUEUE_MISSING": ReasonText(
         "a peer has no offset for it yet, so it may need all of it",
         "its server is not fully dead, and a peer has no queue, or no offset, for its WALs yet",
-        "if the peer is disabled, enable it or remove it; else it comes free when the server has shipped its first WAL "
+        "if the peer is disabled, enable it; else it comes free when the server has shipped its first WAL "
         "of the group. After a crash of the server it becomes PENDING",
     ),
     "PENDING": ReasonText("a queue still has to ship it", "a peer has not shipped it yet", "let the peer catch up"),
