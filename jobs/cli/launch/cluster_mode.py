@@ -43,8 +43,8 @@ def in_cluster(
         shell: reads and removes the result.
         result: where the driver writes it, on a file system that both reach; removed afterwards, unless it is the file
             of `--result`.
-        invocation: a `--result` on this machine is written here. An older file of another `--result` is removed first,
-            so that nobody takes it for the answer of this run.
+        invocation: a `--result` on this machine is written here. An older file of one elsewhere is removed first, so
+            that nobody takes it for the answer of this run.
 
     Returns:
         The exit code of the job; that of spark-submit if it was stopped and there is no result.
