@@ -168,6 +168,13 @@ def test_groups_of_one_hash_are_told_apart_by_name(
 # clusters made by hand
 
 
+def test_two_clusters_may_have_groups_of_one_name(spark: SparkSession) -> None:
+    """And one of them may still need what the other has shipped."""
+    names, behind = [f"{GROUP}.1600000000000"], queue_cell("1-h1,16020,5", GROUP, f"{GROUP}.1500000000000", 0)
+    shipped = answered(trusted(names, QUEUE_HERE), [Reason.REPLICATED])
+    agree(spark, with_tables([shipped, answered(trusted(names, [behind]), [Reason.PENDING])]))
+
+
 def the_last_timestamp_of_64_bits() -> ClusterCase:
     """Found with garbage: it was looked up among the answers of the next group, which may free what is needed."""
     groups = [f"{GROUP}.{name}" for name in ("a", "b", "c")]
