@@ -18,7 +18,7 @@ from pipelines.common.names import NAME
 from pipelines.common.strict_json import read_json
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
 from pipelines.lake.retention import LEFTOVER, LIST, SNAPSHOT, FileTotals, StoredDirectory
-from pipelines.maintain.found_directories import FoundDirectories, UntouchedEntry, found_or_untouched
+from pipelines.maintain.found_directories import FoundDirectories, UntouchedEntry, delete, found_or_untouched
 from pipelines.reconcile.delete_list import MANIFEST, parse_manifest
 from pipelines.snapshot.snapshot_json import SNAPSHOT_JSON, parse_snapshot
 
@@ -94,13 +94,14 @@ class HadoopDirectories:
 
         Raises:
             RefusedError: the directory is not in a place where `find` looks.
+            UnavailableError: the file system did not delete it.
         """
         with java_errors(stored.uri):
             path = self._hadoop.path(stored.uri)
             self._check_place(path)
             if stored.kind != LEFTOVER:
                 path = self._hide(path)
-            self._files.delete(path, True)  # recursive
+            delete(self._files, path, recursive=True)
             parent = path.getParent()
             # remove the emptied folder of a fleet's night; keep a cluster's folder of lists, because a run may be about
             # to write there

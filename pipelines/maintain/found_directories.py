@@ -6,6 +6,7 @@ from typing import Protocol
 
 from py4j.protocol import Py4JJavaError
 
+from pipelines.common.errors import UnavailableError
 from pipelines.files.hadoop_jvm import JavaObject, java_cause
 from pipelines.lake.retention import FileTotals, StoredDirectory
 
@@ -60,3 +61,13 @@ def found_or_untouched(
     except Py4JJavaError as error:
         if files.exists(path):
             yield UntouchedEntry(str(path.toString()), java_cause(error))
+
+
+def delete(files: JavaObject, path: JavaObject, *, recursive: bool = False) -> None:
+    """Deletes an entry; one that is gone already is no error.
+
+    Raises:
+        UnavailableError: it is still there. On a local disk, Hadoop raises nothing then.
+    """
+    if not files.delete(path, recursive) and files.exists(path):
+        raise UnavailableError(f"{path.toString()} could not be deleted; check the permissions and try again")

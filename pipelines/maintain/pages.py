@@ -12,7 +12,7 @@ from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
 from pipelines.lake.retention import LEFTOVER, PAGE, FileTotals, StoredDirectory
-from pipelines.maintain.found_directories import FoundDirectories, UntouchedEntry, found_or_untouched
+from pipelines.maintain.found_directories import FoundDirectories, UntouchedEntry, delete, found_or_untouched
 from pipelines.reconcile.page_head import QUALITY, page_head
 
 _TEMPORARY = re.compile(r"\..+\.html\.[0-9a-f]{32}")
@@ -52,6 +52,7 @@ class HadoopPages:
 
         Raises:
             RefusedError: it is not in a place where `find` looks.
+            UnavailableError: the file system did not delete it.
         """
         with java_errors(stored.uri):
             path = self._files.makeQualified(self._hadoop.path(stored.uri))
@@ -63,8 +64,8 @@ class HadoopPages:
                     f"{stored.uri} is not below {self._root.toString()}; nothing was removed",
                 )
             quality = f"{path.getName().removesuffix('.html')}{QUALITY}"
-            self._files.delete(self._hadoop.view.org.apache.hadoop.fs.Path(folder, quality), False)
-            self._files.delete(path, False)
+            delete(self._files, self._hadoop.view.org.apache.hadoop.fs.Path(folder, quality))
+            delete(self._files, path)
 
     def _below(self, folder: JavaObject, depth: int) -> Iterator[StoredDirectory | UntouchedEntry]:
         found = self._files.listStatus(folder)

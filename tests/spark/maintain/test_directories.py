@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from jobs.cli.context import JobContext
 from jobs.cli.entry import main
 from jobs.demo.generated_snapshot import write_snapshot
-from pipelines.common.errors import UsageError
+from pipelines.common.errors import UnavailableError, UsageError
 from pipelines.files.hadoop_jvm import HadoopJvm
 from pipelines.lake.retention import LIST, SNAPSHOT
 from pipelines.maintain.expiry import HadoopDirectories
@@ -127,13 +127,19 @@ def test_a_directory_elsewhere_is_never_removed(place: Place) -> None:
 
 
 class OddFiles:
-    """Hadoop's file system, with a folder that the user may not list, and one that goes after it was listed."""
+    """Hadoop's file system with a folder that the user may not list, and one that goes after it was listed.
+
+    It deletes nothing, as on a local disk where the user may not.
+    """
 
     def __init__(self, files: Any, hadoop: HadoopJvm, goes: Path) -> None:  # noqa: ANN401 - Java's
         self._files, self._hadoop, self._goes = files, hadoop, goes
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - Java's
         return getattr(self._files, name)
+
+    def delete(self, _path: Any, _recursive: bool) -> bool:  # noqa: ANN401 - Java's
+        return False
 
     def listStatus(self, path: Any) -> Any:  # noqa: ANN401, N802 - Java's
         if path.getName() == "lost+found":
@@ -153,7 +159,7 @@ class OddFiles:
     ],
     ids=["lists", "snapshots", "pages"],
 )
-def test_an_entry_that_cannot_be_read_or_is_gone_stops_no_other(
+def test_what_cannot_be_read_or_deleted_is_told_and_stops_no_other_entry(
     spark: SparkSession,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -175,3 +181,5 @@ def test_an_entry_that_cannot_be_read_or_is_gone_stops_no_other(
     (stored,) = found.stored
     assert folder.measure(stored) is not None
     assert folder.measure(replace(stored, uri=f"{stored.uri}-gone")) is None
+    with pytest.raises(UnavailableError, match="could not be deleted"):
+        folder.remove(stored)
