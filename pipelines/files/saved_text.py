@@ -50,7 +50,7 @@ class LocalCopies:
                     raise UsageError(f"no such file: {uri}")
                 # a copy that failed half-way must not be taken for the whole file when the step is repeated
                 part = path.with_name(f"{path.name}.part")
-                files.copyToLocalFile(False, source, self._hadoop.path(part.as_uri()), True)
+                files.copyToLocalFile(False, source, self._hadoop.path(f"file://{part}"), True)
             os.replace(part, path)
         return path
 

@@ -1,12 +1,15 @@
 """Creates the Delta tables of the lake with their comments and writes them idempotently (docs/adr/0004).
 
-A rerun replaces its rows, and concurrent runs lose none:
+A rerun replaces its rows, and concurrent runs lose none, except on a local disk (see below):
 
 1. Check whether the table has rows of this run.
 2. If not, append; Delta never rejects an append because another run appended. If so, overwrite just these rows in one
    atomic commit.
 3. After an append, check again: if other runs committed since step 1 and their rows include rows of this run (the same
    run was started twice), overwrite as in step 2. So the rows of the last writer remain, once.
+
+On a local disk, only one job at a time may write to a lake: there Delta looks whether the file of its commit exists,
+then renames, and the rename replaces a file that another process has made in between. HDFS renames without replacing.
 """
 
 import json

@@ -57,7 +57,8 @@ class LakeMaintenance:
     """Maintains the Delta tables below one lake folder, one at a time; any Hadoop URI, no metastore.
 
     Every method raises UsageError if a person must act (a damaged log) and UnavailableError if another try may succeed.
-    Rows of partitions that are not named are never lost, even with concurrent writers.
+    Rows of partitions that are not named are never lost, even with concurrent writers; on a local disk there may be
+    none (docs/adr/0004).
     """
 
     def __init__(self, spark: SparkSession, lake_uri: str) -> None:

@@ -18,7 +18,7 @@ from pipelines.common.names import NAME
 from pipelines.common.strict_json import read_json
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
 from pipelines.lake.retention import LEFTOVER, LIST, SNAPSHOT, FileTotals, StoredDirectory
-from pipelines.maintain.found_directories import FoundDirectories, UntouchedEntry
+from pipelines.maintain.found_directories import FoundDirectories, UntouchedEntry, delete, found_or_untouched
 from pipelines.reconcile.delete_list import MANIFEST, parse_manifest
 from pipelines.snapshot.snapshot_json import SNAPSHOT_JSON, parse_snapshot
 
@@ -75,11 +75,14 @@ class HadoopDirectories:
         stored = tuple(one for one in found if isinstance(one, StoredDirectory))
         return FoundDirectories(stored, tuple(one for one in found if isinstance(one, UntouchedEntry)))
 
-    def measure(self, stored: StoredDirectory) -> FileTotals | UntouchedEntry:
+    def measure(self, stored: StoredDirectory) -> FileTotals | UntouchedEntry | None:
         """Returns the size of a directory, or `UntouchedEntry` if it contains files that are not part of it."""
         total = FileTotals()
         with java_errors(stored.uri):
-            for name, status in self._walk(self._hadoop.path(stored.uri)):
+            path = self._hadoop.path(stored.uri)
+            if not self._files.exists(path):
+                return None
+            for name, status in self._walk(path):
                 hidden = name.rpartition("/")[2].startswith(".")
                 if stored.kind != LEFTOVER and not hidden and name not in stored.names:
                     return UntouchedEntry(stored.uri, f"it contains {name}, which is not part of a {stored.kind}")
@@ -91,13 +94,14 @@ class HadoopDirectories:
 
         Raises:
             RefusedError: the directory is not in a place where `find` looks.
+            UnavailableError: the file system did not delete it.
         """
         with java_errors(stored.uri):
             path = self._hadoop.path(stored.uri)
             self._check_place(path)
             if stored.kind != LEFTOVER:
                 path = self._hide(path)
-            self._files.delete(path, True)  # recursive
+            delete(self._files, path, recursive=True)
             parent = path.getParent()
             # remove the emptied folder of a fleet's night; keep a cluster's folder of lists, because a run may be about
             # to write there
@@ -106,20 +110,23 @@ class HadoopDirectories:
 
     def _below(self, folder: JavaObject, depth: int) -> Iterator[StoredDirectory | UntouchedEntry]:
         for status in self._files.listStatus(folder):
-            path = status.getPath()
-            name, uri = str(path.getName()), str(path.toString())
-            if self._is_link(path):
-                yield UntouchedEntry(uri, "a symbolic link")
-            elif not status.isDirectory():
-                continue
-            elif _LEFTOVERS[self._kind].fullmatch(name):
-                yield StoredDirectory(LEFTOVER, uri, self._changed(status))
-            elif name.startswith(".") or self._kind == SECOND_LOOKS:
-                yield UntouchedEntry(uri, "walsafe does not give such a name")
-            elif self._kind == LIST and depth == 1:
-                yield from self._below(path, depth + 1)
-            else:
-                yield from self._read(path, depth)
+            yield from found_or_untouched(self._files, status.getPath(), self._entry(status, depth))
+
+    def _entry(self, status: JavaObject, depth: int) -> Iterator[StoredDirectory | UntouchedEntry]:
+        path = status.getPath()
+        name, uri = str(path.getName()), str(path.toString())
+        if self._is_link(path):
+            yield UntouchedEntry(uri, "a symbolic link")
+        elif not status.isDirectory():
+            return
+        elif _LEFTOVERS[self._kind].fullmatch(name):
+            yield StoredDirectory(LEFTOVER, uri, self._changed(status))
+        elif name.startswith(".") or self._kind == SECOND_LOOKS:
+            yield UntouchedEntry(uri, "walsafe does not give such a name")
+        elif self._kind == LIST and depth == 1:
+            yield from self._below(path, depth + 1)
+        else:
+            yield from self._read(path, depth)
 
     def _read(self, path: JavaObject, depth: int) -> Iterator[StoredDirectory | UntouchedEntry]:
         uri = str(path.toString())

@@ -1,8 +1,13 @@
 """The entries that maintain finds below a folder of lists, snapshots or pages, and what finds them."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
+from py4j.protocol import Py4JJavaError
+
+from pipelines.common.errors import UnavailableError
+from pipelines.files.hadoop_jvm import JavaObject, java_cause
 from pipelines.lake.retention import FileTotals, StoredDirectory
 
 
@@ -29,10 +34,40 @@ class ExpiringFolder(Protocol):
         """Returns every entry below the folder that may expire, and those that are left alone."""
         ...
 
-    def measure(self, stored: StoredDirectory) -> FileTotals | UntouchedEntry:
-        """Returns the size of an entry, or why it is left alone."""
+    def measure(self, stored: StoredDirectory) -> FileTotals | UntouchedEntry | None:
+        """Returns the size of an entry, or why it is left alone; None if it is gone."""
         ...
 
     def remove(self, stored: StoredDirectory) -> None:
         """Removes an entry; raises `RefusedError` if it is not below the folder."""
         ...
+
+
+def found_or_untouched(
+    files: JavaObject, path: JavaObject, found: Iterator[StoredDirectory | UntouchedEntry]
+) -> Iterator[StoredDirectory | UntouchedEntry]:
+    """Yields what is found of one entry; an entry that cannot be read is left alone, one that is gone is skipped.
+
+    Args:
+        files: Hadoop's file system.
+        path: the entry.
+        found: reads the entry.
+
+    Raises:
+        Py4JJavaError: the file system does not even answer whether the entry exists.
+    """
+    try:
+        yield from found
+    except Py4JJavaError as error:
+        if files.exists(path):
+            yield UntouchedEntry(str(path.toString()), java_cause(error))
+
+
+def delete(files: JavaObject, path: JavaObject, *, recursive: bool = False) -> None:
+    """Deletes an entry; one that is gone already is no error.
+
+    Raises:
+        UnavailableError: it is still there. On a local disk, Hadoop raises nothing then.
+    """
+    if not files.delete(path, recursive) and files.exists(path):
+        raise UnavailableError(f"{path.toString()} could not be deleted; check the permissions and try again")

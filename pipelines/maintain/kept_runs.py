@@ -13,7 +13,8 @@ from pipelines.lake.lake_queries import LakeQueries
 from pipelines.lake.maintenance import table_errors
 from pipelines.lake.query import Query, Row
 from pipelines.lake.retention import NeededRun, NeededRuns
-from pipelines.lake.run_summary import DONE
+from pipelines.lake.run_rows import texts
+from pipelines.lake.run_summary import DONE, TERMINAL
 from schemas.deletions import DELETIONS
 from schemas.findings import FINDINGS
 from schemas.registry import CLEANUP_TABLES, DECISION_TABLES
@@ -23,7 +24,9 @@ from schemas.table import Table
 _ATTEMPTS = Query(
     RUNS,
     "cluster, run_id, run_date, snapshot_sha256, max(at) AS at, "
-    f"max(CASE WHEN status = '{DONE}' THEN 1 ELSE 0 END) AS done",
+    f"max(CASE WHEN status = '{DONE}' THEN 1 ELSE 0 END) AS done, "
+    # as `RunRecord.order`
+    f"max(CASE WHEN status IN ({texts(TERMINAL)}) THEN least(files_started_at, at) END) AS ended",
     "true",
     "GROUP BY cluster, run_id, run_date, snapshot_sha256",
 )
@@ -52,10 +55,11 @@ class KeptRuns:
         self._ask = LakeQueries.of(spark, lake_uri)
 
     def needed(self, nights: int) -> NeededRuns:
-        """Returns the DONE runs of the newest `nights` dates of each cluster, and every run with a file in quarantine.
+        """Returns the DONE runs of the newest `nights` dates of each cluster, its newest run, and those in quarantine.
 
-        A date with several runs is one night, as in `pipelines.lake.look_back`. A file counts as in `quarantined`. The
-        result also says when the newest row of each `run_date` was written.
+        The newest run stays even if it was refused or failed, because it then pauses the clean-up. A date with several
+        runs is one night, as in `pipelines.lake.look_back`. A file counts as in `quarantined`. The result also says
+        when the newest row of each `run_date` was written.
 
         Raises:
             UsageError: there is no lake, or one of its tables is damaged.
@@ -97,10 +101,11 @@ class KeptRuns:
 def _newest_or(rows: Iterable[Row], nights: int, pairs: Set[tuple[str, str]]) -> Iterator[tuple[_Key, list[Row]]]:
     """Yields the rows of the DONE runs of each cluster's newest `nights` dates, and those of the runs in `pairs`.
 
-    Only dates with a DONE run count. A DONE run without a date stays.
+    Only dates with a DONE run count. A DONE run without a date stays, and so does the newest run that ended.
     """
-    runs = defaultdict(list)
+    runs, ended = defaultdict(list), defaultdict[str, int](int)
     for row in rows:
+        ended[row["cluster"]] = max(ended[row["cluster"]], row["ended"] or 0)
         runs[row["cluster"], row["run_id"], row["run_date"]].append(row)
     done = {key for key, attempts in runs.items() if any(row["done"] for row in attempts)}
     dates_of: dict[str, set[date]] = defaultdict(set)
@@ -109,7 +114,8 @@ def _newest_or(rows: Iterable[Row], nights: int, pairs: Set[tuple[str, str]]) ->
             dates_of[cluster].add(run_date)
     newest = {cluster: sorted(dates, reverse=True)[:nights] for cluster, dates in dates_of.items()}
     for key, attempts in runs.items():
-        if key[:2] in pairs or (key in done and (key[2] is None or key[2] in newest[key[0]])):
+        last = any(row["ended"] is not None and row["ended"] == ended[key[0]] for row in attempts)
+        if last or key[:2] in pairs or (key in done and (key[2] is None or key[2] in newest[key[0]])):
             yield key, attempts
 
 

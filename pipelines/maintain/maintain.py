@@ -210,6 +210,8 @@ class _Work:
 
     def _remove(self, stored: StoredDirectory, directories: ExpiringFolder) -> None:
         size = directories.measure(stored)
+        if size is None:
+            return
         if isinstance(size, UntouchedEntry):
             self._left_alone.append(size)
             return

@@ -12,7 +12,7 @@ from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
 from pipelines.lake.retention import LEFTOVER, PAGE, FileTotals, StoredDirectory
-from pipelines.maintain.found_directories import FoundDirectories, UntouchedEntry
+from pipelines.maintain.found_directories import FoundDirectories, UntouchedEntry, delete, found_or_untouched
 from pipelines.reconcile.page_head import QUALITY, page_head
 
 _TEMPORARY = re.compile(r"\..+\.html\.[0-9a-f]{32}")
@@ -41,16 +41,18 @@ class HadoopPages:
         stored = tuple(one for one in found if isinstance(one, StoredDirectory))
         return FoundDirectories(stored, tuple(one for one in found if isinstance(one, UntouchedEntry)))
 
-    def measure(self, stored: StoredDirectory) -> FileTotals:
-        """Returns the size of a page."""
+    def measure(self, stored: StoredDirectory) -> FileTotals | None:
+        """Returns the size of a page; None if it is gone."""
         with java_errors(stored.uri):
-            return FileTotals(1, int(self._files.getFileStatus(self._hadoop.path(stored.uri)).getLen()))
+            path = self._hadoop.path(stored.uri)
+            return FileTotals(1, int(self._files.getFileStatus(path).getLen())) if self._files.exists(path) else None
 
     def remove(self, stored: StoredDirectory) -> None:
         """Removes a page, and the Data Docs of its night beside it.
 
         Raises:
             RefusedError: it is not in a place where `find` looks.
+            UnavailableError: the file system did not delete it.
         """
         with java_errors(stored.uri):
             path = self._files.makeQualified(self._hadoop.path(stored.uri))
@@ -62,8 +64,8 @@ class HadoopPages:
                     f"{stored.uri} is not below {self._root.toString()}; nothing was removed",
                 )
             quality = f"{path.getName().removesuffix('.html')}{QUALITY}"
-            self._files.delete(self._hadoop.view.org.apache.hadoop.fs.Path(folder, quality), False)
-            self._files.delete(path, False)
+            delete(self._files, self._hadoop.view.org.apache.hadoop.fs.Path(folder, quality))
+            delete(self._files, path)
 
     def _below(self, folder: JavaObject, depth: int) -> Iterator[StoredDirectory | UntouchedEntry]:
         found = self._files.listStatus(folder)
@@ -76,11 +78,11 @@ class HadoopPages:
                 continue
             if status.isDirectory():
                 if depth == 1 and not name.startswith("."):
-                    yield from self._below(path, 2)
+                    yield from found_or_untouched(self._files, path, self._below(path, 2))
             elif _TEMPORARY.fullmatch(name):
                 yield StoredDirectory(LEFTOVER, uri, int(status.getModificationTime()))
             elif depth == 2 and name.endswith(".html"):
-                yield from self._page(uri, name)
+                yield from found_or_untouched(self._files, path, self._page(uri, name))
 
     def _page(self, uri: str, name: str) -> Iterator[StoredDirectory | UntouchedEntry]:
         head = page_head(self._files, self._hadoop.path(uri))

@@ -19,7 +19,8 @@ def maintain_text(result: Json) -> str:
     for error in result["errors"]:
         lines.append(f"! {error['of']}: {error['message']}")
     freed, later = human_bytes(result["freed_bytes"]), human_bytes(result["later_bytes"])
-    lines.append(f"Freed: {freed}. VACUUM frees {later} more after the grace for readers.")
+    frees = _verb("Would free", "Freed", done)
+    lines.append(f"{frees}: {freed}. VACUUM frees {later} more after the grace for readers.")
     return "\n".join(lines) + "\n"
 
 

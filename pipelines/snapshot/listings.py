@@ -21,6 +21,7 @@ from pipelines.snapshot.opened_snapshot import ListingTotals, OpenedSnapshot
 from schemas.snapshot_files import SNAPSHOT_FILES
 
 _ARCHIVE, _LIVE, _REMOTE = "oldWALs/", "WALs/", "remoteWALs/"
+_MOST_BYTES = 1 << 62
 _PARTS = StructType([StructField("part", StringType()), StructField("cluster", StringType())])
 
 
@@ -127,13 +128,13 @@ def totals_by_part(rows: DataFrame) -> dict[str, ListingTotals]:
         F.count_if(path.startswith(_ARCHIVE)).alias("archived_files"),
         F.try_sum(F.when(path.startswith(_ARCHIVE), F.col("length"))).alias("archived_bytes"),
         F.count_if(path.startswith(_REMOTE)).alias("remote_files"),
+        F.sum(F.abs(F.col("length").cast("double"))).alias("bytes"),
     )
     found: dict[str, list[ListingTotals]] = {}
     for row in counted.collect():
         live_directories = frozenset(() if row["live_directory"] is None else (row["live_directory"],))
-        totals = ListingTotals(
-            row["rows"], row["archived_files"], row["archived_bytes"] or 0, row["remote_files"], live_directories
-        )
+        archived = row["archived_files"], row["archived_bytes"] or 0
+        totals = ListingTotals(row["rows"], *archived, row["remote_files"], live_directories, row["bytes"] or 0)
         found.setdefault(row["part"], []).append(totals)
     return {part: _sum(totals) for part, totals in found.items()}
 
@@ -149,6 +150,7 @@ def totals_of(rows: pa.Table) -> ListingTotals:
         sum(archived),
         sum(path.startswith(_REMOTE) for path in paths),
         frozenset(path.split("/")[1] for path in paths if path.startswith(_LIVE)),
+        sum(abs(length or 0) for length in lengths),
     )
 
 
@@ -159,12 +161,19 @@ def _sum(totals: Collection[ListingTotals]) -> ListingTotals:
         sum(one.archived_bytes for one in totals),
         sum(one.remote_files for one in totals),
         frozenset().union(*(one.live_directories for one in totals)),
+        sum(one.bytes for one in totals),
     )
 
 
 def _counted(opened: OpenedSnapshot, counts: Mapping[str, ListingTotals], parts: Iterable[str] = ()) -> OpenedSnapshot:
-    """Compares the row count of each part with snapshot.json; a difference becomes the `fault`."""
+    """Compares the row count of each part with snapshot.json; a difference becomes the `fault`.
+
+    So do lengths that together are more than Spark could sum up later.
+    """
     counted = replace(opened, listing_parts=tuple(parts), listing=_sum(counts.values()))
+    if counted.listing.bytes > _MOST_BYTES:
+        fault = f"{opened.uri}/files: the lengths are more than 2^62 bytes together; capture again"
+        return replace(opened, fault=opened.fault or fault, listing_readable=False)
     for name, content in opened.known.contents.items():
         found = counts.get(name.removeprefix("files/"), ListingTotals()).rows
         if name.startswith("files/") and found != content.rows:

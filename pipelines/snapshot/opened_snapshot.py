@@ -22,6 +22,7 @@ class ListingTotals:
         archived_bytes: their length, bytes; 0 for a part whose sum does not fit 64 bits.
         remote_files: files below `remoteWALs/`.
         live_directories: names of the directories below `WALs/` that have files.
+        bytes: the sum of all lengths without their signs, which may be more than 64 bits hold.
     """
 
     rows: int = 0
@@ -29,6 +30,7 @@ class ListingTotals:
     archived_bytes: int = 0
     remote_files: int = 0
     live_directories: frozenset[str] = frozenset()
+    bytes: float = 0
 
     @property
     def live_servers(self) -> frozenset[ServerName]:

@@ -130,7 +130,7 @@ class HadoopTarget:
         with java_errors(self._uri):
             place = path(self._making, name)
             self._files.mkdirs(place.getParent())
-            self._files.copyFromLocalFile(True, True, path(local.resolve().as_uri()), place)
+            self._files.copyFromLocalFile(True, True, path(f"file://{local.resolve()}"), place)
 
     def remove(self, name: str) -> None:
         """See `SnapshotTarget.remove`."""

@@ -1,4 +1,7 @@
-"""One lake, and jobs of several living processes that write it in the same moments."""
+"""One lake, and jobs of several living processes that write it in the same moments.
+
+The lake is on a local disk, where two commits in the very same moment can rarely lose one (docs/adr/0004).
+"""
 
 import json
 import subprocess

@@ -252,6 +252,13 @@ BROKEN: Mapping[str, Broken] = {
     "newline": extra_files("paths_lie_below_wal_root", ArchivedFile("oldWALs/a\nb.1", 1, timestamp(1))),
     "control": extra_files("paths_lie_below_wal_root", ArchivedFile("oldWALs/a\x1bb.1", 1, timestamp(1))),
     "negative": extra_files("lengths_and_times_are_known", ArchivedFile("oldWALs/a.1", -1, timestamp(1))),
+    "endless": replace(
+        extra_files(
+            r"more than 2\^62 bytes together",
+            *(ArchivedFile(f"oldWALs/a.{number}", 1 << 62, timestamp(1)) for number in (1, 2)),
+        ),
+        listed=False,
+    ),
     "no-peers-at-all": Broken(
         "deletable_share_below_limit: .*95.0%.*found deletable_share=1.000000",
         lambda made: with_snapshot(replace(made, pass_1=(), pass_2=()), peers=()),
@@ -270,7 +277,7 @@ BROKEN: Mapping[str, Broken] = {
 NAMED = {
     **dict.fromkeys(("unfinished", "pass-unnamed", "files-missing"), "SNAPSHOT_INCOMPLETE"),
     **dict.fromkeys(("queue-digest", "listing-digest", "listing-rows", "queue-rows"), "SNAPSHOT_DAMAGED"),
-    **dict.fromkeys(("file-missing", "file-unnamed", "not-parquet"), "SNAPSHOT_DAMAGED"),
+    **dict.fromkeys(("file-missing", "file-unnamed", "not-parquet", "endless"), "SNAPSHOT_DAMAGED"),
     **dict.fromkeys(("truncated", "no-object", "unknown-key", "unknown-flag", "missing-key"), "DOCUMENT_MALFORMED"),
     **dict.fromkeys(
         ("peer-twice", "wal-root", "no-instant", "zookeeper", "not-base64", "not-utf8"), "DOCUMENT_MALFORMED"

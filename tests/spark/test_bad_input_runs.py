@@ -75,12 +75,15 @@ def test_a_rerun_rewrites_nothing(desk: Desk) -> None:
 def test_of_two_captures_into_one_directory_the_slower_one_is_told_that_it_exists(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    (tmp_path / "one").touch()
+    part = tmp_path / "ä b%41"  # the folder of temporary files may have such a name
+    part.touch()
     hadoop, out = HadoopJvm.of(spark), f"file:{tmp_path}/out"
     targets = [HadoopTarget(hadoop, out) for _ in range(2)]
     for target in targets:
         target.begin()
+    targets[0].put(part, "files/part")
     assert targets[0].publish() == f"{out}"
+    assert (tmp_path / "out" / "files" / "part").exists()
     with pytest.raises(UsageError, match="exists already") as told:
         targets[1].publish()
     assert told.value.condition is Condition.SNAPSHOT_EXISTS

@@ -24,12 +24,12 @@ def write(out: Path, cluster: str, files: int) -> set[tuple[str, str]]:
     return write_paths(out, cluster, [f"oldWALs/{cluster}.{number}" for number in range(files)])
 
 
-def write_paths(out: Path, cluster: str, paths: list[str]) -> set[tuple[str, str]]:
+def write_paths(out: Path, cluster: str, paths: list[str], length: int = 1) -> set[tuple[str, str]]:
     """Writes a snapshot with a part for each file and one part without files, and returns clusters and paths."""
     files = len(paths)
     nobody = Membership(MASTER, frozenset(), frozenset())
     with SnapshotWriter(LocalTarget(out), rows_per_group=1, groups_per_part=1) as writer:
-        writer.files([FileBatch(paths, [1] * files, [NOW] * files)])
+        writer.files([FileBatch(paths, [length] * files, [NOW] * files)])
         writer.files([])
         writer.cells("queues-1.jsonl", [])
         writer.cells("queues-2.jsonl", [])
@@ -63,8 +63,21 @@ def test_a_snapshot_that_is_opened_alone_is_counted_by_the_driver_or_by_spark(
     write_paths(tmp_path / "a", "a", ["WALs/h,1,1/w", "WALs/h,1,1/x", "oldWALs/y", "remoteWALs/1/z"])
     (one,) = SnapshotDirectories(spark).open([(tmp_path / "a").as_uri()])
     assert one.fault is None
-    assert one.listing == ListingTotals(4, 1, 1, 1, frozenset({"h,1,1"}))
+    assert one.listing == ListingTotals(4, 1, 1, 1, frozenset({"h,1,1"}), 4)
     assert bool(one.listing_parts) == (few == 0)
+
+
+def test_lengths_that_64_bits_cannot_sum_up_are_a_fault_of_their_own_snapshot(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    written = write(tmp_path / "a", "a", 1)
+    write_paths(tmp_path / "b", "b", ["oldWALs/x", "oldWALs/y"], length=1 << 62)
+    reader, places = SnapshotDirectories(spark), [(tmp_path / name).as_uri() for name in "ab"]
+    opened = reader.open(places)
+    for one in (opened[1], *reader.open(places[1:])):
+        assert not one.listing_readable
+        assert "more than 2^62 bytes together" in str(one.fault)
+    assert {(row["cluster"], row["path"]) for row in reader.files(opened[:1]).collect()} == written
 
 
 def test_some_snapshots_of_a_fleet_have_their_own_rows_only(spark: SparkSession, tmp_path: Path) -> None:

@@ -26,9 +26,9 @@ ROWS = [
     ("c", "oldWALs/z", None),
 ]
 TOTALS = {
-    "a": ListingTotals(12, 4, 17, 2, frozenset({"s,1,1", "t,1,1-splitting", "file"})),
-    "b": ListingTotals(1, 1, -1, 0),
-    "c": ListingTotals(2, 1, 0, 0),
+    "a": ListingTotals(12, 4, 17, 2, frozenset({"s,1,1", "t,1,1-splitting", "file"}), 75),
+    "b": ListingTotals(1, 1, -1, 0, bytes=1),
+    "c": ListingTotals(2, 1, 0, 0, bytes=4),
 }
 
 
@@ -50,7 +50,10 @@ def test_the_driver_counts_a_part_as_spark_does(spark: SparkSession) -> None:
 def test_lengths_that_do_not_fit_64_bits_do_not_stop_the_opening(spark: SparkSession) -> None:
     rows = [("d", "oldWALs/x", 1 << 62), ("d", "oldWALs/y", 1 << 62), ("e", "oldWALs/x", 5)]
     files = spark.createDataFrame(rows, "part string, path string, length bigint")
-    assert totals_by_part(files) == {"d": ListingTotals(2, 2, 0, 0), "e": ListingTotals(1, 1, 5, 0)}
+    assert totals_by_part(files) == {
+        "d": ListingTotals(2, 2, 0, 0, bytes=1 << 63),
+        "e": ListingTotals(1, 1, 5, 0, bytes=5),
+    }
 
 
 def test_live_servers_are_those_that_live_directories_are_named_after() -> None:

@@ -1,18 +1,25 @@
 """Directories of lists and snapshots, and what killed jobs leave: what expires, and what stays."""
 
 import json
+import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
 
 from jobs.cli.context import JobContext
 from jobs.cli.entry import main
 from jobs.demo.generated_snapshot import write_snapshot
-from pipelines.common.errors import UsageError
+from pipelines.common.errors import UnavailableError, UsageError
 from pipelines.files.hadoop_jvm import HadoopJvm
+from pipelines.lake.retention import LIST, SNAPSHOT
 from pipelines.maintain.expiry import HadoopDirectories
+from pipelines.maintain.found_directories import ExpiringFolder
+from pipelines.maintain.pages import HadoopPages
 from tests.labs.maintained_lake import Place, add_list, aged, with_folders
 from tests.labs.small_cluster import NOW, At, small
 
@@ -117,3 +124,62 @@ def test_a_directory_elsewhere_is_never_removed(place: Place) -> None:
     assert outside.exists()
     directories.remove(stored)
     assert list((place.root / "lists" / "a").iterdir()) == []
+
+
+class OddFiles:
+    """Hadoop's file system with a folder that the user may not list, and one that goes after it was listed.
+
+    It deletes nothing, as on a local disk where the user may not.
+    """
+
+    def __init__(self, files: Any, hadoop: HadoopJvm, goes: Path) -> None:  # noqa: ANN401 - Java's
+        self._files, self._hadoop, self._goes = files, hadoop, goes
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - Java's
+        return getattr(self._files, name)
+
+    def delete(self, _path: Any, _recursive: bool) -> bool:  # noqa: ANN401 - Java's
+        return False
+
+    def listStatus(self, path: Any) -> Any:  # noqa: ANN401, N802 - Java's
+        if path.getName() == "lost+found":
+            denied = self._hadoop.view.org.apache.hadoop.security.AccessControlException("Permission denied")
+            raise Py4JJavaError("", denied)
+        found = self._files.listStatus(path)
+        shutil.rmtree(self._goes, ignore_errors=True)
+        return found
+
+
+@pytest.mark.parametrize(
+    "opened",
+    [
+        lambda hadoop, uri: HadoopDirectories(hadoop, uri, LIST),
+        lambda hadoop, uri: HadoopDirectories(hadoop, uri, SNAPSHOT),
+        HadoopPages,
+    ],
+    ids=["lists", "snapshots", "pages"],
+)
+def test_what_cannot_be_read_or_deleted_is_told_and_stops_no_other_entry(
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    opened: Callable[[HadoopJvm, str], ExpiringFolder],
+) -> None:
+    place = Place(spark, tmp_path)
+    add_list(place, "z", "run-1", 99)
+    write_snapshot(small("z", -99), tmp_path / "lists" / "z" / "young")
+    (tmp_path / "lists" / "z" / f".page.html.{'0123456789abcdef' * 2}").touch()
+    for name in ("gone", "lost+found"):
+        (tmp_path / "lists" / name).mkdir()
+    hadoop = HadoopJvm.of(spark)
+    folder = opened(hadoop, f"file:{tmp_path}/lists")
+    monkeypatch.setattr(folder, "_files", OddFiles(folder._files, hadoop, tmp_path / "lists" / "gone"))  # type: ignore[attr-defined]
+    found = folder.find()
+    (denied,) = [one for one in found.left_alone if one.uri.endswith("lost+found")]
+    assert "Permission denied" in denied.why
+    assert not [one for one in found.left_alone if "gone" in one.uri]
+    (stored,) = found.stored
+    assert folder.measure(stored) is not None
+    assert folder.measure(replace(stored, uri=f"{stored.uri}-gone")) is None
+    with pytest.raises(UnavailableError, match="could not be deleted"):
+        folder.remove(stored)

@@ -152,12 +152,16 @@ def test_an_outcome_belongs_to_the_intent_of_its_batch_whatever_their_times_are(
     assert set(KeptRuns(place.spark, f"file:{place.lake}").quarantined()) == {("a", "run-100")}
 
 
-def test_the_newest_done_nights_of_each_cluster_are_kept(place: Place) -> None:
+def test_the_newest_done_nights_and_the_newest_run_of_each_cluster_are_kept(place: Place) -> None:
     late, second = NOW + DAY_MS, {"snapshot_sha256": "second"}
     rows = [
         run_row(key("a", -1), -1, "STARTED"),
         *(run_row(key("a", 1), 1) | more for more in (second, {"snapshot_sha256": None, "at": late})),
         run_row(RunKey.of("a", "as-late", NOW - DAY_MS), 1),
+        # a refused or failed run pauses the clean-up for as long as it is the newest
+        run_row(key("b", 150), 150, "FAILED"),
+        run_row(key("b", 100), 100, "REFUSED"),
+        run_row(key("c", 50), 50, "FAILED"),
     ]
     place.tables.append_rows(RUNS, rows)
     found = KeptRuns(place.spark, f"file:{place.lake}").needed(2)
@@ -166,6 +170,8 @@ def test_the_newest_done_nights_of_each_cluster_are_kept(place: Place) -> None:
         ("a", "run-1", ("second", "sha-1")),
         ("a", "as-late", ("sha-1",)),
         ("b", "run-200", ("sha-200",)),
+        ("b", "run-100", ("sha-100",)),
+        ("c", "run-50", ("sha-50",)),
     }
     assert found.written[key("a", 1).run_date] == late
     assert found.written[key("a", -1).run_date] == late + 1

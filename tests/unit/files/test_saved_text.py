@@ -9,7 +9,8 @@ import pytest
 from pipelines.common.errors import UnavailableError, UsageError
 from pipelines.files.saved_text import LocalCopies, lines_of
 
-URI = "hdfs://ns1/export/queues-1.txt"
+URI = "hdfs://ns1/export/queues ä %41.txt"
+"""Hadoop decodes nothing in a path."""
 TEXT = "first\nsecond\n"
 
 

@@ -53,6 +53,7 @@ def test_a_rehearsal_says_first_that_nothing_was_changed() -> None:
     did = (": dropped ", ": merged ", ": set ", ": removed ", "Removed ")
     assert not [line for line in lines if any(word in line for word in did)]
     assert "Removes 1 list, 10 B:" in lines
+    assert lines[-1].startswith("Would free: ")
 
 
 def test_where_nothing_was_done_nothing_is_told_but_the_size() -> None:
