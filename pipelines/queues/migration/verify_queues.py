@@ -9,7 +9,7 @@ from pipelines.hbase.wal_names import wal_timestamp
 from pipelines.lake.findings import ERROR, INFO, WARNING
 from pipelines.queues.migration.before_and_after import AfterMigration, BeforeMigration, may_have_moved
 from pipelines.queues.migration.plan import offset_of
-from pipelines.queues.migration.rows import CheckAnswer, Family, MigrationCheck, MigrationRule
+from pipelines.queues.migration.rows import CheckAnswer, Family, MigrationCheck, MigrationReason, MigrationRule
 
 Offsets = Mapping[str, GroupOffset]
 
@@ -52,7 +52,12 @@ def _expected(before: BeforeMigration) -> list[_Expected]:
         if offset is not None and row.qualifier is not None:
             queue = parse_queue_id(row.row)
             groups = rows.setdefault(queue, _Expected(queue, {})).groups
-            groups.setdefault(row.qualifier, []).append(offset)
+            offsets = groups.setdefault(row.qualifier, [])
+            offsets.append(offset)
+            if row.reason == MigrationReason.COLLAPSED.value:
+                # the queues lose edits unless the table has the smallest of their offsets
+                first = min(map(_place, offsets))
+                groups[row.qualifier] = [one for one in offsets if _place(one) == first]
     return [rows[queue] for queue in sorted(rows, key=str)]
 
 

@@ -43,10 +43,15 @@ WALS = frozenset({wal(H1, 2), wal(D1, 1), wal(H2, 1)})
 LATER = H1._replace(startcode=NOW + 1)
 
 
-def before(wals: frozenset[str] = WALS, complete_before: int = NOW) -> BeforeMigration:
-    tree, peers = parse_tree([*znodes(QUEUES), *OTHERS]), MigrationPeers.of(PEERS)
-    rows = migration_rows(tree, peers, dict.fromkeys(wals, 1), complete_before)
-    return BeforeMigration(states_of(PEERS), peers, rows, NOW)
+def before(
+    wals: frozenset[str] = WALS,
+    complete_before: int = NOW,
+    queues: Queues = QUEUES,
+    peers: tuple[Peer, ...] = PEERS,
+) -> BeforeMigration:
+    tree, migrated = parse_tree([*znodes(queues), *OTHERS]), MigrationPeers.of(peers)
+    rows = migration_rows(tree, migrated, dict.fromkeys(wals, 1), complete_before)
+    return BeforeMigration(states_of(peers), migrated, rows, NOW)
 
 
 def after(rows: Mapping[str, Mapping[str, str]] | None = None, **changes: object) -> AfterMigration:
@@ -69,10 +74,9 @@ def after(rows: Mapping[str, Mapping[str, str]] | None = None, **changes: object
     return replace(made, **changes)  # type: ignore[arg-type]
 
 
-def differences(found: AfterMigration) -> set[tuple[str, str, str | None, str]]:
-    return {
-        (one.rule, one.answer, one.severity, one.subject) for one in verify(before(), found) if one.severity is not None
-    }
+def differences(found: AfterMigration, was: BeforeMigration | None = None) -> set[tuple[str, str, str | None, str]]:
+    checks = verify(was or before(), found)
+    return {(one.rule, one.answer, one.severity, one.subject) for one in checks if one.severity is not None}
 
 
 def without(found: AfterMigration, row: str) -> AfterMigration:
@@ -246,6 +250,23 @@ def test_a_claimed_queue_is_found_under_its_new_owner() -> None:
     answers = {(one.answer, one.expected, one.found) for one in verify(before(), found)}
     assert ("CLAIMED", f"2-{H2}", f"2-{H1}/{H2}") in answers
     assert ("CLAIMED", f"{wal(H2, 1)}:7", f"{wal(H2, 1)}:7") in answers
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted"),
+    [
+        pytest.param(f"{wal(D1, 1)}:7", set(), id="the earlier offset: nothing is lost"),
+        pytest.param(
+            f"{wal(D1, 3)}:0",
+            {("OFFSET_EQUAL", "AHEAD", "error", f"2-{H1}/{D1}")},
+            id="the later offset: edits are lost",
+        ),
+    ],
+)
+def test_two_queues_that_became_one_row_need_the_earlier_offset(value: str, wanted: set[tuple[str, ...]]) -> None:
+    was = before(queues={**QUEUES, (str(H1), f"2-{D1}-{H2}"): {wal(D1, 3): b""}})
+    found = after({f"2-{H1}/{D1}": {group(D1): value}}, listed=WALS | {wal(D1, 3)})
+    assert differences(found, was) == wanted
 
 
 def test_a_wal_that_was_missing_before_is_no_fault_of_the_migration() -> None:
