@@ -20,7 +20,7 @@ from pipelines.queues.migration.before_and_after import (
 )
 from pipelines.queues.migration.findings import verify_findings
 from pipelines.queues.migration.plan import MigrationPeers, migration_rows
-from pipelines.queues.migration.rows import MigrationRule
+from pipelines.queues.migration.rows import LEGACY_PEER, MigrationRule
 from pipelines.queues.migration.verify import verify
 from pipelines.snapshot.model import MasterFlags
 from tests.labs.small_cluster import D1, H1, H2, NOW, group, wal
@@ -250,6 +250,19 @@ def test_a_claimed_queue_is_found_under_its_new_owner() -> None:
     answers = {(one.answer, one.expected, one.found) for one in verify(before(), found)}
     assert ("CLAIMED", f"2-{H2}", f"2-{H1}/{H2}") in answers
     assert ("CLAIMED", f"{wal(H2, 1)}:7", f"{wal(H2, 1)}:7") in answers
+
+
+@pytest.mark.parametrize(
+    ("state", "wanted"),
+    [
+        (None, set()),
+        ("ENABLED", {("PEER_AS_BEFORE", "DIFFERENT", "warning", LEGACY_PEER)}),
+        ("DISABLED", {("PEER_AS_BEFORE", "DIFFERENT", "error", LEGACY_PEER)}),
+    ],
+)
+def test_the_legacy_peer_must_be_gone(state: str | None, wanted: set[tuple[str, ...]]) -> None:
+    left = states_of(PEERS) if state is None else {**states_of(PEERS), LEGACY_PEER: state}
+    assert differences(after(states=left), before(peers=(*PEERS, Peer(LEGACY_PEER, "ENABLED")))) == wanted
 
 
 @pytest.mark.parametrize(
