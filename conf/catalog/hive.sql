@@ -530,7 +530,7 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.syncup_wals (
   `position` bigint COMMENT 'Position in the queue, from 1\; a MISSING WAL comes before all others, at 0.',
   `wal` string COMMENT 'File name.',
   `path` string COMMENT 'Path below the WAL root\; NULL if MISSING.',
-  `content` string COMMENT 'EDITS, QUEUE_TABLE (the tool reads it and sends nothing of it), MISSING, or NOT_READ (HBase 2: the tool does not get to it).',
+  `content` string COMMENT 'EDITS, QUEUE_TABLE (the tool reads it and sends nothing of it), MISSING, or NOT_READ (the peer is disabled or STANDBY\; HBase 2 also: the tool does not get to it).',
   `length` bigint COMMENT 'Length of the file in the listing, bytes\; too small while the file is open.',
   `start` bigint COMMENT 'Offset of the first byte that is read\; 0 = from the first entry\; NULL if nothing is.',
   `bytes` bigint COMMENT 'Bytes that are read.'

@@ -5,7 +5,7 @@ without a row for a server that has a directory gets a placeholder, which needs 
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from pipelines.decide.rule.cluster_view import MergedQueueRow
@@ -26,7 +26,7 @@ class QueuePlan:
         row: as the tool reads it.
         peer: None if it was removed.
         is_placeholder: whether the tool creates the row itself.
-        wals: the WALs that it reads, in the order of the tool.
+        wals: the WALs that it reads, in the order of the tool; for a peer that is asleep, those that it leaves unread.
         missing: (group, WAL) of offsets whose WAL no directory has; empty if the peer was removed.
         is_stale: whether unflushed cells change the row; None = unknown.
         resent_bytes: bytes to read that the peer already has; None = unknown.
@@ -124,7 +124,13 @@ class SyncUpPlan:
         is null: the reader ends with a NullPointerException, and `DummyServer.abort` then ends the process.
         """
         claimed = (SyncUpAction.SHIP, SyncUpAction.WAITS)
-        return tuple(one for one in self.queues if one.peer and one.peer.serial and one.edits and one.action in claimed)
+        return tuple(
+            one
+            for one in self.queues
+            if one.peer and one.peer.serial and one.action in claimed
+            # a disabled peer would have to be enabled for the tool
+            if one.edits or (one.wals and _is_asleep(one.peer))
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +166,9 @@ def plan_syncup(cluster: SyncUpInput) -> SyncUpPlan:
         peer = peers.get(row.queue.peer_id)
         files = seen.get(row.queue.wals_of, []) if peer else []
         wals = planned_wals(row.queue.wals_of, row.offsets, files)
+        if peer is not None and _is_asleep(peer):
+            edits = (wal for wal in wals if wal.content is SyncUpContent.EDITS)
+            wals = tuple(replace(wal, content=SyncUpContent.NOT_READ) for wal in edits)
         stale, resent = _staleness(row, is_placeholder, wals, cluster)
         queues.append(
             QueuePlan(
@@ -175,6 +184,11 @@ def plan_syncup(cluster: SyncUpInput) -> SyncUpPlan:
     owners = {row.queue.owner for row in cluster.rows}
     servers = tuple(sorted(owners | cluster.directories))
     return SyncUpPlan(servers, tuple(queues), tuple(_unread(cluster, queues)), tuple(poison))
+
+
+def _is_asleep(peer: Peer) -> bool:
+    """Tell whether the tool ships nothing for a peer: its sources sleep, or its queues are dropped."""
+    return peer.state != "ENABLED" or peer.sync_replication_state == STANDBY
 
 
 def placeholder_queues(
@@ -211,10 +225,13 @@ def _staleness(
 
 
 def _unread(cluster: SyncUpInput, queues: Iterable[QueuePlan]) -> Iterator[UnreadWal]:
-    """Yields the WALs that a peer needs and no queue of it reads."""
+    """Yields the WALs that a peer needs and no queue of it reads.
+
+    Those that wait for a disabled peer are not among them: SYNCUP_DISABLED_PEER tells of them.
+    """
     read: dict[tuple[str, str], int] = {}
     for queue in queues:
-        for wal in queue.edits:
+        for wal in queue.wals:
             key = (queue.row.queue.peer_id, wal.file.path)
             read[key] = min(read.get(key, wal.start), wal.start)
     known = {(queue.row.queue.peer_id, queue.row.queue.wals_of) for queue in queues}

@@ -295,9 +295,40 @@ def test_rows_of_a_plan() -> None:
     rows = peer_rows(plan, (ONE, OFF), OtherFamilies({"1": 2}, {("7", "r"): 9}))
     assert [(one.peer_id, one.queues, one.bytes, one.hfile_refs, one.last_sequence_ids) for one in rows] == [
         ("1", 1, 100, 2, 0),
-        ("2", 1, 200, 0, 0),
+        ("2", 1, 0, 0, 0),
         ("7", 0, 0, 0, 1),
     ]
+
+
+@pytest.mark.parametrize(
+    ("peer", "action", "reason"),
+    [
+        (Peer("1", "DISABLED"), "WAITS", "peer 1 is DISABLED"),
+        (Peer("1", "ENABLED", sync_replication_state="STANDBY"), "STANDBY", None),
+    ],
+)
+def test_nothing_is_read_or_sent_again_for_a_peer_that_ships_nothing(
+    peer: Peer, action: str, reason: str | None
+) -> None:
+    repeated = f"{HERE}/{group(H1)}.rep.9"
+    plan = planned([OWN], *WALS, repeated, peers=(peer,), true_rows=[queue(f"1-{H1}", h1=(wal(H1, 3), 30))])
+    (one,) = plan.queues
+    told = queue_row(one)
+    assert (told.action, told.reason, told.files, told.bytes, told.first_path) == (action, reason, 0, 0, None)
+    assert (told.is_stale, told.resent_bytes) == (True, 0)
+    assert [(each.path, each.content, each.start, each.bytes) for each in wal_rows(one)] == [
+        (WALS[1], "NOT_READ", None, 0),
+        (WALS[2], "NOT_READ", None, 0),
+    ]
+    assert plan.unread == (), "the tool finds them"
+    waiting = [(row.files, row.bytes) for row in syncup_findings(plan, down(), CLEAN)]
+    assert waiting == ([(2, 160)] if action == "WAITS" else [])
+
+
+def test_a_dropped_queue_without_a_wal_has_no_reason_to_wait() -> None:
+    standby = Peer("1", "ENABLED", sync_replication_state="STANDBY")
+    (one,) = planned([OWN], peers=(standby,)).queues
+    assert (queue_row(one).action, queue_row(one).reason) == ("STANDBY", None)
 
 
 def down(**changes: object) -> Snapshot:
