@@ -514,7 +514,7 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.syncup_queues (
   `first_start` bigint COMMENT 'Offset at which reading of this WAL begins.',
   `missing_files` bigint COMMENT 'Number of offsets inside a WAL, or of WALs in a queue in ZooKeeper, that no directory has.',
   `is_stale` boolean COMMENT 'Whether the row has changed since it was flushed\; NULL = unknown, false in ZooKeeper.',
-  `resent_bytes` bigint COMMENT 'Part of `bytes` that the peer has received already\; NULL = unknown.'
+  `resent_bytes` bigint COMMENT 'Part of `bytes` that the peer has received already, or from a queue before\; NULL = unknown.'
 )
 COMMENT 'One row for each queue that ReplicationSyncUp would claim\; written by `plan-syncup`, run ids end in `-syncup`.'
 STORED BY 'io.delta.hive.DeltaStorageHandler'
@@ -548,7 +548,7 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.syncup_peers (
   `queues` bigint COMMENT 'Number of queues that are claimed for the peer, including placeholders.',
   `files` bigint COMMENT 'Number of WALs with users\' edits that are read, counted once for each queue.',
   `bytes` bigint COMMENT 'Bytes of these WALs.',
-  `resent_bytes` bigint COMMENT 'Part of `bytes` that the peer has received already\; NULL = unknown.',
+  `resent_bytes` bigint COMMENT 'Part of `bytes` that the peer has received already, or from a queue before\; NULL = unknown.',
   `hfile_refs` bigint COMMENT 'Number of bulk-loaded HFiles that wait for the peer\; the next master of HBase 3 drops those older than the run.',
   `last_sequence_ids` bigint COMMENT 'Number of regions of a serial peer with a last pushed sequence id\; the next master drops them likewise.'
 )

@@ -10,6 +10,7 @@ from pipelines.lake.run_summary import FindingRow, RunKey
 from pipelines.queues.audit.classes import AS_IT_SHOULD_BE, NO_QUEUE, QueueClass
 from pipelines.queues.audit.observed_cluster import ObservedCluster
 from pipelines.queues.audit.plan import PeerRestart
+from pipelines.queues.audit.plan_text import again_words
 from pipelines.queues.audit.rows import AuditRow, ClaimPlanRow, ClaimRow
 from pipelines.queues.audit.timeline import QueueEvent
 
@@ -140,6 +141,10 @@ def _plan_lines(audit: AuditResult) -> Iterator[str]:
         yield f"    step {row.step}: {row.queue}, {human_bytes(row.pending_bytes)}, to {row.target}"
     if len(audit.plan) > _SHOWN:
         yield f"    … and {len(audit.plan) - _SHOWN:,} more; table claim_plans has every one"
+    for one in audit.again[:_SHOWN]:
+        yield wrapped(f"note: {one.server}: {again_words(one)}", _INDENT)
+    if len(audit.again) > _SHOWN:
+        yield f"    … and {len(audit.again) - _SHOWN:,} more; `shipped_again` in the JSON has every one"
     for name, where in audit.files.items():
         yield f"    {name}: {where}"
 

@@ -16,6 +16,8 @@ from pipelines.queues.syncup.rows import SyncUpAction, SyncUpContent
 from pipelines.queues.syncup.wals import FilesOfServers, PlannedWal, missing_wals, needed_wals, planned_wals
 
 STANDBY = "STANDBY"
+Starts = Mapping[tuple[str, str], int]
+"""By peer and path, the first offset from which a queue of the peer reads a WAL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +163,8 @@ def plan_syncup(cluster: SyncUpInput) -> SyncUpPlan:
     poison = sorted(
         {file.path for files in seen.values() for file in files if file.name is None or file.name.timestamp is None}
     )
-    queues = []
+    queues: list[QueuePlan] = []
+    read: dict[tuple[str, str], int] = {}
     for row, is_placeholder in sorted(rows, key=lambda one: str(one[0].queue)):
         peer = peers.get(row.queue.peer_id)
         files = seen.get(row.queue.wals_of, []) if peer else []
@@ -169,7 +172,10 @@ def plan_syncup(cluster: SyncUpInput) -> SyncUpPlan:
         if peer is not None and _is_asleep(peer):
             edits = (wal for wal in wals if wal.content is SyncUpContent.EDITS)
             wals = tuple(replace(wal, content=SyncUpContent.NOT_READ) for wal in edits)
-        stale, resent = _staleness(row, is_placeholder, wals, cluster)
+        stale, resent = _staleness(row, is_placeholder, wals, cluster, read)
+        for wal in wals:
+            key = (row.queue.peer_id, wal.file.path)
+            read[key] = min(read.get(key, wal.start), wal.start)
         queues.append(
             QueuePlan(
                 row=row,
@@ -183,7 +189,7 @@ def plan_syncup(cluster: SyncUpInput) -> SyncUpPlan:
         )
     owners = {row.queue.owner for row in cluster.rows}
     servers = tuple(sorted(owners | cluster.directories))
-    return SyncUpPlan(servers, tuple(queues), tuple(_unread(cluster, queues)), tuple(poison))
+    return SyncUpPlan(servers, tuple(queues), tuple(_unread(cluster, queues, read)), tuple(poison))
 
 
 def _is_asleep(peer: Peer) -> bool:
@@ -208,9 +214,12 @@ def placeholder_queues(
 
 
 def _staleness(
-    row: MergedQueueRow, is_placeholder: bool, wals: Sequence[PlannedWal], cluster: SyncUpInput
+    row: MergedQueueRow, is_placeholder: bool, wals: Sequence[PlannedWal], cluster: SyncUpInput, before: Starts
 ) -> tuple[bool | None, int | None]:
-    """Returns whether the row changed after its flush, and the bytes that are sent again for it."""
+    """Returns whether the row changed after its flush, and the bytes that are sent again for it.
+
+    What the queues `before` it read for its peer is sent again, too.
+    """
     if cluster.true_rows is None:
         return None, None
     of_queue = [one for one in cluster.true_rows if _same_wals(one.queue, row.queue)]
@@ -221,19 +230,17 @@ def _staleness(
     own = next((one for one in of_queue if one.queue == row.queue), None)
     stale = own is None or own.offsets != row.offsets
     true_needs = needed_wals(row.queue.wals_of, _merged(of_queue), (wal.file for wal in edits))
-    return stale, max(read - sum(max(file.length - start, 0) for file, start in true_needs), 0)
+    ends = (
+        (min(before.get((row.queue.peer_id, file.path), file.length), file.length), start) for file, start in true_needs
+    )
+    return stale, max(read - sum(max(end - start, 0) for end, start in ends), 0)
 
 
-def _unread(cluster: SyncUpInput, queues: Iterable[QueuePlan]) -> Iterator[UnreadWal]:
+def _unread(cluster: SyncUpInput, queues: Iterable[QueuePlan], read: Starts) -> Iterator[UnreadWal]:
     """Yields the WALs that a peer needs and no queue of it reads.
 
     Those that wait for a disabled peer are not among them: SYNCUP_DISABLED_PEER tells of them.
     """
-    read: dict[tuple[str, str], int] = {}
-    for queue in queues:
-        for wal in queue.wals:
-            key = (queue.row.queue.peer_id, wal.file.path)
-            read[key] = min(read.get(key, wal.start), wal.start)
     known = {(queue.row.queue.peer_id, queue.row.queue.wals_of) for queue in queues}
     found: dict[tuple[str, str], UnreadWal] = {}
     for peer in cluster.peers:

@@ -25,6 +25,7 @@ from pipelines.queues.syncup.findings import syncup_findings
 from pipelines.queues.syncup.plan import SyncUpInput, SyncUpPlan, UnreadReason, plan_syncup
 from pipelines.queues.syncup.rows import SyncUpAction
 from pipelines.queues.syncup.tables import peer_rows, queue_row, wal_rows
+from pipelines.queues.syncup.text import plan_lines
 from pipelines.queues.syncup.wals import FilesOfServers, ListedWal
 from pipelines.snapshot.model import Membership, Snapshot, WalDirectory
 from pipelines.snapshot.other_families import OtherFamilies
@@ -231,6 +232,15 @@ def test_what_is_sent_again() -> None:
     assert (one.is_placeholder, one.is_stale, one.resent_bytes) == (True, False, 0)
     (one,) = planned([OWN], *WALS).queues
     assert (one.is_stale, one.resent_bytes) == (None, None), "nobody knows"
+
+
+def test_what_two_queues_of_a_peer_read_is_sent_again_by_the_second() -> None:
+    first, second = (queue(f"1-{owner}/{D1}", d1=(wal(D1, 1), start)) for owner, start in ((H1, 40), (H2, 10)))
+    plan = planned([first, second], f"oldWALs/{wal(D1, 1)}", true_rows=[first, second], directories=())
+    assert [(one.bytes, one.resent_bytes) for one in plan.queues] == [(60, 0), (90, 60)]
+    facts = replace(CLEAN, flags=())
+    lines = plan_lines(down(), facts, plan, [queue_row(one) for one in plan.queues], (), ())
+    assert any("nothing was written since: 60 B are sent again" in line for line in lines)
 
 
 # facts, tables, findings
