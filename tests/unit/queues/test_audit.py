@@ -91,13 +91,24 @@ def test_a_wal_that_is_nowhere_is_lost_unless_later_ones_are_there() -> None:
     ("row", "storage", "words"),
     [
         ("1-a", IN_TABLE, ": restart the region server that owns the queue, and compare"),
+        (
+            "1-d",
+            IN_TABLE,
+            ": wait until the queue is claimed, then restart the region server that owns the queue, and compare",
+        ),
+        (
+            "1-d",
+            IN_ZOOKEEPER,
+            ": wait until the queue is claimed, then delete its znode in the queue, restart the region server that",
+        ),
         ("1-c", IN_TABLE, ": have the queue claimed, and compare"),
         ("1-a", IN_ZOOKEEPER, ": delete its znode in the queue, restart the region server that owns the queue, and"),
         ("1-c", IN_ZOOKEEPER, ": delete its znode in the queue, have the queue claimed, and compare"),
     ],
 )
 def test_a_queue_goes_on_without_a_wal_that_is_gone(row: str, storage: AuditedStorage, words: str, later: bool) -> None:
-    found = only(cluster(queue(row, 5, missing=("w.1",), later=later), storage=storage))
+    who = servers(crashing="d")
+    found = only(cluster(queue(row, 5, missing=("w.1",), later=later), who=who, storage=storage))
     assert (words if not later else words.replace(":", ",", 1)) in (found.remedy or "")
 
 
