@@ -423,7 +423,7 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.dumped_queues (
   `owner_online` boolean COMMENT 'Whether the owner is alive\; NULL = the snapshot does not show it.',
   `pending_wals` bigint COMMENT 'Number of WALs that the queue still has to read.',
   `pending_bytes` bigint COMMENT 'Bytes of these WALs, as far as they are in the listing.',
-  `missing_wals` bigint COMMENT 'Number of these WALs that are not in the listing.'
+  `missing_wals` bigint COMMENT 'Number of these WALs that are not in the listing, without those that may be younger than it.'
 )
 COMMENT 'One row for each replication queue in the last reading of a snapshot, in the table or in ZooKeeper.'
 STORED BY 'io.delta.hive.DeltaStorageHandler'
