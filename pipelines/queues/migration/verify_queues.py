@@ -42,7 +42,8 @@ def queue_checks(before: BeforeMigration, after: AfterMigration) -> Iterator[Mig
     for queue, offsets in after.rows.items():
         # rows of unknown peers are checked by NO_UNKNOWN_PEER
         if queue not in matched and queue.peer_id in {*before.peers.migrated, *after.states}:
-            yield _extra(queue, offsets, before)
+            grows = may_have_moved(before, after, queue.peer_id)
+            yield _extra(queue, offsets, before, grows)
 
 
 def _expected(before: BeforeMigration) -> list[_Expected]:
@@ -108,13 +109,22 @@ def _place(offset: GroupOffset) -> tuple[int, bool, int]:
         return -1, False, offset.offset
 
 
-def _extra(queue: QueueId, offsets: Offsets, before: BeforeMigration) -> MigrationCheck:
-    """Returns the check of a row that no queue of ZooKeeper explains."""
+def _extra(queue: QueueId, offsets: Offsets, before: BeforeMigration, grows: bool) -> MigrationCheck:
+    """Returns the check of a row that no written queue of ZooKeeper explains.
+
+    Args:
+        queue: its key.
+        offsets: its offsets.
+        before: the content of ZooKeeper.
+        grows: whether the peer may have shipped since then. The placeholder of a queue that was empty then has offsets.
+    """
     answer: CheckAnswer
     severity: str
     if queue.peer_id not in before.peers.migrated or queue.wals_of.startcode >= before.read_at:
         answer, severity = CheckAnswer.NEW, INFO
-    elif all(_is_placeholder(queue, group, offset) for group, offset in offsets.items()):
+    elif all(_is_placeholder(queue, group, offset) for group, offset in offsets.items()) or (
+        grows and (queue.peer_id, str(queue.wals_of)) in before.empty_queues()
+    ):
         answer, severity = CheckAnswer.PLACEHOLDER, INFO
     else:
         answer, severity = CheckAnswer.EXTRA, ERROR

@@ -243,6 +243,20 @@ def test_a_difference_is_told_by_rule_and_row(change: Callable[[], AfterMigratio
     assert worse <= {("OFFSET_EQUAL", "MISSING", "error", f"2-{H2}")}, "nothing else is blamed"
 
 
+@pytest.mark.parametrize(
+    ("peer", "wanted"),
+    [
+        ("1", {("NO_EXTRA_ROW", "PLACEHOLDER", "info", f"1-{H2}/{D1}")}),
+        pytest.param("2", {("NO_EXTRA_ROW", "EXTRA", "error", f"2-{H2}/{D1}")}, id="a disabled peer ships nothing"),
+    ],
+)
+def test_a_placeholder_grows_where_a_queue_was_empty(peer: str, wanted: set[tuple[str, ...]]) -> None:
+    others = {key: wals for key, wals in QUEUES.items() if key != (str(H1), f"2-{D1}")}
+    was = before(queues={**others, (str(D1), peer): {}})
+    found = without(after({f"{peer}-{H2}/{D1}": {str(D1): ":0", group(D1): f"{wal(D1, 1)}:7"}}), f"2-{H1}/{D1}")
+    assert differences(found, was) == wanted
+
+
 def test_a_claimed_queue_is_found_under_its_new_owner() -> None:
     claimed = {f"2-{H1}/{H2}": {group(H2): f"{wal(H2, 1)}:7"}}
     found = without(after(claimed), f"2-{H2}")
