@@ -33,7 +33,7 @@ def queue_checks(before: BeforeMigration, after: AfterMigration) -> Iterator[Mig
     matched: set[QueueId] = set()
     for one in expected:
         there = after.rows.get(one.queue)
-        queue = one.queue if there is not None else _claimed(one.queue, after, keys | matched)
+        queue = one.queue if there is not None else _claimed(one, after, keys | matched)
         if queue is None:
             yield from _missing(one, may_have_moved(before, after, one.queue.peer_id))
             continue
@@ -62,10 +62,18 @@ def _expected(before: BeforeMigration) -> list[_Expected]:
     return [rows[queue] for queue in sorted(rows, key=str)]
 
 
-def _claimed(wanted: QueueId, after: AfterMigration, taken: set[QueueId]) -> QueueId | None:
-    """Returns another row of the same peer for the same WALs that is neither expected nor already matched."""
-    same = (queue for queue in after.rows if (queue.peer_id, queue.wals_of) == (wanted.peer_id, wanted.wals_of))
-    return next((queue for queue in sorted(same, key=str) if queue not in taken), None)
+def _claimed(wanted: _Expected, after: AfterMigration, taken: set[QueueId]) -> QueueId | None:
+    """Returns another row of the same peer for the same WALs that is neither expected nor already matched.
+
+    Of several, it is one with the expected offsets if there is one.
+    """
+    key = (wanted.queue.peer_id, wanted.queue.wals_of)
+    same = [queue for queue in after.rows if (queue.peer_id, queue.wals_of) == key and queue not in taken]
+    return min(same, key=lambda queue: (not _has_offsets(wanted, after.rows[queue]), str(queue)), default=None)
+
+
+def _has_offsets(wanted: _Expected, found: Offsets) -> bool:
+    return all(found.get(group) in offsets for group, offsets in wanted.groups.items())
 
 
 def _missing(one: _Expected, may_have_finished: bool) -> Iterator[MigrationCheck]:

@@ -243,6 +243,15 @@ def test_a_difference_is_told_by_rule_and_row(change: Callable[[], AfterMigratio
     assert worse <= {("OFFSET_EQUAL", "MISSING", "error", f"2-{H2}")}, "nothing else is blamed"
 
 
+def test_two_queues_of_a_dead_server_are_found_by_their_offsets() -> None:
+    owners = (H1, H2)
+    was = before(queues={(str(one), f"2-{D1}"): {wal(D1, at): b""} for one, at in zip(owners, (1, 3), strict=True)})
+    restarted = [one._replace(startcode=one.startcode + 5) for one in owners]
+    rows = {f"2-{one}/{D1}": {group(D1): f"{wal(D1, at)}:0"} for one, at in zip(restarted, (3, 1), strict=True)}
+    found = after({f"1-{H1}": {}, f"2-{H1}/{D1}": {}, f"2-{H2}": {}, **rows}, listed=WALS | {wal(D1, 3)})
+    assert differences(found, was) == set()
+
+
 @pytest.mark.parametrize(
     ("peer", "wanted"),
     [
