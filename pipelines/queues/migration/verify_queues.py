@@ -10,6 +10,7 @@ from pipelines.lake.findings import ERROR, INFO, WARNING
 from pipelines.queues.migration.before_and_after import AfterMigration, BeforeMigration, may_have_moved
 from pipelines.queues.migration.plan import offset_of
 from pipelines.queues.migration.rows import CheckAnswer, Family, MigrationCheck, MigrationReason, MigrationRule
+from pipelines.snapshot.model import complete_before
 
 Offsets = Mapping[str, GroupOffset]
 
@@ -128,7 +129,7 @@ def _extra(queue: QueueId, offsets: Offsets, before: BeforeMigration, grows: boo
     """
     answer: CheckAnswer
     severity: str
-    if queue.peer_id not in before.peers.migrated or queue.wals_of.startcode >= before.read_at:
+    if queue.peer_id not in before.peers.migrated or queue.wals_of.startcode >= complete_before(before.read_at):
         answer, severity = CheckAnswer.NEW, INFO
     elif all(_is_placeholder(queue, group, offset) for group, offset in offsets.items()) or (
         grows and (queue.peer_id, str(queue.wals_of)) in before.empty_queues()

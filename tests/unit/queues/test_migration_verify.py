@@ -22,7 +22,7 @@ from pipelines.queues.migration.findings import verify_findings
 from pipelines.queues.migration.plan import MigrationPeers, migration_rows
 from pipelines.queues.migration.rows import LEGACY_PEER, MigrationRule
 from pipelines.queues.migration.verify import verify
-from pipelines.snapshot.model import MasterFlags
+from pipelines.snapshot.model import MasterFlags, complete_before
 from tests.labs.small_cluster import D1, H1, H2, NOW, group, wal
 from tests.strategies.zookeeper import BASE, Queues, znodes
 
@@ -40,17 +40,18 @@ OTHERS = [
     *(Znode(f"{BASE}/hfile-refs/{peer}/f", b"", 0) for peer in "12"),
 ]
 WALS = frozenset({wal(H1, 2), wal(D1, 1), wal(H2, 1)})
-LATER = H1._replace(startcode=NOW + 1)
+LATER = H1._replace(startcode=complete_before(NOW))
+EARLIER = LATER._replace(startcode=LATER.startcode - 1)
 
 
 def before(
     wals: frozenset[str] = WALS,
-    complete_before: int = NOW,
+    listed_before: int = NOW,
     queues: Queues = QUEUES,
     peers: tuple[Peer, ...] = PEERS,
 ) -> BeforeMigration:
     tree, migrated = parse_tree([*znodes(queues), *OTHERS]), MigrationPeers.of(peers)
-    rows = migration_rows(tree, migrated, dict.fromkeys(wals, 1), complete_before)
+    rows = migration_rows(tree, migrated, dict.fromkeys(wals, 1), listed_before)
     return BeforeMigration(states_of(peers), migrated, rows, NOW)
 
 
@@ -152,7 +153,12 @@ def test_all_rules_hold_after_a_migration() -> None:
         pytest.param(
             lambda: after({f"1-{LATER}": {group(LATER): f"{wal(H1, 2)}:0"}}),
             ("NO_EXTRA_ROW", "NEW", "info", f"1-{LATER}"),
-            id="a server that started later",
+            id="a server that started later, by a clock that may be slow",
+        ),
+        pytest.param(
+            lambda: after({f"1-{EARLIER}": {group(EARLIER): f"{wal(H1, 2)}:0"}}),
+            ("NO_EXTRA_ROW", "EXTRA", "error", f"1-{EARLIER}"),
+            id="a server that started earlier",
         ),
         pytest.param(
             lambda: after({f"9-{H2}": {group(H2): f"{wal(H2, 1)}:7"}}),
@@ -325,7 +331,7 @@ def test_a_wal_that_may_be_younger_than_the_listing_is_not_missing() -> None:
     }
     assert severities == {young: [], old: ["error"]}
     # it was not missing before either, so its loss since then is an error
-    was = before(WALS - {wal(H2, 1)}, complete_before=0)
+    was = before(WALS - {wal(H2, 1)}, listed_before=0)
     (one,) = [one for one in verify(was, after(listed=WALS - {wal(H2, 1)})) if one.severity]
     assert (one.rule, one.severity) == ("WAL_EXISTS", "error")
 
