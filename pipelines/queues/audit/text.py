@@ -74,6 +74,8 @@ def _head(audit: AuditResult) -> Iterator[str]:
     queues = [row for row in audit.rows if row.queue_class not in NO_QUEUE]
     at = human_instant(audit.cluster.servers.at)
     yield f"cluster {audit.key.cluster}: {human_count(len(queues), 'queue')} in {audit.cluster.storage.place}, {at}"
+    if audit.cluster.restless is not None:
+        yield wrapped(f"The capture was not quiet: {audit.cluster.restless}. This is its last reading.", "  ")
     order = [one.value for one in QueueClass]
     sizes: Counter[str] = Counter()
     for row in audit.rows:
