@@ -27,7 +27,11 @@ DUMPED_QUEUES = Table(
             column("owner_online", BooleanType(), "Whether the owner is alive; NULL = the snapshot does not show it."),
             column("pending_wals", LongType(), "Number of WALs that the queue still has to read."),
             column("pending_bytes", LongType(), "Bytes of these WALs, as far as they are in the listing."),
-            column("missing_wals", LongType(), "Number of these WALs that are not in the listing."),
+            column(
+                "missing_wals",
+                LongType(),
+                "Number of these WALs that are not in the listing, without those that may be younger than it.",
+            ),
         ]
     ),
 )

@@ -17,7 +17,11 @@ SYNCUP_PEERS = Table(
             column("queues", LongType(), "Number of queues that are claimed for the peer, including placeholders."),
             column("files", LongType(), "Number of WALs with users' edits that are read, counted once for each queue."),
             column("bytes", LongType(), "Bytes of these WALs."),
-            column("resent_bytes", LongType(), "Part of `bytes` that the peer has received already; NULL = unknown."),
+            column(
+                "resent_bytes",
+                LongType(),
+                "Part of `bytes` that the peer has received already, or from a queue before; NULL = unknown.",
+            ),
             column(
                 "hfile_refs",
                 LongType(),

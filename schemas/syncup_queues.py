@@ -54,7 +54,7 @@ SYNCUP_QUEUES = Table(
             column(
                 "resent_bytes",
                 LongType(),
-                "Part of `bytes` that the peer has received already; NULL = unknown.",
+                "Part of `bytes` that the peer has received already, or from a queue before; NULL = unknown.",
             ),
         ]
     ),

@@ -22,8 +22,8 @@ SYNCUP_WALS = Table(
             column(
                 "content",
                 StringType(),
-                "EDITS, QUEUE_TABLE (the tool reads it and sends nothing of it), MISSING, or NOT_READ (HBase 2: the "
-                "tool does not get to it).",
+                "EDITS, QUEUE_TABLE (the tool reads it and sends nothing of it), MISSING, or NOT_READ (the peer "
+                "is disabled or STANDBY; HBase 2 also: the tool does not get to it).",
             ),
             column("length", LongType(), "Length of the file in the listing, bytes; too small while the file is open."),
             column(

@@ -423,7 +423,7 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.dumped_queues (
   `owner_online` boolean COMMENT 'Whether the owner is alive\; NULL = the snapshot does not show it.',
   `pending_wals` bigint COMMENT 'Number of WALs that the queue still has to read.',
   `pending_bytes` bigint COMMENT 'Bytes of these WALs, as far as they are in the listing.',
-  `missing_wals` bigint COMMENT 'Number of these WALs that are not in the listing.'
+  `missing_wals` bigint COMMENT 'Number of these WALs that are not in the listing, without those that may be younger than it.'
 )
 COMMENT 'One row for each replication queue in the last reading of a snapshot, in the table or in ZooKeeper.'
 STORED BY 'io.delta.hive.DeltaStorageHandler'
@@ -514,7 +514,7 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.syncup_queues (
   `first_start` bigint COMMENT 'Offset at which reading of this WAL begins.',
   `missing_files` bigint COMMENT 'Number of offsets inside a WAL, or of WALs in a queue in ZooKeeper, that no directory has.',
   `is_stale` boolean COMMENT 'Whether the row has changed since it was flushed\; NULL = unknown, false in ZooKeeper.',
-  `resent_bytes` bigint COMMENT 'Part of `bytes` that the peer has received already\; NULL = unknown.'
+  `resent_bytes` bigint COMMENT 'Part of `bytes` that the peer has received already, or from a queue before\; NULL = unknown.'
 )
 COMMENT 'One row for each queue that ReplicationSyncUp would claim\; written by `plan-syncup`, run ids end in `-syncup`.'
 STORED BY 'io.delta.hive.DeltaStorageHandler'
@@ -530,7 +530,7 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.syncup_wals (
   `position` bigint COMMENT 'Position in the queue, from 1\; a MISSING WAL comes before all others, at 0.',
   `wal` string COMMENT 'File name.',
   `path` string COMMENT 'Path below the WAL root\; NULL if MISSING.',
-  `content` string COMMENT 'EDITS, QUEUE_TABLE (the tool reads it and sends nothing of it), MISSING, or NOT_READ (HBase 2: the tool does not get to it).',
+  `content` string COMMENT 'EDITS, QUEUE_TABLE (the tool reads it and sends nothing of it), MISSING, or NOT_READ (the peer is disabled or STANDBY\; HBase 2 also: the tool does not get to it).',
   `length` bigint COMMENT 'Length of the file in the listing, bytes\; too small while the file is open.',
   `start` bigint COMMENT 'Offset of the first byte that is read\; 0 = from the first entry\; NULL if nothing is.',
   `bytes` bigint COMMENT 'Bytes that are read.'
@@ -548,7 +548,7 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.syncup_peers (
   `queues` bigint COMMENT 'Number of queues that are claimed for the peer, including placeholders.',
   `files` bigint COMMENT 'Number of WALs with users\' edits that are read, counted once for each queue.',
   `bytes` bigint COMMENT 'Bytes of these WALs.',
-  `resent_bytes` bigint COMMENT 'Part of `bytes` that the peer has received already\; NULL = unknown.',
+  `resent_bytes` bigint COMMENT 'Part of `bytes` that the peer has received already, or from a queue before\; NULL = unknown.',
   `hfile_refs` bigint COMMENT 'Number of bulk-loaded HFiles that wait for the peer\; the next master of HBase 3 drops those older than the run.',
   `last_sequence_ids` bigint COMMENT 'Number of regions of a serial peer with a last pushed sequence id\; the next master drops them likewise.'
 )

@@ -7,6 +7,7 @@ from pipelines.hbase.wal_names import parse_wal_name
 from pipelines.queues.dump.table_queues import table_dump
 from pipelines.queues.dump.text import distributed_text
 from pipelines.queues.wals.rows import InspectedFile
+from pipelines.snapshot.model import complete_before
 
 DUMP_TITLE = "A queue of the disabled peer, in the words of HBase's DumpReplicationQueues (its WALs left out)"
 _POSITION = " Replication position for "
@@ -25,7 +26,8 @@ def queue_lines(made: GeneratedCapture, peer_id: str) -> list[str]:
     named = [(file.path, file.length, file.path.rpartition("/")[2]) for file in made.files]
     parsed = [(path, length, parse_wal_name(name)) for path, length, name in named if name.startswith(groups)]
     files = [InspectedFile(path, name, length) for path, length, name in parsed if name is not None]
-    dump = table_dump((), [row], (), files, made.snapshot.peers, None)
+    complete = complete_before(made.snapshot.files_step.started_at)
+    dump = table_dump((), [row], (), files, made.snapshot.peers, None, complete)
     queue, _, _ = distributed_text(dump, made.snapshot.wal_root, sizes=True).partition("\n\n")
     return [line for line in queue.splitlines() if not line.startswith(_POSITION)]
 

@@ -104,7 +104,8 @@ def tell(story: Story, peer: HBaseCluster) -> None:
     story.forget(f"peers/{SERIAL}")
     story.plan("disabled")
     story.enable_peer(PEER)
-    story.split = server_to_split(story.answers["disabled"][1])
+    story.plan("enabled")
+    story.split = server_to_split(story.answers["enabled"][1])
     story.rename(story.split, f"{story.split}-splitting")
     story.plan("half-split")
     story.sync_up("half-split")
@@ -262,6 +263,10 @@ def test_a_disabled_peer_would_keep_the_tool_for_ever(story: Story) -> None:
     assert "SYNCUP_DISABLED_PEER" in story.codes("disabled")
     actions = {(queue["peer_id"], queue["action"]) for queue in result["queues"]}
     assert actions == {(PEER, "WAITS"), (SERIAL, "REMOVED_PEER")}
+    assert (result["bytes"], {wal["content"] for queue in result["queues"] for wal in queue["wals"]}) == (
+        0,
+        {"NOT_READ"},
+    )
 
 
 def test_the_half_split_directory_is_refused_and_the_tool_does_lose_it(story: Story) -> None:
@@ -291,7 +296,7 @@ def test_the_tool_does_what_the_plan_says(story: Story) -> None:
     assert dict(run.opened) == starts(result)
     # which WALs are left for the second run depends on their sizes
     opened_before = story.runs["half-split"].opened
-    assert set(opened_before) <= set(starts(story.answers["disabled"][1]).items())
+    assert set(opened_before) <= set(starts(story.answers["enabled"][1]).items())
     assert max(start for _, start in (*opened_before, *run.opened)) > 0, (
         "no offset lies inside of a WAL: nothing is shown"
     )

@@ -9,7 +9,7 @@ from pipelines.decide.rule.decision_table import DecisionTable, GroupAnswers
 from pipelines.decide.rule.queue_storage import QueueNeed
 from pipelines.decide.rule.settings import ReconcileSettings, Release
 from pipelines.decide.rule.table_rule import decide_by_offset
-from pipelines.decide.rule.verdict import ArchivedFile, Decision
+from pipelines.decide.rule.verdict import ArchivedFile, Decision, Reason
 from pipelines.hbase.replication_queues import NEEDS_ALL, QueueCell, QueueId
 from pipelines.hbase.server_names import ServerName
 from pipelines.snapshot.capture_order import not_quiet_reason
@@ -59,7 +59,15 @@ class TableReplicationQueueStorage:
         groups: dict[ServerName, list[GroupAnswers]] = {}
         for one in table.groups:
             groups.setdefault(one.server, []).append(one)
-        without_row = {row.server: (row.plain.bucket, row.replication_table.bucket) for row in table.servers}
+        without_row = {
+            row.server: tuple(
+                one.bucket
+                for one in (row.plain, row.replication_table)
+                # no queue of a server that is alive reads these
+                if one.decision.reason is not Reason.REPLICATION_TABLE_WAL
+            )
+            for row in table.servers
+        }
         for row in view.rows:
             source = row.queue.wals_of
             for group in sorted(row.offsets):

@@ -3,6 +3,7 @@
 It reads snapshots and writes tables and a plan. It has no access to the cluster, so it cannot change it.
 """
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -36,6 +37,8 @@ from schemas.findings import FINDINGS
 from schemas.queue_audits import QUEUE_AUDITS
 from schemas.queue_claims import QUEUE_CLAIMS
 from schemas.registry import AUDIT_TABLES
+
+_LOG = logging.getLogger(__name__)
 
 AUDITED_QUEUES: Mapping[str, AuditedQueues] = {
     IN_TABLE.name: AuditedTableQueues(),
@@ -93,6 +96,8 @@ def audit_queues(request: AuditRequest, ports: AuditPorts) -> JobResult:
     believed = _in_time_order([_believed(one, request, ports) for one in ports.snapshots.open(request.snapshots)])
     case = believed[-1]
     cluster = _observed(case, listed_evidence(ports.snapshots, case, request.settings, _queues(case)))
+    if cluster.restless is not None:
+        _LOG.warning("The capture was not quiet: %s. This is its last reading", cluster.restless)
     rows = audit_rows(cluster)
     earlier = [_seen(before) for before in believed[:-1]]
     ports.lake.ensure((*AUDIT_TABLES, FINDINGS))

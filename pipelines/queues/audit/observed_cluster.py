@@ -140,6 +140,7 @@ class ObservedCluster:
         locks: in ZooKeeper, servers whose queues are locked, and the server that has the lock if the znode names it.
         empty_replicators: in ZooKeeper, servers with a znode and neither queue nor lock below it.
         archived: files and bytes below oldWALs by the server that wrote them, without WALs that are never replicated.
+        restless: why queues may have moved during the capture; None = they did not.
     """
 
     cluster: str
@@ -151,6 +152,7 @@ class ObservedCluster:
     locks: Mapping[ServerName, ServerName | None] = field(default_factory=dict)
     empty_replicators: tuple[ServerName, ...] = ()
     archived: Mapping[ServerName, tuple[int, int]] = field(default_factory=dict)
+    restless: str | None = None
 
     def claims_by_procedure(self) -> bool | None:
         """Tell whether the master has queues claimed after a crash (HBASE-26029, from 2.5 on); None = unknown.

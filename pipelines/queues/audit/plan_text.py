@@ -1,6 +1,6 @@
 """The claim plan as files: the instructions for the operator, and a server list for HBCK2's option `-i`."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from pipelines.common.human import human_bytes, human_count, human_instant
 from pipelines.lake.run_summary import RunKey
@@ -40,7 +40,8 @@ def claim_plan_text(
         plan: the planned claims of the orphans.
         again: peers whose recovered queues will ship edits a second time.
     """
-    head, steps = _head(key, cluster, rows, plan), _steps(cluster, plan, again)
+    twice = {row.queue for row in rows if QueueClass.DUPLICATE.value in row.classes}
+    head, steps = _head(key, cluster, rows, plan), _steps(cluster, plan, again, twice)
     return "\n".join([*head, *_before(cluster, rows), *steps, *_after(cluster, plan)]) + "\n"
 
 
@@ -82,7 +83,18 @@ def _before(cluster: ObservedCluster, rows: Sequence[AuditRow]) -> Iterator[str]
         yield f"  lock left behind: {row.remedy}"
 
 
-def _steps(cluster: ObservedCluster, plan: Sequence[ClaimPlanRow], again: Sequence[PeerRestart]) -> Iterator[str]:
+def again_words(one: PeerRestart) -> str:
+    """Returns what a peer ships a second time, and why."""
+    how = "whose queue of it was claimed before" if one.claimed else "which has finished with it"
+    return (
+        f"peer {one.peer_id}, {how}, begins again with its oldest WAL: {human_count(one.files, 'file')}, "
+        f"{human_bytes(one.bytes)} are shipped twice"
+    )
+
+
+def _steps(
+    cluster: ObservedCluster, plan: Sequence[ClaimPlanRow], again: Sequence[PeerRestart], twice: Container[str]
+) -> Iterator[str]:
     for server in dict.fromkeys(row.server for row in plan):
         queues = [row for row in plan if row.server == server]
         yield ""
@@ -90,14 +102,10 @@ def _steps(cluster: ObservedCluster, plan: Sequence[ClaimPlanRow], again: Sequen
         for row in queues:
             size = f"{human_bytes(row.pending_bytes)} in {human_count(row.pending_files, 'file')}"
             yield f"  queue  {row.queue}: {size}, to {row.target}"
+            if row.queue in twice:
+                yield f"  note   another queue of peer {row.peer_id} reads the same WALs: edits may be shipped twice"
         yield from _commands(cluster, server)
-        for one in again:
-            if one.server == server:
-                how = "whose queue of it was claimed before" if one.claimed else "which has finished with it"
-                yield (
-                    f"  note   peer {one.peer_id}, {how}, begins again with its oldest WAL: "
-                    f"{human_count(one.files, 'file')}, {human_bytes(one.bytes)} are shipped twice"
-                )
+        yield from (f"  note   {again_words(one)}" for one in again if one.server == server)
 
 
 def _commands(cluster: ObservedCluster, server: str) -> Iterator[str]:

@@ -83,6 +83,7 @@ def observe_cluster(
         locks=stored.locks,
         empty_replicators=stored.empty_replicators,
         archived=listed.archived,
+        restless=view.restless,
     )
 
 

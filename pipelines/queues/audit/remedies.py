@@ -117,8 +117,11 @@ def _of_queue(cluster: ObservedCluster, queue: ObservedQueue, classes: Sequence[
 
 def _without_wal(cluster: ObservedCluster, classes: Sequence[QueueClass]) -> str:
     """Returns how a queue goes on without a WAL that is gone: its owner looks for the WAL as long as it runs."""
-    then = "have the queue claimed" if QueueClass.ORPHAN in classes else "restart the region server that owns the queue"
-    return STORAGE_WORDS[cluster.storage.name].forget_wal + then
+    forget = STORAGE_WORDS[cluster.storage.name].forget_wal
+    if QueueClass.ORPHAN in classes:
+        return f"{forget}have the queue claimed"
+    restart = f"{forget}restart the region server that owns the queue"
+    return f"wait until the queue is claimed, then {restart}" if QueueClass.IN_FAILOVER in classes else restart
 
 
 def _in_failover(cluster: ObservedCluster, owner: ServerName) -> str:

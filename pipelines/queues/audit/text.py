@@ -10,6 +10,7 @@ from pipelines.lake.run_summary import FindingRow, RunKey
 from pipelines.queues.audit.classes import AS_IT_SHOULD_BE, NO_QUEUE, QueueClass
 from pipelines.queues.audit.observed_cluster import ObservedCluster
 from pipelines.queues.audit.plan import PeerRestart
+from pipelines.queues.audit.plan_text import again_words
 from pipelines.queues.audit.rows import AuditRow, ClaimPlanRow, ClaimRow
 from pipelines.queues.audit.timeline import QueueEvent
 
@@ -73,6 +74,8 @@ def _head(audit: AuditResult) -> Iterator[str]:
     queues = [row for row in audit.rows if row.queue_class not in NO_QUEUE]
     at = human_instant(audit.cluster.servers.at)
     yield f"cluster {audit.key.cluster}: {human_count(len(queues), 'queue')} in {audit.cluster.storage.place}, {at}"
+    if audit.cluster.restless is not None:
+        yield wrapped(f"The capture was not quiet: {audit.cluster.restless}. This is its last reading.", "  ")
     order = [one.value for one in QueueClass]
     sizes: Counter[str] = Counter()
     for row in audit.rows:
@@ -140,6 +143,10 @@ def _plan_lines(audit: AuditResult) -> Iterator[str]:
         yield f"    step {row.step}: {row.queue}, {human_bytes(row.pending_bytes)}, to {row.target}"
     if len(audit.plan) > _SHOWN:
         yield f"    … and {len(audit.plan) - _SHOWN:,} more; table claim_plans has every one"
+    for one in audit.again[:_SHOWN]:
+        yield wrapped(f"note: {one.server}: {again_words(one)}", _INDENT)
+    if len(audit.again) > _SHOWN:
+        yield f"    … and {len(audit.again) - _SHOWN:,} more; `shipped_again` in the JSON has every one"
     for name, where in audit.files.items():
         yield f"    {name}: {where}"
 

@@ -19,7 +19,7 @@ from pipelines.queues.wals.listed_wals import queued_wals
 from pipelines.queues.wals.pending import smallest_needed_timestamps
 from pipelines.queues.wals.rows import InspectedFile
 from pipelines.queues.wals.selection import needed_wals
-from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, QUEUE_STORAGE_ZOOKEEPER
+from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, QUEUE_STORAGE_ZOOKEEPER, complete_before
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 from pipelines.snapshot.other_families import HFILE_REF_FAMILY
 from pipelines.snapshot.reader import SnapshotDirectories
@@ -55,7 +55,8 @@ class DumpedTableQueues:
         refs = [cell for cell in cells if cell.family == HFILE_REF_FAMILY]
         snapshot = opened.known
         online = snapshot.membership_2.online if snapshot.membership_2 else None
-        return table_dump(queued, rows, refs, _needed(snapshots, opened, rows), snapshot.peers, online)
+        complete = complete_before(snapshot.files_step.started_at)
+        return table_dump(queued, rows, refs, _needed(snapshots, opened, rows), snapshot.peers, online, complete)
 
     def text(self, _snapshots: SnapshotDirectories, _opened: OpenedSnapshot, dump: QueueDump) -> str:
         """See `DumpedStorage.text`."""
@@ -78,7 +79,8 @@ class DumpedZooKeeperQueues:
             online = snapshot.membership_2.online
         else:
             online = _with_directory(opened.listing.live_directories)
-        return zookeeper_dump(tree, listed, snapshot.peers, online)
+        complete = complete_before(snapshot.files_step.started_at)
+        return zookeeper_dump(tree, listed, snapshot.peers, online, complete)
 
     def text(self, snapshots: SnapshotDirectories, opened: OpenedSnapshot, dump: QueueDump) -> str:
         """See `DumpedStorage.text`."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 
 from pipelines.hbase.peer_rules import Tables
 from pipelines.hbase.peers import Peer
+from pipelines.queues.migration.plan import too_new
 
 DUMP_SUFFIX = "-queues"
 """Suffix of the run ids of dumps."""
@@ -80,11 +81,6 @@ class DumpedWal:
         """Offset where reading begins, in bytes."""
         return max(self.offset or 0, 0)
 
-    @property
-    def is_missing(self) -> bool:
-        """Whether the WAL must still be read and is not in the listing."""
-        return self.pending and self.path is None
-
 
 @dataclass(frozen=True, slots=True)
 class DumpedQueue:
@@ -98,6 +94,7 @@ class DumpedQueue:
         peer_state: None for a removed peer.
         owner_online: None = the snapshot does not know which servers are online.
         wals: those that it names or still has to read.
+        missing: number of pending WALs that the listing should have and does not.
     """
 
     queue_id: str
@@ -110,6 +107,7 @@ class DumpedQueue:
     dead_servers: tuple[str, ...]
     owner_online: bool | None
     wals: tuple[DumpedWal, ...]
+    missing: int
 
     @property
     def pending(self) -> tuple[DumpedWal, ...]:
@@ -120,11 +118,6 @@ class DumpedQueue:
     def pending_bytes(self) -> int:
         """Total bytes of the pending WALs that the listing has."""
         return sum(wal.length or 0 for wal in self.pending)
-
-    @property
-    def missing(self) -> int:
-        """Number of pending WALs that the listing does not have."""
-        return sum(wal.is_missing for wal in self.pending)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +172,11 @@ class QueueDump:
         return dict(sorted(sizes.items()))
 
 
+def missing_wals(wals: Iterable[DumpedWal], complete_before: int) -> int:
+    """Returns how many pending WALs are nowhere; one that may be younger than the listing is not among them."""
+    return sum(wal.pending and wal.path is None and not too_new(wal.wal, complete_before) for wal in wals)
+
+
 def java_map(values: Mapping[str, str]) -> str:
     """Formats a map as Java prints it, sorted by key: `{a=b, c=d}`."""
     return f"{{{', '.join(f'{name}={values[name]}' for name in sorted(values))}}}"
@@ -196,7 +194,7 @@ def queue_rows(dump: QueueDump) -> list[dict[str, object]]:
 
 def queue_document(queue: DumpedQueue) -> dict[str, object]:
     """Returns a queue without its WALs, plus their counts and bytes."""
-    own = {name: value for name, value in _fields(queue).items() if name != "wals"}
+    own = {name: value for name, value in _fields(queue).items() if name not in {"wals", "missing"}}
     return {
         **own,
         "dead_servers": list(queue.dead_servers),

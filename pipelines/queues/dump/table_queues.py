@@ -8,7 +8,15 @@ from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import NEEDS_ALL, Cell, GroupOffset, QueueCell
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.wal_names import wal_timestamp
-from pipelines.queues.dump.rows import DumpedQueue, DumpedWal, QueueDump, RecordedOffset, of_server, peers_of
+from pipelines.queues.dump.rows import (
+    DumpedQueue,
+    DumpedWal,
+    QueueDump,
+    RecordedOffset,
+    missing_wals,
+    of_server,
+    peers_of,
+)
 from pipelines.queues.wals.pending import Groups, by_group, groups_of
 from pipelines.queues.wals.rows import InspectedFile
 from pipelines.snapshot.model import QUEUE_STORAGE_TABLE
@@ -21,6 +29,7 @@ def table_dump(
     files: Iterable[InspectedFile],
     peers: Sequence[Peer],
     online: Collection[ServerName] | None,
+    complete_before: int,
 ) -> QueueDump:
     """Combines one reading of the table with the listing.
 
@@ -31,13 +40,14 @@ def table_dump(
         files: WALs that some queue still has to read.
         peers: all peers.
         online: live servers; None = unknown.
+        complete_before: see `pipelines.snapshot.model.complete_before`.
 
     Raises:
         MalformedError: the name of an hfileref row or file is not UTF-8.
     """
     states = {peer.peer_id: peer.state for peer in peers}
     groups = by_group(files)
-    queues = sorted((_queue(row, groups, states, online) for row in rows), key=of_server)
+    queues = sorted((_queue(row, groups, states, online, complete_before) for row in rows), key=of_server)
     owners = sorted({row.queue.owner for row in rows})
     return QueueDump(
         storage=QUEUE_STORAGE_TABLE,
@@ -60,9 +70,13 @@ def table_dump(
 
 
 def _queue(
-    row: MergedQueueRow, groups: Groups, states: dict[str, str], online: Collection[ServerName] | None
+    row: MergedQueueRow,
+    groups: Groups,
+    states: dict[str, str],
+    online: Collection[ServerName] | None,
+    complete_before: int,
 ) -> DumpedQueue:
-    queue = row.queue
+    queue, wals = row.queue, tuple(_wals(row, groups))
     return DumpedQueue(
         queue_id=str(queue),
         peer_id=queue.peer_id,
@@ -73,7 +87,8 @@ def _queue(
         recovered=queue.source is not None,
         dead_servers=(str(queue.source),) if queue.source else (),
         owner_online=None if online is None else queue.owner in online,
-        wals=tuple(_wals(row, groups)),
+        wals=wals,
+        missing=missing_wals(wals, complete_before),
     )
 
 

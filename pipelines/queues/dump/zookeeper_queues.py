@@ -6,7 +6,7 @@ from pipelines.hbase.peers import Peer
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.zookeeper.queued_wals import group_of
 from pipelines.hbase.zookeeper.tree import ReplicationTree, ZkQueue
-from pipelines.queues.dump.rows import DumpedQueue, DumpedWal, QueueDump, of_server, peers_of
+from pipelines.queues.dump.rows import DumpedQueue, DumpedWal, QueueDump, missing_wals, of_server, peers_of
 from pipelines.snapshot.model import QUEUE_STORAGE_ZOOKEEPER
 
 Listed = Mapping[str, tuple[str, int]]
@@ -14,7 +14,11 @@ Listed = Mapping[str, tuple[str, int]]
 
 
 def zookeeper_dump(
-    tree: ReplicationTree, listed: Listed, peers: Sequence[Peer], online: Collection[ServerName] | None
+    tree: ReplicationTree,
+    listed: Listed,
+    peers: Sequence[Peer],
+    online: Collection[ServerName] | None,
+    complete_before: int,
 ) -> QueueDump:
     """Combines one reading of the znodes with the listing.
 
@@ -23,9 +27,10 @@ def zookeeper_dump(
         listed: the listed files of its WALs.
         peers: all peers.
         online: live servers; None = unknown.
+        complete_before: see `pipelines.snapshot.model.complete_before`.
     """
     states = {peer.peer_id: peer.state for peer in peers}
-    queues = sorted((_queue(queue, listed, states, online) for queue in tree.queues), key=of_server)
+    queues = sorted((_queue(queue, listed, states, online, complete_before) for queue in tree.queues), key=of_server)
     replicators = sorted({*tree.cversions, *(queue.owner for queue in tree.queues)})
     return QueueDump(
         storage=QUEUE_STORAGE_ZOOKEEPER,
@@ -37,7 +42,11 @@ def zookeeper_dump(
 
 
 def _queue(
-    queue: ZkQueue, listed: Listed, states: Mapping[str, str], online: Collection[ServerName] | None
+    queue: ZkQueue,
+    listed: Listed,
+    states: Mapping[str, str],
+    online: Collection[ServerName] | None,
+    complete_before: int,
 ) -> DumpedQueue:
     peer_id = queue.queue.peer_id
     wals = []
@@ -55,4 +64,5 @@ def _queue(
         dead_servers=tuple(map(str, queue.queue.dead_servers)),
         owner_online=None if online is None else queue.owner in online,
         wals=tuple(wals),
+        missing=missing_wals(wals, complete_before),
     )

@@ -7,7 +7,7 @@ from pipelines.common.errors import MalformedError
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import Cell, GroupOffset, QueueCell, QueueId
 from pipelines.queues.migration.plan import MigrationPeers
-from pipelines.queues.migration.rows import Family, MigrationAction, MigrationRow
+from pipelines.queues.migration.rows import Family, MigrationAction, MigrationReason, MigrationRow
 from pipelines.snapshot.model import MasterFlags
 
 _LONG = 8
@@ -31,6 +31,11 @@ class BeforeMigration:
     def written(self, family: Family) -> Iterator[MigrationRow]:
         """Yields what should have been written to a column family."""
         return (row for row in self.rows if row.action == MigrationAction.WRITE.value and row.family == family.value)
+
+    def empty_queues(self) -> frozenset[tuple[str, str]]:
+        """Returns peer and source of the queues without a WAL: the migration writes no row for them."""
+        empty = MigrationReason.EMPTY_QUEUE.value
+        return frozenset((row.peer_id, row.source or "") for row in self.rows if row.reason == empty)
 
 
 @dataclass(frozen=True)

@@ -100,7 +100,7 @@ class CheckAnswer(StrEnum):
     MISSING = "MISSING"
     EXTRA = "EXTRA"
     PLACEHOLDER = "PLACEHOLDER"
-    """A row written by a crash procedure, which makes the peer read every WAL."""
+    """A row written by a crash procedure, which makes the peer read every WAL, or what it has become since."""
     NEW = "NEW"
     """Of a server or peer that did not exist when ZooKeeper was captured."""
     UNKNOWN = "UNKNOWN"

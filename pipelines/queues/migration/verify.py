@@ -123,7 +123,7 @@ def _peers(before: BeforeMigration, after: AfterMigration) -> Iterator[Migration
     for peer in sorted({*before.states, *after.states}):
         old, new = before.states.get(peer), after.states.get(peer)
         legacy = peer in before.peers.legacy
-        if old == new or (legacy and new is None):
+        if (new is None) if legacy else (old == new):
             answer, severity = CheckAnswer.SAME, None
         elif old is None:
             answer, severity = CheckAnswer.NEW, INFO

@@ -9,7 +9,8 @@ from pipelines.hbase.wal_names import wal_timestamp
 from pipelines.lake.findings import ERROR, INFO, WARNING
 from pipelines.queues.migration.before_and_after import AfterMigration, BeforeMigration, may_have_moved
 from pipelines.queues.migration.plan import offset_of
-from pipelines.queues.migration.rows import CheckAnswer, Family, MigrationCheck, MigrationRule
+from pipelines.queues.migration.rows import CheckAnswer, Family, MigrationCheck, MigrationReason, MigrationRule
+from pipelines.snapshot.model import complete_before
 
 Offsets = Mapping[str, GroupOffset]
 
@@ -33,7 +34,7 @@ def queue_checks(before: BeforeMigration, after: AfterMigration) -> Iterator[Mig
     matched: set[QueueId] = set()
     for one in expected:
         there = after.rows.get(one.queue)
-        queue = one.queue if there is not None else _claimed(one.queue, after, keys | matched)
+        queue = one.queue if there is not None else _claimed(one, after, keys | matched)
         if queue is None:
             yield from _missing(one, may_have_moved(before, after, one.queue.peer_id))
             continue
@@ -42,7 +43,8 @@ def queue_checks(before: BeforeMigration, after: AfterMigration) -> Iterator[Mig
     for queue, offsets in after.rows.items():
         # rows of unknown peers are checked by NO_UNKNOWN_PEER
         if queue not in matched and queue.peer_id in {*before.peers.migrated, *after.states}:
-            yield _extra(queue, offsets, before)
+            grows = may_have_moved(before, after, queue.peer_id)
+            yield _extra(queue, offsets, before, grows)
 
 
 def _expected(before: BeforeMigration) -> list[_Expected]:
@@ -52,14 +54,27 @@ def _expected(before: BeforeMigration) -> list[_Expected]:
         if offset is not None and row.qualifier is not None:
             queue = parse_queue_id(row.row)
             groups = rows.setdefault(queue, _Expected(queue, {})).groups
-            groups.setdefault(row.qualifier, []).append(offset)
+            offsets = groups.setdefault(row.qualifier, [])
+            offsets.append(offset)
+            if row.reason == MigrationReason.COLLAPSED.value:
+                # the queues lose edits unless the table has the smallest of their offsets
+                first = min(map(_place, offsets))
+                groups[row.qualifier] = [one for one in offsets if _place(one) == first]
     return [rows[queue] for queue in sorted(rows, key=str)]
 
 
-def _claimed(wanted: QueueId, after: AfterMigration, taken: set[QueueId]) -> QueueId | None:
-    """Returns another row of the same peer for the same WALs that is neither expected nor already matched."""
-    same = (queue for queue in after.rows if (queue.peer_id, queue.wals_of) == (wanted.peer_id, wanted.wals_of))
-    return next((queue for queue in sorted(same, key=str) if queue not in taken), None)
+def _claimed(wanted: _Expected, after: AfterMigration, taken: set[QueueId]) -> QueueId | None:
+    """Returns another row of the same peer for the same WALs that is neither expected nor already matched.
+
+    Of several, it is one with the expected offsets if there is one.
+    """
+    key = (wanted.queue.peer_id, wanted.queue.wals_of)
+    same = [queue for queue in after.rows if (queue.peer_id, queue.wals_of) == key and queue not in taken]
+    return min(same, key=lambda queue: (not _has_offsets(wanted, after.rows[queue]), str(queue)), default=None)
+
+
+def _has_offsets(wanted: _Expected, found: Offsets) -> bool:
+    return all(found.get(group) in offsets for group, offsets in wanted.groups.items())
 
 
 def _missing(one: _Expected, may_have_finished: bool) -> Iterator[MigrationCheck]:
@@ -103,13 +118,22 @@ def _place(offset: GroupOffset) -> tuple[int, bool, int]:
         return -1, False, offset.offset
 
 
-def _extra(queue: QueueId, offsets: Offsets, before: BeforeMigration) -> MigrationCheck:
-    """Returns the check of a row that no queue of ZooKeeper explains."""
+def _extra(queue: QueueId, offsets: Offsets, before: BeforeMigration, grows: bool) -> MigrationCheck:
+    """Returns the check of a row that no written queue of ZooKeeper explains.
+
+    Args:
+        queue: its key.
+        offsets: its offsets.
+        before: the content of ZooKeeper.
+        grows: whether the peer may have shipped since then. The placeholder of a queue that was empty then has offsets.
+    """
     answer: CheckAnswer
     severity: str
-    if queue.peer_id not in before.peers.migrated or queue.wals_of.startcode >= before.read_at:
+    if queue.peer_id not in before.peers.migrated or queue.wals_of.startcode >= complete_before(before.read_at):
         answer, severity = CheckAnswer.NEW, INFO
-    elif all(_is_placeholder(queue, group, offset) for group, offset in offsets.items()):
+    elif all(_is_placeholder(queue, group, offset) for group, offset in offsets.items()) or (
+        grows and (queue.peer_id, str(queue.wals_of)) in before.empty_queues()
+    ):
         answer, severity = CheckAnswer.PLACEHOLDER, INFO
     else:
         answer, severity = CheckAnswer.EXTRA, ERROR

@@ -75,7 +75,7 @@ def _disabled_peers(plan: SyncUpPlan, facts: SyncUpFacts) -> Iterator[FindingRow
     ]
     for peer_id in sorted({one.row.queue.peer_id for one in queues}):
         own = [one for one in queues if one.row.queue.peer_id == peer_id]
-        size = sum(one.bytes for one in own)
+        size = sum(wal.waiting for one in own for wal in one.wals)
         yield finding(
             "SYNCUP_DISABLED_PEER",
             ERROR,
@@ -88,7 +88,7 @@ def _disabled_peers(plan: SyncUpPlan, facts: SyncUpFacts) -> Iterator[FindingRow
             f"(docs/syncup.md#a-disabled-peer). If you have stopped it: remove the files below {facts.root}"
             "/ReplicationSyncUp before HBase starts.",
             peer_id=peer_id,
-            files=sum(len(one.edits) for one in own),
+            files=sum(len(one.wals) for one in own),
             size=size,
             queues=len(own),
         )

@@ -5,7 +5,7 @@ without a row for a server that has a directory gets a placeholder, which needs 
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from pipelines.decide.rule.cluster_view import MergedQueueRow
@@ -16,6 +16,8 @@ from pipelines.queues.syncup.rows import SyncUpAction, SyncUpContent
 from pipelines.queues.syncup.wals import FilesOfServers, PlannedWal, missing_wals, needed_wals, planned_wals
 
 STANDBY = "STANDBY"
+Starts = Mapping[tuple[str, str], int]
+"""By peer and path, the first offset from which a queue of the peer reads a WAL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +28,7 @@ class QueuePlan:
         row: as the tool reads it.
         peer: None if it was removed.
         is_placeholder: whether the tool creates the row itself.
-        wals: the WALs that it reads, in the order of the tool.
+        wals: the WALs that it reads, in the order of the tool; for a peer that is asleep, those that it leaves unread.
         missing: (group, WAL) of offsets whose WAL no directory has; empty if the peer was removed.
         is_stale: whether unflushed cells change the row; None = unknown.
         resent_bytes: bytes to read that the peer already has; None = unknown.
@@ -124,7 +126,13 @@ class SyncUpPlan:
         is null: the reader ends with a NullPointerException, and `DummyServer.abort` then ends the process.
         """
         claimed = (SyncUpAction.SHIP, SyncUpAction.WAITS)
-        return tuple(one for one in self.queues if one.peer and one.peer.serial and one.edits and one.action in claimed)
+        return tuple(
+            one
+            for one in self.queues
+            if one.peer and one.peer.serial and one.action in claimed
+            # a disabled peer would have to be enabled for the tool
+            if one.edits or (one.wals and _is_asleep(one.peer))
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,12 +163,19 @@ def plan_syncup(cluster: SyncUpInput) -> SyncUpPlan:
     poison = sorted(
         {file.path for files in seen.values() for file in files if file.name is None or file.name.timestamp is None}
     )
-    queues = []
+    queues: list[QueuePlan] = []
+    read: dict[tuple[str, str], int] = {}
     for row, is_placeholder in sorted(rows, key=lambda one: str(one[0].queue)):
         peer = peers.get(row.queue.peer_id)
         files = seen.get(row.queue.wals_of, []) if peer else []
         wals = planned_wals(row.queue.wals_of, row.offsets, files)
-        stale, resent = _staleness(row, is_placeholder, wals, cluster)
+        if peer is not None and _is_asleep(peer):
+            edits = (wal for wal in wals if wal.content is SyncUpContent.EDITS)
+            wals = tuple(replace(wal, content=SyncUpContent.NOT_READ) for wal in edits)
+        stale, resent = _staleness(row, is_placeholder, wals, cluster, read)
+        for wal in wals:
+            key = (row.queue.peer_id, wal.file.path)
+            read[key] = min(read.get(key, wal.start), wal.start)
         queues.append(
             QueuePlan(
                 row=row,
@@ -174,7 +189,12 @@ def plan_syncup(cluster: SyncUpInput) -> SyncUpPlan:
         )
     owners = {row.queue.owner for row in cluster.rows}
     servers = tuple(sorted(owners | cluster.directories))
-    return SyncUpPlan(servers, tuple(queues), tuple(_unread(cluster, queues)), tuple(poison))
+    return SyncUpPlan(servers, tuple(queues), tuple(_unread(cluster, queues, read)), tuple(poison))
+
+
+def _is_asleep(peer: Peer) -> bool:
+    """Tell whether the tool ships nothing for a peer: its sources sleep, or its queues are dropped."""
+    return peer.state != "ENABLED" or peer.sync_replication_state == STANDBY
 
 
 def placeholder_queues(
@@ -194,9 +214,12 @@ def placeholder_queues(
 
 
 def _staleness(
-    row: MergedQueueRow, is_placeholder: bool, wals: Sequence[PlannedWal], cluster: SyncUpInput
+    row: MergedQueueRow, is_placeholder: bool, wals: Sequence[PlannedWal], cluster: SyncUpInput, before: Starts
 ) -> tuple[bool | None, int | None]:
-    """Returns whether the row changed after its flush, and the bytes that are sent again for it."""
+    """Returns whether the row changed after its flush, and the bytes that are sent again for it.
+
+    What the queues `before` it read for its peer is sent again, too.
+    """
     if cluster.true_rows is None:
         return None, None
     of_queue = [one for one in cluster.true_rows if _same_wals(one.queue, row.queue)]
@@ -207,16 +230,17 @@ def _staleness(
     own = next((one for one in of_queue if one.queue == row.queue), None)
     stale = own is None or own.offsets != row.offsets
     true_needs = needed_wals(row.queue.wals_of, _merged(of_queue), (wal.file for wal in edits))
-    return stale, max(read - sum(max(file.length - start, 0) for file, start in true_needs), 0)
+    ends = (
+        (min(before.get((row.queue.peer_id, file.path), file.length), file.length), start) for file, start in true_needs
+    )
+    return stale, max(read - sum(max(end - start, 0) for end, start in ends), 0)
 
 
-def _unread(cluster: SyncUpInput, queues: Iterable[QueuePlan]) -> Iterator[UnreadWal]:
-    """Yields the WALs that a peer needs and no queue of it reads."""
-    read: dict[tuple[str, str], int] = {}
-    for queue in queues:
-        for wal in queue.edits:
-            key = (queue.row.queue.peer_id, wal.file.path)
-            read[key] = min(read.get(key, wal.start), wal.start)
+def _unread(cluster: SyncUpInput, queues: Iterable[QueuePlan], read: Starts) -> Iterator[UnreadWal]:
+    """Yields the WALs that a peer needs and no queue of it reads.
+
+    Those that wait for a disabled peer are not among them: SYNCUP_DISABLED_PEER tells of them.
+    """
     known = {(queue.row.queue.peer_id, queue.row.queue.wals_of) for queue in queues}
     found: dict[tuple[str, str], UnreadWal] = {}
     for peer in cluster.peers:

@@ -118,7 +118,7 @@ def _refuse(planned: SyncUpPlan, storage: SyncUpStorage) -> None:
         )
     if planned.serial:
         peers = ", ".join(sorted({one.row.queue.peer_id for one in planned.serial})[:_SHOWN])
-        size = human_bytes(sum(one.bytes for one in planned.serial))
+        size = human_bytes(sum(wal.waiting for one in planned.serial for wal in one.edits or one.wals))
         raise RefusedError(
             Condition.SYNCUP_SERIAL_PEER,
             f"Peer {peers} is serial, and {human_count(len(planned.serial), 'queue')} of it would be read, {size}. "

@@ -37,8 +37,7 @@ class SyncUpContent(StrEnum):
     MISSING = "MISSING"
     """The WAL of an offset, or HBase 2: a WAL of the queue; no directory has it."""
     NOT_READ = "NOT_READ"
-    """HBase 2: the tool does not get to it; it is in a queue of a disabled peer, where the tool does not look, or
-    behind such a WAL."""
+    """The peer is disabled or STANDBY. HBase 2 also: it is where the tool does not look, or behind such a WAL."""
 
 
 @dataclass(frozen=True, slots=True)

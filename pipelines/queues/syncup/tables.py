@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from pipelines.hbase.peers import Peer
 from pipelines.queues.syncup.plan import QueuePlan, SyncUpPlan
-from pipelines.queues.syncup.rows import SyncUpContent, SyncUpPeerRow, SyncUpQueueRow, SyncUpWalRow
+from pipelines.queues.syncup.rows import SyncUpAction, SyncUpContent, SyncUpPeerRow, SyncUpQueueRow, SyncUpWalRow
 from pipelines.snapshot.other_families import OtherFamilies
 
 
@@ -20,7 +20,7 @@ def queue_row(plan: QueuePlan) -> SyncUpQueueRow:
         source=str(queue.wals_of),
         is_placeholder=plan.is_placeholder,
         action=plan.action.value,
-        reason=plan.waits_for if plan.peer else None,
+        reason=plan.waits_for if plan.action is SyncUpAction.WAITS else None,
         wal_groups=len({wal.group for wal in edits}),
         files=len(edits),
         bytes=plan.bytes,

@@ -98,14 +98,15 @@ def _head(snapshot: Snapshot, facts: SyncUpFacts, plan: SyncUpPlan, queues: Sequ
         yield "  offsets: as exported; what ReplicationSyncUp reads may be older"
         return
     flushed = "never" if table.flushed_at is None else human_instant(table.flushed_at)
+    resent = sum(row.resent_bytes or 0 for row in queues)
+    again = f": {human_bytes(resent)} are sent again"
     if table.unknown is not None:
         yield f"  offsets: as flushed {flushed}; what was written since is not known: {table.unknown}"
     elif table.last_written is None:
-        yield f"  offsets: as flushed {flushed}; nothing was written since"
+        yield f"  offsets: as flushed {flushed}; nothing was written since{again if resent else ''}"
     else:
         columns, until = human_count(len(table.unflushed), "column"), human_instant(table.last_written)
-        resent = human_bytes(sum(row.resent_bytes or 0 for row in queues))
-        yield f"  offsets: as flushed {flushed}; {columns} written since, until {until}: {resent} are sent again"
+        yield f"  offsets: as flushed {flushed}; {columns} written since, until {until}{again}"
 
 
 def _peer_lines(peers: Sequence[SyncUpPeerRow]) -> Iterator[str]:

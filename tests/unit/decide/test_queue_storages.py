@@ -121,8 +121,21 @@ def test_an_offset_needs_its_group_from_there_on() -> None:
     assert found[3][3] == {"a:20"}
     # groups without an offset: those of no row for the first queue, and the second group too for the other one
     assert {one for one in found[4][3] if one.startswith("b:")} == {"b:0", "b:40"}
-    assert not any(one.startswith(("a:", "b:")) for one in found[2][3])
-    assert len(found[2][3]) == 2
+    assert [one.startswith(("a:", "b:")) for one in found[2][3]] == [False]
+
+
+def test_the_wals_of_the_queue_table_are_needed_only_of_a_dead_server() -> None:
+    opened = of_table()
+    dead = Membership("m,1,1", frozenset({H2}), frozenset())
+    gone = replace(opened, snapshot=replace(opened.known, membership=dead, membership_2=dead))
+
+    def of_the_queue_table(found: OpenedSnapshot) -> list[bool]:
+        view = TABLE.view(found, ReconcileSettings(), None)
+        table = TABLE.decision_table(view)
+        (bucket,) = (one.replication_table.bucket for one in table.servers if one.server == H1)
+        return [bucket in one.buckets for one in TABLE.needs(view, table) if one.group is None]
+
+    assert (of_the_queue_table(opened), of_the_queue_table(gone)) == ([False, False], [True, True])
 
 
 def test_a_queue_in_zookeeper_needs_what_it_lists() -> None:

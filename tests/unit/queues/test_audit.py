@@ -12,13 +12,15 @@ from pipelines.queues.audit.classes import OwnerState, QueueClass
 from pipelines.queues.audit.classify import audit_rows
 from pipelines.queues.audit.findings import OVERDUE_MS, audit_findings
 from pipelines.queues.audit.observed_cluster import FAILOVER_GRACE_MS, ListedEvidence, ObservedServers
+from pipelines.queues.audit.queue_storage import StoredQueues, observe_cluster
 from pipelines.queues.audit.rows import ClaimRow
 from pipelines.queues.audit.storages import IN_TABLE, IN_ZOOKEEPER, AuditedStorage
 from pipelines.queues.audit.table_queues import expected_wals
+from pipelines.queues.audit.text import AuditResult, audit_lines
 from pipelines.queues.audit.timeline import timeline
 from pipelines.queues.audit.zookeeper_queues import znode_queues
 from schemas.queue_audits import QUEUE_AUDITS
-from tests.labs.queue_pictures import AT, HOUR, A, B, C, D, E, classes, cluster, only, queue, servers
+from tests.labs.queue_pictures import AT, HOUR, KEY, A, B, C, D, E, classes, cluster, only, queue, servers
 from tests.labs.small_cluster import H1, H2, group, wal
 from tests.strategies.zookeeper import ZooKeeperCase, view_of_zookeeper, znodes, zookeeper_snapshot
 
@@ -91,13 +93,24 @@ def test_a_wal_that_is_nowhere_is_lost_unless_later_ones_are_there() -> None:
     ("row", "storage", "words"),
     [
         ("1-a", IN_TABLE, ": restart the region server that owns the queue, and compare"),
+        (
+            "1-d",
+            IN_TABLE,
+            ": wait until the queue is claimed, then restart the region server that owns the queue, and compare",
+        ),
+        (
+            "1-d",
+            IN_ZOOKEEPER,
+            ": wait until the queue is claimed, then delete its znode in the queue, restart the region server that",
+        ),
         ("1-c", IN_TABLE, ": have the queue claimed, and compare"),
         ("1-a", IN_ZOOKEEPER, ": delete its znode in the queue, restart the region server that owns the queue, and"),
         ("1-c", IN_ZOOKEEPER, ": delete its znode in the queue, have the queue claimed, and compare"),
     ],
 )
 def test_a_queue_goes_on_without_a_wal_that_is_gone(row: str, storage: AuditedStorage, words: str, later: bool) -> None:
-    found = only(cluster(queue(row, 5, missing=("w.1",), later=later), storage=storage))
+    who = servers(crashing="d")
+    found = only(cluster(queue(row, 5, missing=("w.1",), later=later), who=who, storage=storage))
     assert (words if not later else words.replace(":", ",", 1)) in (found.remedy or "")
 
 
@@ -140,6 +153,17 @@ def test_dead_in_zookeeper_is_who_left_no_trace_for_ten_minutes() -> None:
     assert replace(servers(), archived_last={C: AT}).state(C) is OwnerState.DEAD, (
         "procedures were read, and it has none"
     )
+
+
+def test_a_capture_that_was_not_quiet_says_so() -> None:
+    snapshot = zookeeper_snapshot(["1"])
+    view = view_of_zookeeper(ZooKeeperCase(snapshot, (), znodes({}), znodes({}), ReconcileSettings()))
+    stored = StoredQueues(IN_ZOOKEEPER, ())
+    for why, said in ((None, False), ("a server left", True)):
+        seen = observe_cluster(snapshot, replace(view, restless=why), stored, ListedEvidence())
+        lines = audit_lines(AuditResult(KEY, seen, (), (), (), (), (), {}, 1))
+        words = "  The capture was not quiet: a server left. This is its last reading."
+        assert (words in lines) == said
 
 
 # findings

@@ -11,6 +11,7 @@ from pipelines.queues.audit.classify import audit_rows
 from pipelines.queues.audit.plan import claim_plan, peer_restarts
 from pipelines.queues.audit.plan_text import claim_plan_text, claim_servers_text
 from pipelines.queues.audit.storages import IN_TABLE, IN_ZOOKEEPER, AuditedStorage
+from pipelines.queues.audit.text import AuditResult, audit_lines
 from tests.labs.queue_pictures import KEY, A, B, C, D, E, cluster, queue, servers
 
 
@@ -59,6 +60,22 @@ def test_a_recovery_has_peers_begin_again() -> None:
         ("2", 3, 24, True),
         ("3", 3, 24, False),
     ]
+
+
+def test_what_is_shipped_twice_is_said() -> None:
+    picture = cluster(queue("1-c/d", 8), queue("1-a/d", 8), queue("2-c", 8), archived={C: (2, 7)})
+    rows = audit_rows(picture)
+    plan = claim_plan(picture, rows)
+    again = peer_restarts(picture, plan)
+    text = claim_plan_text(KEY, picture, rows, plan, again)
+    lines = text.splitlines()
+    twice = "  note   another queue of peer 1 reads the same WALs: edits may be shipped twice"
+    assert [lines[place - 1].split(":")[0] for place, line in enumerate(lines) if line == twice] == [
+        f"  queue  1-{C}/{D}"
+    ]
+    audit = AuditResult(KEY, picture, rows, (), plan, again, (), {}, 1)
+    shown = " ".join(" ".join(audit_lines(audit)).split())
+    assert f"note: {C}: peer 1, which has finished with it, begins again with its oldest WAL: 2 files, 7 B" in shown
 
 
 def test_the_plan_can_be_followed_and_fed() -> None:

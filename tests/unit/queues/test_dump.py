@@ -29,13 +29,14 @@ from pipelines.queues.dump.table_queues import table_dump
 from pipelines.queues.dump.text import distributed_text, human_size, peers_text, table_text, znodes_text
 from pipelines.queues.dump.zookeeper_queues import zookeeper_dump
 from pipelines.queues.wals.rows import InspectedFile
+from pipelines.snapshot.model import complete_before
 from schemas.dumped_hfile_refs import DUMPED_HFILE_REFS
 from schemas.dumped_peers import DUMPED_PEERS
 from schemas.dumped_queues import DUMPED_QUEUES
 from schemas.dumped_wals import DUMPED_WALS
 from schemas.registry import DUMP_TABLES
 from schemas.table import Table, identity
-from tests.labs.small_cluster import D1, H1, H2, group, row, small
+from tests.labs.small_cluster import D1, H1, H2, NOW, group, row, small
 
 ROOT = "hdfs://ns1/hbase"
 ONE = Peer("1", "ENABLED", "zk1:2181:/hbase", rule=PeerRule())
@@ -59,11 +60,11 @@ def of_table(
 ) -> QueueDump:
     queued = parse_queue_cells(cells)
     refs = [cell for cell in cells if cell.family == b"hfileref"]
-    return table_dump(queued, merge_passes([queued]), refs, files, peers, online)
+    return table_dump(queued, merge_passes([queued]), refs, files, peers, online, complete_before(NOW))
 
 
 def of_tree(znodes: Sequence[Znode], listed: dict[str, tuple[str, int]], *peers: Peer) -> QueueDump:
-    return zookeeper_dump(parse_tree(znodes), listed, peers, frozenset({H1}))
+    return zookeeper_dump(parse_tree(znodes), listed, peers, frozenset({H1}), complete_before(NOW))
 
 
 def positions(queue: DumpedQueue) -> list[tuple[str, int]]:
@@ -119,6 +120,16 @@ def test_a_wal_that_is_nowhere_is_said() -> None:
     assert f" Replication position for {group(H1)}/{group(H1)}.10: 5\n" in text
     assert "    ERROR: There are 1 WALs not found!!!\n" in text
     assert "ERROR" not in distributed_text(dump, ROOT, sizes=False)
+
+
+@pytest.mark.parametrize(("later", "missing"), [(-1, 1), (0, 0)])
+def test_a_wal_that_may_be_younger_than_the_listing_is_not_missing(later: int, missing: int) -> None:
+    young = f"{group(H1)}.{complete_before(NOW) + later}"
+    znodes = [Znode(f"{RS}{path}", b"", 1) for path in ("", f"/{H1}", f"/{H1}/1", f"/{H1}/1/{young}")]
+    for dump in (of_table([row(f"1-{H1}", group(H1), young, 5)]), of_tree(znodes, {}, ONE)):
+        (queue,) = dump.queues
+        assert (queue.missing, [wal.wal for wal in queue.pending]) == (missing, [young])
+        assert ("WALs not found" in distributed_text(dump, ROOT, sizes=True)) == bool(missing)
 
 
 def test_claimed_queues_removed_peers_and_dead_servers() -> None:

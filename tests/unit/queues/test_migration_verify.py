@@ -20,9 +20,9 @@ from pipelines.queues.migration.before_and_after import (
 )
 from pipelines.queues.migration.findings import verify_findings
 from pipelines.queues.migration.plan import MigrationPeers, migration_rows
-from pipelines.queues.migration.rows import MigrationRule
+from pipelines.queues.migration.rows import LEGACY_PEER, MigrationRule
 from pipelines.queues.migration.verify import verify
-from pipelines.snapshot.model import MasterFlags
+from pipelines.snapshot.model import MasterFlags, complete_before
 from tests.labs.small_cluster import D1, H1, H2, NOW, group, wal
 from tests.strategies.zookeeper import BASE, Queues, znodes
 
@@ -40,13 +40,19 @@ OTHERS = [
     *(Znode(f"{BASE}/hfile-refs/{peer}/f", b"", 0) for peer in "12"),
 ]
 WALS = frozenset({wal(H1, 2), wal(D1, 1), wal(H2, 1)})
-LATER = H1._replace(startcode=NOW + 1)
+LATER = H1._replace(startcode=complete_before(NOW))
+EARLIER = LATER._replace(startcode=LATER.startcode - 1)
 
 
-def before(wals: frozenset[str] = WALS, complete_before: int = NOW) -> BeforeMigration:
-    tree, peers = parse_tree([*znodes(QUEUES), *OTHERS]), MigrationPeers.of(PEERS)
-    rows = migration_rows(tree, peers, dict.fromkeys(wals, 1), complete_before)
-    return BeforeMigration(states_of(PEERS), peers, rows, NOW)
+def before(
+    wals: frozenset[str] = WALS,
+    listed_before: int = NOW,
+    queues: Queues = QUEUES,
+    peers: tuple[Peer, ...] = PEERS,
+) -> BeforeMigration:
+    tree, migrated = parse_tree([*znodes(queues), *OTHERS]), MigrationPeers.of(peers)
+    rows = migration_rows(tree, migrated, dict.fromkeys(wals, 1), listed_before)
+    return BeforeMigration(states_of(peers), migrated, rows, NOW)
 
 
 def after(rows: Mapping[str, Mapping[str, str]] | None = None, **changes: object) -> AfterMigration:
@@ -69,10 +75,9 @@ def after(rows: Mapping[str, Mapping[str, str]] | None = None, **changes: object
     return replace(made, **changes)  # type: ignore[arg-type]
 
 
-def differences(found: AfterMigration) -> set[tuple[str, str, str | None, str]]:
-    return {
-        (one.rule, one.answer, one.severity, one.subject) for one in verify(before(), found) if one.severity is not None
-    }
+def differences(found: AfterMigration, was: BeforeMigration | None = None) -> set[tuple[str, str, str | None, str]]:
+    checks = verify(was or before(), found)
+    return {(one.rule, one.answer, one.severity, one.subject) for one in checks if one.severity is not None}
 
 
 def without(found: AfterMigration, row: str) -> AfterMigration:
@@ -148,7 +153,12 @@ def test_all_rules_hold_after_a_migration() -> None:
         pytest.param(
             lambda: after({f"1-{LATER}": {group(LATER): f"{wal(H1, 2)}:0"}}),
             ("NO_EXTRA_ROW", "NEW", "info", f"1-{LATER}"),
-            id="a server that started later",
+            id="a server that started later, by a clock that may be slow",
+        ),
+        pytest.param(
+            lambda: after({f"1-{EARLIER}": {group(EARLIER): f"{wal(H1, 2)}:0"}}),
+            ("NO_EXTRA_ROW", "EXTRA", "error", f"1-{EARLIER}"),
+            id="a server that started earlier",
         ),
         pytest.param(
             lambda: after({f"9-{H2}": {group(H2): f"{wal(H2, 1)}:7"}}),
@@ -239,6 +249,29 @@ def test_a_difference_is_told_by_rule_and_row(change: Callable[[], AfterMigratio
     assert worse <= {("OFFSET_EQUAL", "MISSING", "error", f"2-{H2}")}, "nothing else is blamed"
 
 
+def test_two_queues_of_a_dead_server_are_found_by_their_offsets() -> None:
+    owners = (H1, H2)
+    was = before(queues={(str(one), f"2-{D1}"): {wal(D1, at): b""} for one, at in zip(owners, (1, 3), strict=True)})
+    restarted = [one._replace(startcode=one.startcode + 5) for one in owners]
+    rows = {f"2-{one}/{D1}": {group(D1): f"{wal(D1, at)}:0"} for one, at in zip(restarted, (3, 1), strict=True)}
+    found = after({f"1-{H1}": {}, f"2-{H1}/{D1}": {}, f"2-{H2}": {}, **rows}, listed=WALS | {wal(D1, 3)})
+    assert differences(found, was) == set()
+
+
+@pytest.mark.parametrize(
+    ("peer", "wanted"),
+    [
+        ("1", {("NO_EXTRA_ROW", "PLACEHOLDER", "info", f"1-{H2}/{D1}")}),
+        pytest.param("2", {("NO_EXTRA_ROW", "EXTRA", "error", f"2-{H2}/{D1}")}, id="a disabled peer ships nothing"),
+    ],
+)
+def test_a_placeholder_grows_where_a_queue_was_empty(peer: str, wanted: set[tuple[str, ...]]) -> None:
+    others = {key: wals for key, wals in QUEUES.items() if key != (str(H1), f"2-{D1}")}
+    was = before(queues={**others, (str(D1), peer): {}})
+    found = without(after({f"{peer}-{H2}/{D1}": {str(D1): ":0", group(D1): f"{wal(D1, 1)}:7"}}), f"2-{H1}/{D1}")
+    assert differences(found, was) == wanted
+
+
 def test_a_claimed_queue_is_found_under_its_new_owner() -> None:
     claimed = {f"2-{H1}/{H2}": {group(H2): f"{wal(H2, 1)}:7"}}
     found = without(after(claimed), f"2-{H2}")
@@ -246,6 +279,36 @@ def test_a_claimed_queue_is_found_under_its_new_owner() -> None:
     answers = {(one.answer, one.expected, one.found) for one in verify(before(), found)}
     assert ("CLAIMED", f"2-{H2}", f"2-{H1}/{H2}") in answers
     assert ("CLAIMED", f"{wal(H2, 1)}:7", f"{wal(H2, 1)}:7") in answers
+
+
+@pytest.mark.parametrize(
+    ("state", "wanted"),
+    [
+        (None, set()),
+        ("ENABLED", {("PEER_AS_BEFORE", "DIFFERENT", "warning", LEGACY_PEER)}),
+        ("DISABLED", {("PEER_AS_BEFORE", "DIFFERENT", "error", LEGACY_PEER)}),
+    ],
+)
+def test_the_legacy_peer_must_be_gone(state: str | None, wanted: set[tuple[str, ...]]) -> None:
+    left = states_of(PEERS) if state is None else {**states_of(PEERS), LEGACY_PEER: state}
+    assert differences(after(states=left), before(peers=(*PEERS, Peer(LEGACY_PEER, "ENABLED")))) == wanted
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted"),
+    [
+        pytest.param(f"{wal(D1, 1)}:7", set(), id="the earlier offset: nothing is lost"),
+        pytest.param(
+            f"{wal(D1, 3)}:0",
+            {("OFFSET_EQUAL", "AHEAD", "error", f"2-{H1}/{D1}")},
+            id="the later offset: edits are lost",
+        ),
+    ],
+)
+def test_two_queues_that_became_one_row_need_the_earlier_offset(value: str, wanted: set[tuple[str, ...]]) -> None:
+    was = before(queues={**QUEUES, (str(H1), f"2-{D1}-{H2}"): {wal(D1, 3): b""}})
+    found = after({f"2-{H1}/{D1}": {group(D1): value}}, listed=WALS | {wal(D1, 3)})
+    assert differences(found, was) == wanted
 
 
 def test_a_wal_that_was_missing_before_is_no_fault_of_the_migration() -> None:
@@ -268,7 +331,7 @@ def test_a_wal_that_may_be_younger_than_the_listing_is_not_missing() -> None:
     }
     assert severities == {young: [], old: ["error"]}
     # it was not missing before either, so its loss since then is an error
-    was = before(WALS - {wal(H2, 1)}, complete_before=0)
+    was = before(WALS - {wal(H2, 1)}, listed_before=0)
     (one,) = [one for one in verify(was, after(listed=WALS - {wal(H2, 1)})) if one.severity]
     assert (one.rule, one.severity) == ("WAL_EXISTS", "error")
 

@@ -25,6 +25,7 @@ from pipelines.queues.syncup.findings import syncup_findings
 from pipelines.queues.syncup.plan import SyncUpInput, SyncUpPlan, UnreadReason, plan_syncup
 from pipelines.queues.syncup.rows import SyncUpAction
 from pipelines.queues.syncup.tables import peer_rows, queue_row, wal_rows
+from pipelines.queues.syncup.text import plan_lines
 from pipelines.queues.syncup.wals import FilesOfServers, ListedWal
 from pipelines.snapshot.model import Membership, Snapshot, WalDirectory
 from pipelines.snapshot.other_families import OtherFamilies
@@ -233,6 +234,15 @@ def test_what_is_sent_again() -> None:
     assert (one.is_stale, one.resent_bytes) == (None, None), "nobody knows"
 
 
+def test_what_two_queues_of_a_peer_read_is_sent_again_by_the_second() -> None:
+    first, second = (queue(f"1-{owner}/{D1}", d1=(wal(D1, 1), start)) for owner, start in ((H1, 40), (H2, 10)))
+    plan = planned([first, second], f"oldWALs/{wal(D1, 1)}", true_rows=[first, second], directories=())
+    assert [(one.bytes, one.resent_bytes) for one in plan.queues] == [(60, 0), (90, 60)]
+    facts = replace(CLEAN, flags=())
+    lines = plan_lines(down(), facts, plan, [queue_row(one) for one in plan.queues], (), ())
+    assert any("nothing was written since: 60 B are sent again" in line for line in lines)
+
+
 # facts, tables, findings
 
 FACTS = SyncUpFacts(
@@ -295,9 +305,40 @@ def test_rows_of_a_plan() -> None:
     rows = peer_rows(plan, (ONE, OFF), OtherFamilies({"1": 2}, {("7", "r"): 9}))
     assert [(one.peer_id, one.queues, one.bytes, one.hfile_refs, one.last_sequence_ids) for one in rows] == [
         ("1", 1, 100, 2, 0),
-        ("2", 1, 200, 0, 0),
+        ("2", 1, 0, 0, 0),
         ("7", 0, 0, 0, 1),
     ]
+
+
+@pytest.mark.parametrize(
+    ("peer", "action", "reason"),
+    [
+        (Peer("1", "DISABLED"), "WAITS", "peer 1 is DISABLED"),
+        (Peer("1", "ENABLED", sync_replication_state="STANDBY"), "STANDBY", None),
+    ],
+)
+def test_nothing_is_read_or_sent_again_for_a_peer_that_ships_nothing(
+    peer: Peer, action: str, reason: str | None
+) -> None:
+    repeated = f"{HERE}/{group(H1)}.rep.9"
+    plan = planned([OWN], *WALS, repeated, peers=(peer,), true_rows=[queue(f"1-{H1}", h1=(wal(H1, 3), 30))])
+    (one,) = plan.queues
+    told = queue_row(one)
+    assert (told.action, told.reason, told.files, told.bytes, told.first_path) == (action, reason, 0, 0, None)
+    assert (told.is_stale, told.resent_bytes) == (True, 0)
+    assert [(each.path, each.content, each.start, each.bytes) for each in wal_rows(one)] == [
+        (WALS[1], "NOT_READ", None, 0),
+        (WALS[2], "NOT_READ", None, 0),
+    ]
+    assert plan.unread == (), "the tool finds them"
+    waiting = [(row.files, row.bytes) for row in syncup_findings(plan, down(), CLEAN)]
+    assert waiting == ([(2, 160)] if action == "WAITS" else [])
+
+
+def test_a_dropped_queue_without_a_wal_has_no_reason_to_wait() -> None:
+    standby = Peer("1", "ENABLED", sync_replication_state="STANDBY")
+    (one,) = planned([OWN], peers=(standby,)).queues
+    assert (queue_row(one).action, queue_row(one).reason) == ("STANDBY", None)
 
 
 def down(**changes: object) -> Snapshot:
