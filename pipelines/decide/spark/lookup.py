@@ -41,20 +41,15 @@ class DecisionFrames:
         """Whether the run has exactly one cluster."""
         return len(self.clusters) == 1
 
-    @cached_property
-    def _differing(self) -> tuple[str, ...]:
-        """The scalars that are not the same for every cluster."""
-        names = self.scalars.columns[1:]
-        return tuple(name for name in names if len({one[name] for one in self.clusters}) != 1)
-
     def with_scalars(self, files: DataFrame, *wanted: str) -> DataFrame:
-        """Joins the scalars that `scalar` needs of those in `wanted`, or of all if that is empty."""
-        joined = [name for name in self._differing if not wanted or name in wanted]
-        return files.join(F.broadcast(self.scalars.select("cluster", *joined)), "cluster") if joined else files
+        """Joins the scalars that `scalar` needs: those in `wanted`, or all if that is empty; none for one cluster."""
+        if self.one_cluster:
+            return files
+        return files.join(F.broadcast(self.scalars.select("cluster", *wanted) if wanted else self.scalars), "cluster")
 
     def scalar(self, name: str) -> Column:
         """Returns a scalar of the file's cluster: a column of `with_scalars`, or a literal, which Spark folds."""
-        if name in self._differing:
+        if not self.one_cluster:
             return F.col(name)
         return F.lit(self.clusters[0][name]).cast(self.scalars.schema[name].dataType.simpleString())
 
