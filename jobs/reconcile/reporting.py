@@ -12,7 +12,7 @@ from pipelines.lake.run_summary import DONE, RunSummary
 from pipelines.reconcile.ports import PublishedPage
 from pipelines.reconcile.report import DETAILED, by_urgency
 from pipelines.reconcile.report_files import HtmlReports
-from pipelines.reconcile.report_index import newest_done, older_nights
+from pipelines.reconcile.report_index import newest_by_cluster, newest_done
 from pipelines.reconcile.text import cluster_object
 
 NIGHTS = 30
@@ -36,7 +36,7 @@ class ReconcileReports:
     def failed(self, summaries: Sequence[RunSummary]) -> None:
         """Keep the outcome of each cluster, without sizes, for the metrics of the job."""
         self._context.failed_clusters = [cluster_object(one) for one in summaries]
-        self._context.older_nights = older_nights(summaries, ())
+        self._context.older_nights = frozenset(one.cluster for one in summaries if one.mode == "REPLAY")
 
     def publish(self, summaries: Sequence[RunSummary], quality: Mapping[str, object]) -> Mapping[str, PublishedPage]:
         """Write the page of the run with its Data Docs, and the pages of the whole lake; see `Reporter.publish`.
@@ -46,14 +46,22 @@ class ReconcileReports:
         """
         shown = {one.cluster: one.files_started_ms for one in by_urgency(summaries)[:DETAILED] if one.status == DONE}
         histories = self._lake.histories(shown, NIGHTS)
-        told = [replace(one, history=histories.get(one.cluster, one.history)) for one in summaries]
+        runs = self._lake.newest_runs(None)
+        newest = {name: run.run_id for name, run in newest_by_cluster(runs).items()}
+        told = [
+            replace(
+                one,
+                history=histories.get(one.cluster, one.history),
+                is_newest=newest.get(one.cluster, one.run_id) == one.run_id,
+            )
+            for one in summaries
+        ]
         forecasts = {one.cluster: self._forecast(one) for one in told if one.cluster in shown}
         pages = self._pages.publish(told, forecasts, quality)
-        runs = self._lake.newest_runs(None)
-        self._context.older_nights = older_nights(summaries, runs)
+        older = self._context.older_nights = frozenset(one.cluster for one in told if not one.is_newest)
         findings = self._lake.findings([run.key for run in newest_done(runs).values()])
         self._pages.publish_index(summaries, runs, findings, self._context.clock.now_ms())
-        return {name: PublishedPage(uri, forecasts.get(name)) for name, uri in pages.items()}
+        return {name: PublishedPage(uri, forecasts.get(name), name not in older) for name, uri in pages.items()}
 
     def _forecast(self, one: RunSummary) -> Forecast:
         steps = cleanup_steps(self._lake, one.cluster, one.key.run_date)

@@ -192,6 +192,7 @@ class RunSummary:
         condition: the name of `reason` if the run was refused.
         capacity_bytes: bytes that oldWALs and the quarantine may take together, by the configuration.
         free_bytes: bytes of files that the file system could still take when it was captured.
+        is_newest: whether the lake has no newer run of the cluster; only the newest run decides on a pause.
     """
 
     cluster: str
@@ -211,6 +212,7 @@ class RunSummary:
     condition: Condition | None = None
     capacity_bytes: int | None = None
     free_bytes: int | None = None
+    is_newest: bool = True
 
     @property
     def key(self) -> RunKey:

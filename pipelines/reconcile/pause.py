@@ -98,11 +98,8 @@ def unknown_pause(cluster: str, run_id: str | None, status: str, reason: str | N
 
 
 def pause_of_summary(one: RunSummary) -> Pause | None:
-    """Returns the pause that a run which has just ended causes for its cluster, or None.
-
-    A replay of an old snapshot causes none: the newest night decides.
-    """
-    if one.mode == "REPLAY":
+    """Returns the pause that a run which has just ended causes for its cluster, or None; an older run causes none."""
+    if not one.is_newest:
         return None
     if one.status != DONE:
         return unknown_pause(one.cluster, one.run_id, f"was {one.status}", one.reason)

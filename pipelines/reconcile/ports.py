@@ -60,10 +60,17 @@ class RecordedRows:
 
 @dataclass(frozen=True, slots=True)
 class PublishedPage:
-    """The address of a cluster's page, and the forecast that it shows; None = it shows none."""
+    """The page of a cluster.
+
+    Attributes:
+        uri: its address.
+        forecast: what it shows; None = it shows none.
+        is_newest: see `RunSummary`.
+    """
 
     uri: str
     forecast: Forecast | None = None
+    is_newest: bool = True
 
 
 class Reporter(Protocol):

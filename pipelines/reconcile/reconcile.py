@@ -68,6 +68,9 @@ def reconcile(request: ReconcileRequest, ports: ReconcilePorts) -> JobResult:
     # outside the try block: tables and lists are published now, and a page that finds no room must not turn the metrics
     # into those of a failed run
     pages = ports.reporter.publish(summaries, documents)
+    summaries = [
+        replace(one, is_newest=pages[one.cluster].is_newest) if one.cluster in pages else one for one in summaries
+    ]
     code = exit_code([one.exit_code for one in summaries])
     return JobResult(code, reconcile_result(summaries, pages, code), reconcile_text(summaries, pages))
 

@@ -12,7 +12,6 @@ from pipelines.lake.forecast import Forecast
 from pipelines.lake.run_summary import DELETABLE, DONE, HELD, FindingRow, NightTotal, PinnedRow, RunSummary
 from pipelines.reconcile.charts import DELETABLE_COLOUR, OTHERS, PALETTE, Curves, bars, lines, stacked
 from pipelines.reconcile.compared_nights import Changes, changes
-from pipelines.reconcile.explain.words import frees
 from pipelines.reconcile.pause import PAUSED, Pause, pause_of_summary
 from pipelines.reconcile.report_templates import page
 from pipelines.reconcile.rows import exit_code
@@ -172,8 +171,11 @@ def _lead(one: RunSummary) -> str:
     else:
         text += "may be deleted."
     if peers and peers[0].bytes:
-        freed = frees(peers[0].freed_bytes, peers[0].remedy)
-        text += f" Peer {peers[0].peer_id} holds {human_bytes(peers[0].bytes)} of the rest; {freed}."
+        text += f" Peer {peers[0].peer_id} holds {human_bytes(peers[0].bytes)} of the rest"
+        if not peers[0].freed_bytes:
+            text += "; other peers need all of it, too."
+        else:
+            text += f"; to free {human_bytes(peers[0].freed_bytes)}: {peers[0].remedy}." if peers[0].remedy else "."
     return text
 
 

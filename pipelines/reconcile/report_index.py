@@ -10,7 +10,7 @@ from pipelines.common.instants import DAY_MS, HOUR_MS
 from pipelines.lake.findings import ERROR
 from pipelines.lake.lake_records import RunRecord
 from pipelines.lake.look_back import LOOK_BACK
-from pipelines.lake.run_summary import DONE, FindingRow, RunSummary
+from pipelines.lake.run_summary import DONE, FindingRow
 from pipelines.reconcile.charts import trend
 from pipelines.reconcile.pause import PAUSED, pause_of
 from pipelines.reconcile.report_templates import Outcome, outcome, page
@@ -75,22 +75,6 @@ def newest_by_cluster(runs: Sequence[RunRecord]) -> Mapping[str, RunRecord]:
 def newest_done(runs: Sequence[RunRecord]) -> Mapping[str, RunRecord]:
     """Returns the newest DONE run of each cluster that has one."""
     return newest_by_cluster([run for run in runs if run.status == DONE])
-
-
-def older_nights(summaries: Iterable[RunSummary], runs: Sequence[RunRecord]) -> frozenset[str]:
-    """Returns the clusters whose newest night is not that of this run: it replayed a snapshot, or was done long before.
-
-    Args:
-        summaries: the clusters of the run.
-        runs: the runs of all clusters in the lake, newest first.
-    """
-    newest = newest_by_cluster(runs)
-    return frozenset(
-        one.cluster
-        for one in summaries
-        if one.mode == "REPLAY"
-        or (one.status == DONE and one.cluster in newest and newest[one.cluster].run_id != one.run_id)
-    )
 
 
 def index_html(

@@ -268,9 +268,7 @@ def test_a_share_that_a_person_accepts_is_recorded(desk: Desk) -> None:
 @pytest.mark.promise("list-ends")
 def test_an_old_snapshot_is_replayed_into_the_tables_alone(desk: Desk) -> None:
     snapshot = desk.snapshot(small("replayed"))
-    context = JobContext("reconcile", At(NOW + DAY_MS + 1), desk.spark)
-    late = desk.reconcile(snapshot, run_id="late", context=context)
-    assert context.older_nights == {"replayed"}, "the metrics stay those of the newest night"
+    late = desk.reconcile(snapshot, run_id="late", now=NOW + DAY_MS + 1)
     result = clusters_of(late)["replayed"]
     assert (late.exit_code, result["status"], result["mode"], result["list_uri"]) == (0, "DONE", "REPLAY", None)
     assert "REPLAY: too old for a list" in late.text
@@ -281,6 +279,16 @@ def test_an_old_snapshot_is_replayed_into_the_tables_alone(desk: Desk) -> None:
     last = desk.reconcile(snapshot, run_id="last", now=NOW + DAY_MS)
     assert clusters_of(last)["replayed"]["mode"] == "NIGHTLY"
     assert len(desk.lines("replayed", "last")) == 4
+
+
+@pytest.mark.long
+def test_an_older_night_leaves_metrics_and_pause_to_the_newest(desk: Desk) -> None:
+    nights = [desk.snapshot(small("two", number), f"two-{number}") for number in range(2)]
+    for number, older in ((1, set()), (0, {"two"})):
+        context = JobContext("reconcile", At(NOW + 9 * DAY_MS), desk.spark)
+        told = clusters_of(desk.reconcile(nights[number], context=context))["two"]
+        assert (told["mode"], told["paused"]) == ("REPLAY", None)
+        assert context.older_nights == older
 
 
 @pytest.mark.long

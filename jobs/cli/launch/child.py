@@ -52,14 +52,11 @@ def child_environment(
     environment.setdefault("PYTHONUTF8", "1")
     if not any(environment.get(name) for name in ("LC_ALL", "LC_CTYPE", "LANG")):
         environment["LC_ALL"] = "C.UTF-8"  # under cron, Java 17 cannot name a file with an umlaut without it
-    if not settings.cluster_mode:
-        environment["PYSPARK_DRIVER_PYTHON"] = sys.executable
     # the small JVM that builds Spark's command else opens some two hundred jars to find its class (measured: 0.3 s)
     launcher = next((spark_home / "jars").glob("spark-launcher_*.jar"), None)
     if launcher is not None and " " not in str(launcher):
         environment.setdefault("SPARK_LAUNCHER_OPTS", f"-Xbootclasspath/a:{launcher}")
     if settings.local:
-        environment["PYSPARK_PYTHON"] = sys.executable
         environment.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     return environment
 

@@ -148,7 +148,7 @@ def _submit(invocation: Invocation, environ: Mapping[str, str]) -> int:
     classes, unfinished = _classes(settings, entry, archive, environment)
     if unfinished is not None:  # Java archives no classes if a folder with files is in the class path
         environment = {name: value for name, value in environment.items() if name not in _FOLDERS_OF_A_CLUSTER}
-    with tempfile.TemporaryDirectory(prefix="walsafe-") as folder:
+    with tempfile.TemporaryDirectory(prefix="walsafe-", ignore_cleanup_errors=True) as folder:
         command = submit_command(
             spark_home / "bin" / "spark-submit",
             PROJECT,
@@ -169,7 +169,8 @@ def _submit(invocation: Invocation, environ: Mapping[str, str]) -> int:
         stop = Path(folder, "stop") if entry.gentle else None
         code = _in_client(command, environment, Path(folder, "answer"), stop)
     if unfinished is not None:
-        class_archive_writer.keep_archive(unfinished, archive, ended_well=code in _DECIDED)
+        with suppress(OSError):  # the job has ended, and its answer is given
+            class_archive_writer.keep_archive(unfinished, archive, ended_well=code in _DECIDED)
     return code
 
 

@@ -46,6 +46,7 @@ _STAND_FOR = {
 }
 _OLD_NAMES = {f"spark.yarn.{name}": f"spark.kerberos.{name}" for name in ("principal", "keytab")}
 _ATTEMPTS = "spark.yarn.maxAppAttempts"
+_PYTHONS = ("spark.pyspark.driver.python", "spark.pyspark.python")
 _COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")
 
 
@@ -239,11 +240,9 @@ def submit_command(
         command += ["--conf", f"spark.driver.defaultJavaOptions={options}"]
     if settings.cluster_mode and _ATTEMPTS not in settings.values:  # a file of the user takes the place of ours
         command += ["--conf", f"{_ATTEMPTS}=1"]
-    # settings with these names in files come before the variables of `child_environment`
-    if not settings.cluster_mode:
-        command += ["--conf", f"spark.pyspark.driver.python={sys.executable}"]
-    if settings.local:
-        command += ["--conf", f"spark.pyspark.python={sys.executable}"]
+    if not settings.cluster_mode and not any(name in user.conf for name in _PYTHONS):
+        names = _PYTHONS if settings.local else _PYTHONS[:1]
+        command += [word for name in names for word in ("--conf", f"{name}={sys.executable}")]
     if settings.delta_in_class_path:
         command += ["--conf", f"{CLASS_PATH}={os.pathsep.join(map(str, jars))}"]
     if ship:  # the environment of spark-submit does not reach a driver elsewhere

@@ -128,7 +128,7 @@ def _rows(snapshot: Snapshot, passes: Sequence[Sequence[QueueCell]], release: Re
     peers = {peer.peer_id for peer in snapshot.peers}
     online = snapshot.membership.online if snapshot.membership else frozenset()
     adding = any(flags.add_peer_running is not False for flags in (snapshot.flags, snapshot.flags_2) if flags)
-    # while a peer is being added, its servers may have no row yet, and no file is freed
+    # AddPeer, which runs or may run, has perhaps written no row yet; then ADD_PEER_RUNNING holds every file
     if peers and online and not adding and not any(row.peer_id in peers for row in rows):
         return (
             f"{len(peers)} peers and {len(online)} online servers, but no row of any of these peers: AddPeer writes "

@@ -87,12 +87,8 @@ def _waiting(state: Json) -> Iterator[str]:
         if state["paused"]:
             yield f"Cannot be approved during the pause: {what}"
         else:
-            how = (
-                "The next night lists them again; to clean this list yourself"
-                if approval["automatic"]
-                else "Waits for approval"
-            )
-            yield _lines(f"{how}{until}: {what}", "")
+            automatic = f"{what} may be cleaned{until}. The next night lists these files again; to clean them now:"
+            yield _lines(automatic if approval["automatic"] else f"Waits for approval{until}: {what}", "")
             yield f"  {approval['command']}"
     for one in state["unfinished"]:
         begun = f"{one['action'].lower()} of run {one['run_id']}"

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pipelines.common.instants import utc_day
 from pipelines.lake.lake_records import RunRecord
 from pipelines.reconcile.report_files import findings_html, latest_html
-from pipelines.reconcile.report_index import index_html, newest_by_cluster, newest_done, older_nights
+from pipelines.reconcile.report_index import index_html, newest_by_cluster, newest_done
 from tests.labs.report_nights import BAD, DAY, GIB, NOW
 
 
@@ -44,14 +44,6 @@ def test_clusters_that_need_a_person_come_first_with_the_reason() -> None:
     assert "No run for 5 d 1 h" in text
     assert "held: 9.0 GiB 11 days before, 9.0 GiB in the last run" in text
     assert text.count('class="trend"') == 2, "one night is no trend"
-
-
-def test_a_run_is_of_an_older_night_if_it_is_a_replay_or_the_lake_has_a_newer_run() -> None:
-    newest = replace(BAD, cluster="loud", run_id="loud-0")
-    refused = replace(newest, status="REFUSED", run_id="taken")
-    assert older_nights([newest, refused, replace(newest, cluster="unknown")], RUNS) == set()
-    assert older_nights([replace(newest, run_id="loud-2")], RUNS) == {"loud"}
-    assert older_nights([replace(newest, mode="REPLAY")], ()) == {"loud"}
 
 
 def test_it_links_only_to_pages_that_are_there() -> None:

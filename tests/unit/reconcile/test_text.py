@@ -24,11 +24,11 @@ def test_a_paused_clean_up_is_said_before_any_number_of_files() -> None:
     assert "paused" not in reconcile_text([ONE], {})
 
 
-def test_a_replay_of_an_old_night_does_not_say_whether_the_clean_up_is_paused_now() -> None:
+def test_an_older_night_does_not_say_whether_the_clean_up_is_paused_now() -> None:
     for status in ("DONE", "REFUSED"):
-        replay = replace(PAUSED, mode="REPLAY", status=status)
-        assert "paused" not in reconcile_text([replay], {})
-        assert reconcile_result([replay], {}, 0)["clusters"][0]["paused"] is None  # type: ignore[index]
+        older = replace(PAUSED, is_newest=False, status=status)
+        assert "paused" not in reconcile_text([older], {})
+        assert reconcile_result([older], {}, 0)["clusters"][0]["paused"] is None  # type: ignore[index]
 
 
 def test_a_reason_has_one_line_whatever_hbase_would_do() -> None:
