@@ -90,7 +90,10 @@ def _head(snapshot: Snapshot, facts: SyncUpFacts, plan: SyncUpPlan, queues: Sequ
     servers, claimed = human_count(len(plan.servers), "server"), human_count(len(queues), "queue")
     yield f"cluster {snapshot.cluster}: ReplicationSyncUp would claim {claimed}{of_these} of {servers}, and read {size}"
     if snapshot.queue_storage == QUEUE_STORAGE_ZOOKEEPER:
-        yield "  offsets: as in ZooKeeper; at most the last batch of each queue is sent again, and what two queues of a peer both name"
+        yield (
+            "  offsets: as in ZooKeeper; at most the last batch of each queue is sent again, and what two queues of a "
+            "peer both name"
+        )
         least, most = (human_duration(len(queues) * seconds * 1000) for seconds in _SLEEPS)
         yield f"  it claims one queue after the other, by default within {least} to {most}"
         return
