@@ -171,11 +171,17 @@ def test_a_replica_that_has_learned_has_no_gap(desk: Desk) -> None:
     for node in NODES:
         folder = desk.root / "logs" / node / "replica" / "reps" / f"2.{PARENT}.pegasus" / "plog"
         folder.mkdir(parents=True)
-        first = made.LogWriter(2, PARENT).add(*(Entry(decree) for decree in (1, 2, 3)))
+        write = Entry(1, (made.put(PARENTS[0], b"a"),))
+        first = made.LogWriter(2, PARENT).add(*([write] if node == N1 else []), Entry(2), Entry(3))
         second = made.LogWriter(2, PARENT, first.end, 8, first.end if node == N1 else 0).add(Entry(9), Entry(10))
         for index, log in enumerate((first, second), 1):
             (folder / f"log.{index}.{log.start}").write_bytes(log.data)
-    code, result = desk.rerun()
+    journal = desk.root / "acks.jsonl"  # its write is only in a log that no longer counts
+    journal.write_text(
+        f'{{"ts": 1, "client": "c", "kind": "write", "hash": "{key_hash(PARENTS[0]):016x}", "pidx": {PARENT}, '
+        '"version": 7, "code": "ERR_OK", "decree": 1}'
+    )
+    code, result = desk.rerun("--journal", str(journal), change={"replicas": []})
     assert (code, codes(result)) == (3, {("SPLIT_L2", f"2.{PARENT}@{NODES[1]}/replica/reps/gap")})
 
 
