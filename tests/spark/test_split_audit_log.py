@@ -190,6 +190,10 @@ def test_a_replica_that_has_learned_may_go_back_to_a_lower_ballot() -> None:
     log = LogFile("n", 2, 1, "log.2.100", 2, 100, 100, min_ballot=4)
     assert [one.code for one in check_files([before, log])] == ["SPLIT_L2"]
     assert list(check_files([before, replace(log, valid_offset=100)])) == []
+    back = [replace(before, ballots_back=1), replace(log, valid_offset=0)]
+    assert [one.subject for one in check_files(back)] == ["2.1@n/log.1.0/ballot", "2.1@n/log.2.100/ballot"]
+    newest = LogFile("n", 2, 1, "log.3.200", 3, 200, 100, valid_offset=200)
+    assert list(check_files([*back, newest])) == [], "only the newest header has learned of it"
 
 
 @pytest.mark.long
