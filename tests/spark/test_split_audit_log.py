@@ -171,11 +171,17 @@ def test_a_replica_that_has_learned_has_no_gap(desk: Desk) -> None:
     for node in NODES:
         folder = desk.root / "logs" / node / "replica" / "reps" / f"2.{PARENT}.pegasus" / "plog"
         folder.mkdir(parents=True)
-        first = made.LogWriter(2, PARENT).add(*(Entry(decree) for decree in (1, 2, 3)))
+        write = Entry(1, (made.put(PARENTS[0], b"a"),))
+        first = made.LogWriter(2, PARENT).add(*([write] if node == N1 else []), Entry(2), Entry(3))
         second = made.LogWriter(2, PARENT, first.end, 8, first.end if node == N1 else 0).add(Entry(9), Entry(10))
         for index, log in enumerate((first, second), 1):
             (folder / f"log.{index}.{log.start}").write_bytes(log.data)
-    code, result = desk.rerun()
+    journal = desk.root / "acks.jsonl"  # its write is only in a log that no longer counts
+    journal.write_text(
+        f'{{"ts": 1, "client": "c", "kind": "write", "hash": "{key_hash(PARENTS[0]):016x}", "pidx": {PARENT}, '
+        '"version": 7, "code": "ERR_OK", "decree": 1}'
+    )
+    code, result = desk.rerun("--journal", str(journal), change={"replicas": []})
     assert (code, codes(result)) == (3, {("SPLIT_L2", f"2.{PARENT}@{NODES[1]}/replica/reps/gap")})
 
 
@@ -184,6 +190,10 @@ def test_a_replica_that_has_learned_may_go_back_to_a_lower_ballot() -> None:
     log = LogFile("n", 2, 1, "log.2.100", 2, 100, 100, min_ballot=4)
     assert [one.code for one in check_files([before, log])] == ["SPLIT_L2"]
     assert list(check_files([before, replace(log, valid_offset=100)])) == []
+    back = [replace(before, ballots_back=1), replace(log, valid_offset=0)]
+    assert [one.subject for one in check_files(back)] == ["2.1@n/log.1.0/ballot", "2.1@n/log.2.100/ballot"]
+    newest = LogFile("n", 2, 1, "log.3.200", 3, 200, 100, valid_offset=200)
+    assert list(check_files([*back, newest])) == [], "only the newest header has learned of it"
 
 
 @pytest.mark.long

@@ -226,6 +226,11 @@ def test_plan_of_the_page(desk: Desk, capsys: pytest.CaptureFixture[str]) -> Non
         ({"key": [b"\0\0k"], "value": [b"v"], "x": [1]}, (), "unknown column 'x'"),
         ({"key": [b"\0\0k"]}, (), "needs the column 'value' as BINARY, or 'value_bytes'"),
         ({"key": [b""], "value_bytes": [3]}, (), "contains no row"),
+        (
+            {"key": [b"\0\0k"] * 2, "value_bytes": [3] * 2, "partition_index": [0, 2]},
+            (),
+            "a row belongs to partition 2, but the table has 2 partitions",
+        ),
         ({"key": [b"\0\0k"], "value_bytes": [3]}, ("--target", "many"), "--target many"),
         ({"key": [b"\0\0k"], "value_bytes": [3]}, ("--partitions", "6"), "--partitions 6: a power of two"),
         (None, (), "contains no Parquet file; docs/split-plan.md says"),

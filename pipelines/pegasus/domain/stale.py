@@ -135,7 +135,7 @@ def stale_findings(table: str, rows: Iterable[StaleRow], settings: FilterSetting
             "C9",
             ERROR,
             table,
-            f"Table {table}: {_amount(lost)} are copies of a split that nothing will ever remove: the env "
+            f"Table {table}: {_amount(lost)} are copies of a split that compaction does not remove as copies: the env "
             "replica.split.validate_partition_hash is not true. Scans return them twice.",
             lost_env_remedy(settings.placement.count),
             rows=lost.rows,

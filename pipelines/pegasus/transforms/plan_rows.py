@@ -61,6 +61,20 @@ def hashed_keys(rows: DataFrame, where: str, count: int) -> DataFrame:
     return sized.mapInArrow(hash_rows(count), HASHED)
 
 
+def check_partitions(rows: DataFrame, where: str, count: int) -> None:
+    """Checks `partition_index`, if the rows have it: that of another number of partitions makes rows look like copies.
+
+    Raises:
+        UsageError: a row is in a partition outside `count`.
+    """
+    if "partition_index" not in rows.columns:
+        return
+    index = F.col("partition_index")
+    wrong = rows.agg(F.max(F.when((index < 0) | (index >= count), index)).alias("index")).collect()[0]["index"]
+    if wrong is not None:
+        raise UsageError(f"{where}: a row belongs to partition {wrong}, but the table has {count} partitions")
+
+
 def sizes_by_hash_bits(keys: DataFrame, count: int) -> dict[int, RowTotals]:
     """Returns rows and bytes by the low bits of the hash, as many bits as `count` partitions need."""
     low = F.col("hash").bitwiseAND(F.lit(count - 1)).alias("low")

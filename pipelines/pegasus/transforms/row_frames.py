@@ -183,10 +183,14 @@ _ARROW = (pa.int32(), pa.string(), pa.string(), pa.binary(), pa.int64(), pa.int3
 
 def _judged_rows(facts: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
     known = frozenset(one["digest"] for one in facts["copies_before"])
-    left = facts["copies_after"]
-    newest = max(
-        left, key=lambda one: (one["digest"] not in known, not one["expired"], one["timetag"]), default=_NO_COPY
-    )
+    rows_before = known | {facts["before_digest"], facts["after_digest"]}
+    left, owner = facts["copies_after"], facts["after_timetag"]
+
+    def worst(one: dict[str, Any]) -> tuple[bool, bool, bool, int]:
+        newer = not one["expired"] and 0 < owner < one["timetag"]
+        return newer, one["digest"] not in rows_before, not one["expired"], one["timetag"]
+
+    newest = max(left, key=worst, default=_NO_COPY)
     facts |= {f"stale_{name}": value for name, value in newest.items()} | {"stale_rows": len(left)}
     before, after, stale = (_read_copy(facts, name) for name in _COPIES)
     for found in key_problems(KeyFacts(before, after, stale, known)):

@@ -72,11 +72,12 @@ def run_audit_log(run: JobRun, inputs: LogInputs, lake: JobLake) -> JobResult:
         )
     decoded = inputs.decoded.where("mutation IS NOT NULL").select("mutation.*")
     mutations = at_hand(decoded, sum(file.mutations for file in files))
-    mine = mutations.where(F.col("app_id") == facts.app_id)
+    logged = mutations.where(F.col("app_id") == facts.app_id)
+    mine = logged
     if valid := [(*replica, offset) for replica, offset in valid_offsets(files).items()]:
         columns = "node string, app_id int, partition int, valid long"
-        mine = log_rules.valid_mutations(mine, mine.sparkSession.createDataFrame(valid, columns))
-    broken = list(_broken(mine, inputs))
+        mine = log_rules.valid_mutations(logged, logged.sparkSession.createDataFrame(valid, columns))
+    broken = list(_broken(mine, logged, inputs))
     findings = [*check_files(files), *broken]
     result, lines = _told(run, files, facts)
     writes: list[tuple[Table, Rows]] = [
@@ -86,8 +87,14 @@ def run_audit_log(run: JobRun, inputs: LogInputs, lake: JobLake) -> JobResult:
     return deliver(run, lake, writes, findings, result, lines)
 
 
-def _broken(mutations: DataFrame, inputs: LogInputs) -> Iterator[FindingRow]:
-    """Yields the violations of L2 to L6 of the table."""
+def _broken(mutations: DataFrame, logged: DataFrame, inputs: LogInputs) -> Iterator[FindingRow]:
+    """Yields the violations of L2 to L6 of the table.
+
+    Args:
+        mutations: those that count.
+        logged: all mutations, also those that a replica has discarded: a write in any log is not lost.
+        inputs: the inputs of the job.
+    """
     facts, spark = inputs.facts, mutations.sparkSession
     decrees = log_rules.effective_mutations(mutations).persist()
     frames = [log_rules.decree_gaps(decrees), log_rules.conflicting_mutations(decrees)]
@@ -109,7 +116,9 @@ def _broken(mutations: DataFrame, inputs: LogInputs) -> Iterator[FindingRow]:
         for (_, partition), decree in facts.durable.items():
             durable[partition] = max(durable[partition], decree)
         frame = spark.createDataFrame([*durable.items()], "partition int, durable long")
-        frames.append(log_rules.unlogged_writes(acknowledged_writes(inputs.journal, facts.app_id), decrees, frame))
+        acknowledged = acknowledged_writes(inputs.journal, facts.app_id)
+        written = decrees if logged is mutations else log_rules.effective_mutations(logged)
+        frames.append(log_rules.unlogged_writes(acknowledged, written, frame))
     every = frames[-1]  # with a journal, which may be long, its session runs the query
     for frame in frames[:-1]:
         every = every.unionByName(frame)

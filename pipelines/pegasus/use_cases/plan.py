@@ -16,7 +16,7 @@ from pipelines.lake.run_summary import FindingRow
 from pipelines.pegasus.domain.keys import decode_key, escape_bytes
 from pipelines.pegasus.domain.report import rule_violation
 from pipelines.pegasus.domain.split_plan import FINEST, SplitPlanRow, doublings_for, one_split, split_levels
-from pipelines.pegasus.transforms.plan_rows import hashed_keys, hot_hashes, sizes_by_hash_bits
+from pipelines.pegasus.transforms.plan_rows import check_partitions, hashed_keys, hot_hashes, sizes_by_hash_bits
 from pipelines.pegasus.use_cases.frame import deliver
 from schemas.split_plan import SPLIT_PLAN
 
@@ -47,9 +47,10 @@ def run_plan(run: JobRun, question: PlanQuestion, lake: JobLake) -> JobResult:
     """Plans a split.
 
     Raises:
-        UsageError: the rows have other columns, or there are none.
+        UsageError: the rows have other columns or partitions, or there are none.
     """
     every = hashed_keys(question.rows, question.where, question.count).persist()
+    check_partitions(question.rows, question.where, question.count)
     keys = every.where("NOT copy")
     found = sizes_by_hash_bits(keys, question.count << FINEST)
     if not found:

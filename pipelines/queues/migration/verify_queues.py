@@ -17,10 +17,17 @@ Offsets = Mapping[str, GroupOffset]
 
 @dataclass(frozen=True, slots=True)
 class _Expected:
-    """One row that should have been written, with the possible offsets of each group."""
+    """One row that should have been written, with the possible offsets of each group.
+
+    Attributes:
+        queue: its key.
+        groups: the offsets that lose nothing.
+        later: of queues that became this row (COLLAPSED), the offsets after the first: the WALs between are lost.
+    """
 
     queue: QueueId
     groups: dict[str, list[GroupOffset]]
+    later: dict[str, list[GroupOffset]]
 
 
 def queue_checks(before: BeforeMigration, after: AfterMigration) -> Iterator[MigrationCheck]:
@@ -53,13 +60,15 @@ def _expected(before: BeforeMigration) -> list[_Expected]:
         offset = offset_of(row.value)
         if offset is not None and row.qualifier is not None:
             queue = parse_queue_id(row.row)
-            groups = rows.setdefault(queue, _Expected(queue, {})).groups
-            offsets = groups.setdefault(row.qualifier, [])
+            one = rows.setdefault(queue, _Expected(queue, {}, {}))
+            offsets = one.groups.setdefault(row.qualifier, [])
             offsets.append(offset)
             if row.reason == MigrationReason.COLLAPSED.value:
                 # the queues lose edits unless the table has the smallest of their offsets
-                first = min(map(_place, offsets))
-                groups[row.qualifier] = [one for one in offsets if _place(one) == first]
+                every = [*offsets, *one.later.get(row.qualifier, ())]
+                first = min(map(_place, every))
+                one.groups[row.qualifier] = [value for value in every if _place(value) == first]
+                one.later[row.qualifier] = [value for value in every if _place(value) > first]
     return [rows[queue] for queue in sorted(rows, key=str)]
 
 
@@ -91,7 +100,8 @@ def _groups(one: _Expected, queue: QueueId, found: Offsets, moves: bool) -> Iter
         if offset is None:
             yield _check(MigrationRule.OFFSET_EQUAL, CheckAnswer.MISSING, ERROR, queue, group, _shown(offsets), None)
             continue
-        answer, severity = _compared(offsets, offset, moves)
+        goes_on = moves and offset not in one.later.get(group, ())
+        answer, severity = _compared(offsets, offset, goes_on)
         answer = same if answer is CheckAnswer.SAME else answer
         yield _check(MigrationRule.OFFSET_EQUAL, answer, severity, queue, group, _shown(offsets), str(offset))
     for group, offset in sorted(found.items()):

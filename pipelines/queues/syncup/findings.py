@@ -168,11 +168,16 @@ def _stale(plan: SyncUpPlan, facts: SyncUpFacts) -> Iterator[FindingRow]:
         INFO,
         "",
         f"Not flushed: {human_count(len(table.unflushed), 'column')} of hbase:replication, written until "
-        f"{human_instant(table.last_written)}; last flush: {flushed}. {human_bytes(resent)} are shipped again.",
+        f"{human_instant(table.last_written)}; last flush: {flushed}. {resent_words(resent)}.",
         "Nothing: cells shipped twice are the same cells.",
         size=resent,
         columns=len(table.unflushed),
     )
+
+
+def resent_words(size: int) -> str:
+    """Says how many bytes are sent again, and why: `resent_bytes` has both reasons in one number."""
+    return f"{human_bytes(size)} are sent again (older offsets, or two queues of a peer that read the same WALs)"
 
 
 def removed_peers(plan: SyncUpPlan) -> Iterator[FindingRow]:

@@ -7,6 +7,7 @@ from pipelines.common.human import human_bytes, human_count, human_duration, hum
 from pipelines.common.instants import format_instant
 from pipelines.lake.findings import finding_lines
 from pipelines.lake.run_summary import FindingRow
+from pipelines.queues.syncup.findings import resent_words
 from pipelines.queues.syncup.plan import SyncUpPlan
 from pipelines.queues.syncup.rows import SyncUpAction, SyncUpPeerRow, SyncUpQueueRow, SyncUpWalRow
 from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, QUEUE_STORAGE_ZOOKEEPER, Snapshot
@@ -89,7 +90,10 @@ def _head(snapshot: Snapshot, facts: SyncUpFacts, plan: SyncUpPlan, queues: Sequ
     servers, claimed = human_count(len(plan.servers), "server"), human_count(len(queues), "queue")
     yield f"cluster {snapshot.cluster}: ReplicationSyncUp would claim {claimed}{of_these} of {servers}, and read {size}"
     if snapshot.queue_storage == QUEUE_STORAGE_ZOOKEEPER:
-        yield "  offsets: as in ZooKeeper; at most the last batch of each queue is sent again"
+        yield (
+            "  offsets: as in ZooKeeper; at most the last batch of each queue is sent again, and what two queues of a "
+            "peer both name"
+        )
         least, most = (human_duration(len(queues) * seconds * 1000) for seconds in _SLEEPS)
         yield f"  it claims one queue after the other, by default within {least} to {most}"
         return
@@ -98,15 +102,15 @@ def _head(snapshot: Snapshot, facts: SyncUpFacts, plan: SyncUpPlan, queues: Sequ
         yield "  offsets: as exported; what ReplicationSyncUp reads may be older"
         return
     flushed = "never" if table.flushed_at is None else human_instant(table.flushed_at)
-    resent = sum(row.resent_bytes or 0 for row in queues)
-    again = f": {human_bytes(resent)} are sent again"
     if table.unknown is not None:
         yield f"  offsets: as flushed {flushed}; what was written since is not known: {table.unknown}"
     elif table.last_written is None:
-        yield f"  offsets: as flushed {flushed}; nothing was written since{again if resent else ''}"
+        yield f"  offsets: as flushed {flushed}; nothing was written since"
     else:
         columns, until = human_count(len(table.unflushed), "column"), human_instant(table.last_written)
-        yield f"  offsets: as flushed {flushed}; {columns} written since, until {until}{again}"
+        yield f"  offsets: as flushed {flushed}; {columns} written since, until {until}"
+    if resent := sum(row.resent_bytes or 0 for row in queues):
+        yield f"  {resent_words(resent)}"
 
 
 def _peer_lines(peers: Sequence[SyncUpPeerRow]) -> Iterator[str]:

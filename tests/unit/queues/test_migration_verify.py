@@ -295,20 +295,19 @@ def test_the_legacy_peer_must_be_gone(state: str | None, wanted: set[tuple[str, 
 
 
 @pytest.mark.parametrize(
-    ("value", "wanted"),
+    ("peer", "value", "severity"),
     [
-        pytest.param(f"{wal(D1, 1)}:7", set(), id="the earlier offset: nothing is lost"),
-        pytest.param(
-            f"{wal(D1, 3)}:0",
-            {("OFFSET_EQUAL", "AHEAD", "error", f"2-{H1}/{D1}")},
-            id="the later offset: edits are lost",
-        ),
+        pytest.param("2", f"{wal(D1, 1)}:7", None, id="the earlier offset: nothing is lost"),
+        pytest.param("2", f"{wal(D1, 3)}:0", "error", id="the later offset: edits are lost"),
+        pytest.param("1", f"{wal(D1, 3)}:0", "error", id="the later offset: an enabled peer has not shipped up to it"),
+        pytest.param("1", f"{wal(D1, 3)}:5", "info", id="an enabled peer may have gone on"),
     ],
 )
-def test_two_queues_that_became_one_row_need_the_earlier_offset(value: str, wanted: set[tuple[str, ...]]) -> None:
-    was = before(queues={**QUEUES, (str(H1), f"2-{D1}-{H2}"): {wal(D1, 3): b""}})
-    found = after({f"2-{H1}/{D1}": {group(D1): value}}, listed=WALS | {wal(D1, 3)})
-    assert differences(found, was) == wanted
+def test_two_queues_that_became_one_row_need_the_earlier_offset(peer: str, value: str, severity: str | None) -> None:
+    both = {(str(H1), f"{peer}-{D1}"): {wal(D1, 1): P7}, (str(H1), f"{peer}-{D1}-{H2}"): {wal(D1, 3): b""}}
+    found = after({f"{peer}-{H1}/{D1}": {group(D1): value}}, listed=WALS | {wal(D1, 3)})
+    wanted = {("OFFSET_EQUAL", "AHEAD", severity, f"{peer}-{H1}/{D1}")} if severity else set()
+    assert differences(found, before(queues={**QUEUES, **both})) == wanted
 
 
 def test_a_wal_that_was_missing_before_is_no_fault_of_the_migration() -> None:

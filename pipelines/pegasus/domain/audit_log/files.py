@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import groupby, pairwise
+from itertools import chain, groupby, pairwise
 
 from pipelines.lake.findings import ERROR
 from pipelines.lake.run_summary import FindingRow
@@ -86,14 +86,18 @@ def valid_offsets(files: Iterable[LogFile]) -> dict[tuple[str, int, int], int]:
 
 def check_files(files: Iterable[LogFile]) -> Iterator[FindingRow]:
     """Checks L1 (index, offset, CRC, partition) and the ballots of L2."""
-    for logs in by_replica(files):
-        for log in logs:
-            yield from _own(log, last=log is logs[-1])
-        for before, log in pairwise(logs):
-            yield from _follows(before, log)
+    replicas = by_replica(files)
+    valid = valid_offsets(chain.from_iterable(replicas))
+    for logs in replicas:
+        # where a replica that learned has begun anew, its ballots may be lower
+        counting = [log.start_offset >= valid.get(log.replica, 0) for log in logs]
+        for log, counts in zip(logs, counting, strict=True):
+            yield from _own(log, last=log is logs[-1], counts=counts)
+        for (before, log), counts in zip(pairwise(logs), counting, strict=False):
+            yield from _follows(before, log, counts=counts)
 
 
-def _own(log: LogFile, *, last: bool) -> Iterator[FindingRow]:
+def _own(log: LogFile, *, last: bool, counts: bool) -> Iterator[FindingRow]:
     # a server that restarts begins the next log where it could read the torn one
     if log.ending != LogEnd.WHOLE.value and (last or log.ending != LogEnd.TORN.value):
         words = log.problem or _INCOMPLETE.get(log.ending, "it cannot be read")
@@ -107,7 +111,7 @@ def _own(log: LogFile, *, last: bool) -> Iterator[FindingRow]:
             "as its own.",
             _LOOK, mutations=log.foreign,
         )  # fmt: skip
-    if log.ballots_back:
+    if counts and log.ballots_back:
         yield rule_violation(
             "L2", ERROR, f"{log.where}/ballot",
             f"Log {log.where} goes back to a lower ballot {log.ballots_back} times: a later decree never has one.",
@@ -115,7 +119,7 @@ def _own(log: LogFile, *, last: bool) -> Iterator[FindingRow]:
         )  # fmt: skip
 
 
-def _follows(before: LogFile, log: LogFile) -> Iterator[FindingRow]:
+def _follows(before: LogFile, log: LogFile, *, counts: bool) -> Iterator[FindingRow]:
     end = before.start_offset + before.length
     if log.log_index != before.log_index + 1 or (_is_readable(before) and not _meets(before, log)):
         yield rule_violation(
@@ -123,7 +127,6 @@ def _follows(before: LogFile, log: LogFile) -> Iterator[FindingRow]:
             f"Log {log.where} does not follow {before.log}, which ends at {end}: a log between them is missing.",
             _LOOK, expected_index=before.log_index + 1, expected_offset=end,
         )  # fmt: skip
-    counts = before.start_offset >= (log.valid_offset or 0)
     if counts and before.max_ballot is not None and log.min_ballot is not None and log.min_ballot < before.max_ballot:
         yield rule_violation(
             "L2", ERROR, f"{log.where}/ballot",

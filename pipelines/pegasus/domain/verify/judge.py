@@ -49,7 +49,8 @@ class KeyFacts(NamedTuple):
     Attributes:
         before: the owner's row before.
         after: the owner's row after.
-        stale: a copy left in another partition after: the newest of those that were none before, if there are any.
+        stale: a copy left in another partition after: the newest of those newer than the owner's row, else of those
+            that were no row before, else of all.
         copies_before: the digests of the copies in other partitions before.
     """
 
