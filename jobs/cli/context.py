@@ -36,14 +36,12 @@ class JobContext:
         job: the name of the job.
         clock: the wall clock.
         failed_clusters: what a reconcile that fails knows of each cluster, for its metrics.
-        older_nights: clusters of which reconcile decided an older night; their metrics stay those of the newest.
     """
 
     def __init__(self, job: str, clock: "Clock | None" = None, spark: "SparkSession | None" = None) -> None:
         self.job = job
         self.clock: Clock = clock or SystemClock()
         self.failed_clusters: list[dict[str, object]] = []
-        self.older_nights: frozenset[str] = frozenset()
         self._owns_spark = spark is None
         self._stages: StageProgress | None = None
         if spark is not None:

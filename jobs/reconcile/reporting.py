@@ -35,8 +35,9 @@ class ReconcileReports:
 
     def failed(self, summaries: Sequence[RunSummary]) -> None:
         """Keep the outcome of each cluster, without sizes, for the metrics of the job."""
-        self._context.failed_clusters = [cluster_object(one) for one in summaries]
-        self._context.older_nights = frozenset(one.cluster for one in summaries if one.mode == "REPLAY")
+        self._context.failed_clusters = [
+            cluster_object(replace(one, is_newest=one.mode != "REPLAY")) for one in summaries
+        ]
 
     def publish(self, summaries: Sequence[RunSummary], quality: Mapping[str, object]) -> Mapping[str, PublishedPage]:
         """Write the page of the run with its Data Docs, and the pages of the whole lake; see `Reporter.publish`.
@@ -58,10 +59,11 @@ class ReconcileReports:
         ]
         forecasts = {one.cluster: self._forecast(one) for one in told if one.cluster in shown}
         pages = self._pages.publish(told, forecasts, quality)
-        older = self._context.older_nights = frozenset(one.cluster for one in told if not one.is_newest)
         findings = self._lake.findings([run.key for run in newest_done(runs).values()])
         self._pages.publish_index(summaries, runs, findings, self._context.clock.now_ms())
-        return {name: PublishedPage(uri, forecasts.get(name), name not in older) for name, uri in pages.items()}
+        return {
+            one.cluster: PublishedPage(pages[one.cluster], forecasts.get(one.cluster), one.is_newest) for one in told
+        }
 
     def _forecast(self, one: RunSummary) -> Forecast:
         steps = cleanup_steps(self._lake, one.cluster, one.key.run_date)

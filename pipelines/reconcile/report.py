@@ -173,7 +173,7 @@ def _lead(one: RunSummary) -> str:
     if peers and peers[0].bytes:
         text += f" Peer {peers[0].peer_id} holds {human_bytes(peers[0].bytes)} of the rest"
         if not peers[0].freed_bytes:
-            text += "; other peers need all of it, too."
+            text += "; no file is held by this peer alone."
         else:
             text += f"; to free {human_bytes(peers[0].freed_bytes)}: {peers[0].remedy}." if peers[0].remedy else "."
     return text

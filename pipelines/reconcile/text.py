@@ -34,6 +34,7 @@ def cluster_object(one: RunSummary, page: PublishedPage | None = None) -> dict[s
         "run_id": one.run_id,
         "status": one.status,
         "mode": one.mode,
+        "is_newest": one.is_newest,
         "exit_code": one.exit_code,
         "reason": one.reason,
         "condition": one.condition.name if one.condition else None,

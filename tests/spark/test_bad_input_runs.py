@@ -284,11 +284,9 @@ def test_an_old_snapshot_is_replayed_into_the_tables_alone(desk: Desk) -> None:
 @pytest.mark.long
 def test_an_older_night_leaves_metrics_and_pause_to_the_newest(desk: Desk) -> None:
     nights = [desk.snapshot(small("two", number), f"two-{number}") for number in range(2)]
-    for number, older in ((1, set()), (0, {"two"})):
-        context = JobContext("reconcile", At(NOW + 9 * DAY_MS), desk.spark)
-        told = clusters_of(desk.reconcile(nights[number], context=context))["two"]
-        assert (told["mode"], told["paused"]) == ("REPLAY", None)
-        assert context.older_nights == older
+    for number in (1, 0):
+        told = clusters_of(desk.reconcile(nights[number], now=NOW + 9 * DAY_MS))["two"]
+        assert (told["mode"], told["is_newest"], told["paused"]) == ("REPLAY", number == 1, None)
 
 
 @pytest.mark.long

@@ -66,10 +66,10 @@ def in_cluster(
         document = json.loads(text)
         code = int(document["exit_code"])
     except (UnavailableError, ValueError, KeyError, TypeError) as error:
-        if submitted in _STOPPED:  # who starts it again because of a 4 would have two
+        if submitted in _STOPPED:  # a scheduler that repeats a job after a 4 would start a second application
             log.say(
-                f"walsafe {invocation.name}: stopped here, but the application may go on; to end it on YARN: "
-                "yarn application -kill <the id above>",
+                f"walsafe {invocation.name}: spark-submit was stopped, but the application may still be running. "
+                "To end it on YARN: yarn application -kill <the id above>",
                 logging.ERROR,
             )
             return submitted

@@ -9,6 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 from jobs.cli.config.configured_options import read_values
 from jobs.cli.context import JobContext
+from jobs.cli.monitoring.alerts import objects_of
 from jobs.cli.monitoring.metric_names import MEASURED
 from jobs.cli.monitoring.metrics import MeasuredRun, Samples, samples_of
 from jobs.cli.monitoring.metrics_place import is_gateway
@@ -47,8 +48,8 @@ def publish_metrics(
         return
     rehearsal = getattr(args, "execute", None) is False and not getattr(args, "resume", False)
     clusters, context.failed_clusters = context.failed_clusters, []
-    older, context.older_nights = context.older_nights, frozenset()
     result = {"clusters": clusters, **outcome.result} if clusters else outcome.result
+    older = {one["cluster"] for one in objects_of(result.get("clusters")) if one.get("is_newest") is False}
     cluster = getattr(args, "cluster", None) or _configured_cluster(args, context)
     run = MeasuredRun(job, rehearsal, started_ms, context.clock.now_ms(), outcome.exit_code, result, cluster, notified)
     try:

@@ -79,12 +79,17 @@ def _heads(batches: Batches, chosen: Chosen | None) -> Batches:
             yield from _group_heads(task["path"], task["row_group"], chosen)
 
 
+def rows_per_batch(group: Any, size: int, most: int) -> int:  # noqa: ANN401 - pyarrow ships no types
+    """Returns as many rows of a row group as have `size` bytes on average: at least one, at most `most`."""
+    rows: int = group.num_rows * size // max(group.total_byte_size, 1)
+    return min(max(rows, 1), most)
+
+
 def _group_heads(path: str, row_group: int, chosen: Chosen | None) -> Batches:
     file = _opened(path)
-    about = file.metadata.row_group(row_group)
-    size = about.num_rows * _BATCH_BYTES // max(about.total_byte_size, 1)
+    size = max(rows_per_batch(file.metadata.row_group(row_group), _BATCH_BYTES, _MOST), _FEWEST)
     try:
-        for batch in file.iter_batches(min(max(size, _FEWEST), _MOST), [row_group], _COLUMNS):
+        for batch in file.iter_batches(size, [row_group], _COLUMNS):
             index, key, value = (batch.column(name) for name in _COLUMNS)
             key, value = (one if one.type in _BINARY else one.cast(pa.binary()) for one in (key, value))
             if chosen is not None:

@@ -13,6 +13,7 @@ from pipelines.common.errors import UsageError
 from pipelines.files.file_reader import no_directory
 from pipelines.pegasus.domain.offline.merge import BATCH_BYTES
 from pipelines.pegasus.domain.offline.plan import MANIFEST
+from pipelines.pegasus.sources.local_rows import rows_per_batch
 from pipelines.pegasus.sources.replica_db import ReplicaDb, rocksdict_module
 from pipelines.pegasus.sources.written_rows import WrittenRows, check_written_rows, files_below, is_read
 
@@ -54,7 +55,7 @@ def _check_columns(directory: str, count: int) -> None:
         with _damage_named(fragment.path):
             schema = fragment.physical_schema
         _check_schema(schema, fragment.path)
-    for batch in _batches(rows, ["partition_index"]):
+    for batch in _batches(rows, ["partition_index"], _BATCH):
         column = batch.column(0)
         if column.null_count:
             raise UsageError(f"{directory}: a row has no partition_index")
@@ -99,7 +100,7 @@ def opened_rows(directory: str, partition: int, data_version: int = 1) -> Iterat
         database = rocksdict.Rdict(scratch, options=options)
         try:
             put = 0
-            for batch in _batches(_dataset(directory), ["key", "value"], mine):
+            for batch in _batches(_dataset(directory), ["key", "value"], only=mine):
                 if batch.column(0).null_count or batch.column(1).null_count:
                     raise UsageError(f"{directory}: a row of partition {partition} has no key or no value")
                 writes = rocksdict.WriteBatch(raw_mode=True)
@@ -115,13 +116,15 @@ def opened_rows(directory: str, partition: int, data_version: int = 1) -> Iterat
             database.close()
 
 
-def _batches(rows: ds.Dataset, columns: list[str], only: ds.Expression | None = None) -> Iterator[pa.RecordBatch]:
+def _batches(
+    rows: ds.Dataset, columns: list[str], size: int | None = None, only: ds.Expression | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Yields batches of `size` rows; None = as many as have `BATCH_BYTES`, for columns that include the values."""
     for fragment in rows.get_fragments():
         with _damage_named(fragment.path):
             groups = (fragment.metadata.row_group(group) for group in range(fragment.metadata.num_row_groups))
-            largest = max((group.total_byte_size // max(group.num_rows, 1) for group in groups), default=0)
-            size = min(_BATCH, max(BATCH_BYTES // max(largest, 1), 1))
-            yield from fragment.to_batches(schema=rows.schema, columns=columns, filter=only, batch_size=size)
+            most = size or min((rows_per_batch(group, BATCH_BYTES, _BATCH) for group in groups), default=_BATCH)
+            yield from fragment.to_batches(schema=rows.schema, columns=columns, filter=only, batch_size=most)
 
 
 @contextmanager

@@ -87,8 +87,10 @@ def _waiting(state: Json) -> Iterator[str]:
         if state["paused"]:
             yield f"Cannot be approved during the pause: {what}"
         else:
-            automatic = f"{what} may be cleaned{until}. The next night lists these files again; to clean them now:"
-            yield _lines(automatic if approval["automatic"] else f"Waits for approval{until}: {what}", "")
+            waits = f"Waits for approval{until}: {what}"
+            if approval["automatic"]:
+                waits = f"{what} may be cleaned{until}. The next night lists these files again; to clean them now:"
+            yield _lines(waits, "")
             yield f"  {approval['command']}"
     for one in state["unfinished"]:
         begun = f"{one['action'].lower()} of run {one['run_id']}"

@@ -80,7 +80,7 @@ def test_who_stops_the_launcher_is_not_told_to_try_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], code: int
 ) -> None:
     assert run(tmp_path, code=code) == code
-    assert "the application may go on; to end it on YARN: yarn application -kill" in capsys.readouterr().err
+    assert "the application may still be running. To end it on YARN: yarn application -kill" in capsys.readouterr().err
     assert run(tmp_path, answer=NEW_ERROR, code=code) == 5
 
 

@@ -183,12 +183,11 @@ def test_the_age_of_the_decided_snapshot_outlives_a_reconcile_that_fails(tmp_pat
 
 
 def test_a_replay_of_an_old_night_leaves_the_numbers_of_the_newest(tmp_path: Path) -> None:
-    fleet = [DONE, replace(DONE, cluster="prod-b", mode="REPLAY", list_uri=None)]
+    fleet = [DONE, replace(DONE, cluster="prod-b", mode="REPLAY", list_uri=None, is_newest=False)]
     context = JobContext("reconcile", Ended())
     for outcome in (JobResult(5, reconcile_result(fleet, {}, 5), ""), JobResult(4, FAILED, "")):
         if outcome.exit_code == 4:
             context.failed_clusters = [cluster_object(one) for one in fleet]
-        context.older_nights = frozenset({"prod-b"})
         publish_metrics(str(tmp_path), "reconcile", Namespace(), outcome, STARTED, context)
         assert {file.name.split(".")[1] for file in tmp_path.iterdir()} == {"prod-a"}
     captured = JobResult(0, {**CAPTURED, "cluster": "prod-b"}, "")

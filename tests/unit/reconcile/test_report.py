@@ -94,7 +94,7 @@ def test_it_says_what_a_person_came_for() -> None:
     assert "Peer 2 holds 70.0 GiB of the rest; to free 69.0 GiB: enable it." in words
     shared = replace(ONE.pinned[0], freed_files=0, freed_bytes=0)
     words = " ".join(Page(report_html([replace(ONE, pinned=(shared,))], {})).words.split())
-    assert "Peer 2 holds 70.0 GiB of the rest; other peers need all of it, too." in words
+    assert "Peer 2 holds 70.0 GiB of the rest; no file is held by this peer alone." in words
     assert "file:/lists/prod-a/night-3" in words
     assert "explain --lake file:/lake --cluster prod-a --peer 2" in words
 
