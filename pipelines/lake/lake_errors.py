@@ -53,7 +53,7 @@ _KNOWN: tuple[tuple[str, type[UsageError] | type[UnavailableError], str], ...] =
     (
         _DAMAGED_LOG,
         UsageError,
-        "its transaction log is damaged: restore it from a backup, or move the folder away and lose its history",
+        "its transaction log is damaged: restore it from a backup; docs/runbook.md says which tables you may move away",
     ),
     (
         r"FAILED_READ_FILE\.FILE_NOT_EXIST|DELTA_FILE_NOT_FOUND",

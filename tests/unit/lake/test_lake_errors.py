@@ -25,7 +25,7 @@ JAVA = "An error occurred while calling o1.save.\n: {}\n\tat org.apache.spark.sq
         (
             JAVA.format("org.apache.spark.sql.delta.DeltaIllegalState: [DELTA_VERSIONS_NOT_CONTIGUOUS] (0, 2)"),
             UsageError,
-            "transaction log is damaged",
+            "transaction log is damaged: restore it from a backup; docs/runbook.md says",
         ),
         (
             JAVA.format("org.apache.spark.SparkException: [TASK_WRITE_FAILED] Task failed")
