@@ -63,7 +63,7 @@ def night(
     return run_night(stopped), calls, waits
 
 
-@pytest.mark.promise("approval-is-a-persons")
+@pytest.mark.promise("approval-is-a-persons", "nothing-without-execute")
 def test_without_approval_it_rehearses_and_says_how_to_go_on() -> None:
     outcome, calls, _ = night()
     assert (outcome.exit_code, calls) == (0, [*UNTIL_CLEAN, *AFTER])
@@ -77,6 +77,7 @@ def test_without_approval_it_rehearses_and_says_how_to_go_on() -> None:
         assert f"start it with {option}" in alert["summary"]
 
 
+@pytest.mark.promise("nothing-without-execute")
 def test_with_approval_it_cleans() -> None:
     outcome, calls, _ = night(approved=True)
     assert (outcome.exit_code, calls) == (0, [*UNTIL_CLEAN, "clean --execute", *AFTER])
