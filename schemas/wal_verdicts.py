@@ -38,7 +38,10 @@ WAL_VERDICTS = Table(
             column("verdict", StringType(), "DELETABLE or HELD."),
             column("reason", StringType(), "Reason of the verdict; see docs/verdicts.md."),
             column(
-                "hbase_verdict", StringType(), "Verdict of HBase 3's own ReplicationLogCleaner: DELETE, KEEP or THROWS."
+                "hbase_verdict",
+                StringType(),
+                "Answer of HBase's own ReplicationLogCleaner (HBase 3's; with queues in ZooKeeper, HBase 2's): "
+                "DELETE, KEEP or THROWS.",
             ),
             column("blocking", BLOCKING, "Each (peer, queue row) that needs the file; empty = none needs it."),
             column("host", StringType(), "Host of `server`, as in the name of the WAL."),

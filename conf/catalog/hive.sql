@@ -49,7 +49,7 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.wal_verdicts (
   `modification_time` timestamp COMMENT 'When HBase archived the file (UTC).',
   `verdict` string COMMENT 'DELETABLE or HELD.',
   `reason` string COMMENT 'Reason of the verdict\; see docs/verdicts.md.',
-  `hbase_verdict` string COMMENT 'Verdict of HBase 3\'s own ReplicationLogCleaner: DELETE, KEEP or THROWS.',
+  `hbase_verdict` string COMMENT 'Answer of HBase\'s own ReplicationLogCleaner (HBase 3\'s\; with queues in ZooKeeper, HBase 2\'s): DELETE, KEEP or THROWS.',
   `blocking` array<struct<`peer_id`:string,`owner`:string,`source`:string,`wal`:string,`offset`:bigint>> COMMENT 'Each (peer, queue row) that needs the file\; empty = none needs it.',
   `host` string COMMENT 'Host of `server`, as in the name of the WAL.',
   `eligible_at` timestamp COMMENT 'When a file that only its TTL holds (TOO_YOUNG) becomes deletable (UTC), if queues, peers and servers stay as they are\; NULL = not held, or not by its TTL alone.',
