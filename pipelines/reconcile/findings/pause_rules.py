@@ -29,15 +29,18 @@ def _goes_on(why: str) -> PauseRule:
     return PauseRule(pauses=False, why=why)
 
 
-_HELD_BY_QUEUE = "the queue holds its WALs for as long as it stands there"
+_HELD_BY_QUEUE = "walsafe holds the WALs of this queue as long as the queue needs them"
 _NEVER_TOUCHED = "the clean-up never touches `remoteWALs/`"
-_READ_AS_IT_IS = "the peer's queues are read as they are now, and hold what they need in any state"
-_MIGRATION = "a pending migration has every snapshot refused, and the second look stops at it"
-_SYNC_UP = "it speaks of a cluster that is down, and the clean-up reads a live one"
+_READ_AS_IT_IS = "walsafe reads the peer's queues as they are now; in every state they hold what they need"
+_MIGRATION = (
+    "this is about the planned migration, not about today's queues; while a migration is pending, walsafe refuses "
+    "every snapshot"
+)
+_SYNC_UP = "this is about a cluster that is down; the clean-up works only on a live cluster"
 
 PAUSE_RULES: Mapping[str, PauseRule] = {
     "QUEUE_TABLE_REWOUND": _pauses(
-        "where rows were set back, others may be gone, and a queue without a row looks like one that has finished"
+        "if some rows were set back, other rows may be missing, and a queue without a row looks finished"
     ),
     "BEYOND_EOF": _pauses(
         "HBase writes no such offset, so row or file was replaced, and nobody knows what the queue has shipped"
@@ -46,10 +49,10 @@ PAUSE_RULES: Mapping[str, PauseRule] = {
     "ORPHAN_QUEUE": _goes_on("the row holds its WALs as any other does, unless its peer does not exist"),
     "DUPLICATE_QUEUE": _goes_on("the smaller need of its rows counts"),
     "QUEUE_STALLED": _goes_on(_HELD_BY_QUEUE),
-    "GROWTH": _goes_on("what a peer holds stays held, however much it is"),
+    "GROWTH": _goes_on("walsafe holds these bytes, however many they are"),
     # files
     "POISON_FILE": _goes_on("the file itself is held, and no verdict on another one depends on it"),
-    "INVALID_NAME": _goes_on("no queue can need what is no WAL"),
+    "INVALID_NAME": _goes_on("these files are not WALs, so no queue can need them"),
     "CLOCK_SKEW": _goes_on("such files are held, and a NameNode that is ahead makes the others look younger"),
     "LEAKED_REP_WAL": _goes_on("no peer wants these WALs, and they are listed only if you say so"),
     "MISSING_WAL": _goes_on(
@@ -58,9 +61,11 @@ PAUSE_RULES: Mapping[str, PauseRule] = {
     # inside the WALs
     "HEADERLESS_WAL": _goes_on(_HELD_BY_QUEUE),
     "CORRUPT_WAL": _goes_on(_HELD_BY_QUEUE),
-    "OFFSET_MID_ENTRY": _goes_on("only inspect-wals can see it, whose runs the clean-up does not ask"),
+    "OFFSET_MID_ENTRY": _goes_on(
+        "only `inspect-wals` raises it, and the clean-up considers only findings of `reconcile`"
+    ),
     "UNWANTED_EDITS": _goes_on(_HELD_BY_QUEUE),
-    "UNREADABLE_WAL": _goes_on("no verdict is drawn from what stands inside of a WAL"),
+    "UNREADABLE_WAL": _goes_on("no verdict depends on the content of a WAL"),
     # synchronous replication
     "ORPHAN_REMOTE_WALS": _goes_on(_NEVER_TOUCHED),
     "REMOTE_WALS_UNEXPECTED": _goes_on(_NEVER_TOUCHED),
@@ -76,9 +81,9 @@ PAUSE_RULES: Mapping[str, PauseRule] = {
     # audits of queues
     "LOST_WALS": _goes_on("these WALs are gone already, and the queue holds what is left of them"),
     "SUSPECT_QUEUE": _goes_on("the smaller need of its rows counts"),
-    "STALE_LOCK": _goes_on("queues behind a lock stand where they stood, and hold their WALs"),
+    "STALE_LOCK": _goes_on("a lock prevents the claim of these queues, but they still hold their WALs"),
     "EMPTY_REPLICATOR": _goes_on("there is no queue in it"),
-    "CLAIM_OVERDUE": _goes_on("the queue's row stands and holds its WALs"),
+    "CLAIM_OVERDUE": _goes_on("the row of the queue still exists and holds its WALs"),
     # the migration to HBase 3
     "MIGRATION_BLOCKED": _goes_on(_MIGRATION),
     "MIGRATION_COLLAPSED_QUEUES": _goes_on(_MIGRATION),
@@ -101,7 +106,7 @@ PAUSE_RULES: Mapping[str, PauseRule] = {
     "SYNCUP_REMOVED_PEER": _goes_on(_SYNC_UP),
     # directories and the cluster
     "LEFTOVER_WAL_DIRECTORY": _goes_on("WALs of that server that a peer without a queue may need are held"),
-    "CLEANER_NOT_RUNNING": _goes_on("that is what the clean-up is for"),
+    "CLEANER_NOT_RUNNING": _goes_on("the clean-up exists for this case"),
     "FOREIGN_CLEANER": _goes_on("everything past its TTL is held"),
     "ADD_PEER_RUNNING": _goes_on("everything is held, and the second look stops while a peer is added"),
     "CLUSTER_MOVED": _goes_on("files of dead servers are held, and the second look stops while the cluster moves"),
