@@ -200,8 +200,8 @@ class Condition(Enum):
         "Follow the remedy in the message.",
     )
     SYNCUP_SERIAL_PEER = ConditionText(
-        "ReplicationSyncUp would read queues of a serial peer. The tool of HBase 3 dies, and HBase drops queues at its "
-        "next start. The tool of HBase 2 never ends.",
+        "ReplicationSyncUp would read queues of a serial peer: the tool of HBase 3 dies, and HBase drops queues at its "
+        "next start; the tool of HBase 2 never ends.",
         "Start HBase and let it ship the queues.",
     )
     SYNCUP_WALS_UNREAD = ConditionText(
