@@ -169,8 +169,8 @@ def overview() -> str:
     return (
         f"usage: {PROGRAM} JOB [options]\n\n"
         "walsafe tells which HBase write-ahead logs in oldWALs are safe to delete, why every other one is held,\n"
-        "and by whom. Only purge ever deletes one, after clean has moved it away. clean rehearses without --execute or\n"
-        "--resume, purge without --execute; night gives these options itself.\n\n"
+        "and by whom. Only purge ever deletes one, after clean has moved it away. clean rehearses without --execute\n"
+        "or --resume, purge without --execute; night gives these options itself.\n\n"
         f"{jobs}\n\n"
         f"Each one explains itself: {PROGRAM} JOB --help. New here? {PROGRAM} demo\n"
         f"In {_in_words([name for name, job in JOBS.items() if job.configured])},\n"

@@ -194,7 +194,8 @@ FINDINGS: Mapping[str, ConditionText] = {
         "Run `ReplicationSyncUp -f` to its end before HBase starts, or remove the files.",
     ),
     "SYNCUP_DISABLED_PEER": ConditionText(
-        "ReplicationSyncUp claims the queues of a disabled peer and ships none; the tool of HBase 3 then waits forever.",
+        "ReplicationSyncUp claims the queues of a disabled peer and ships none; the tool of HBase 3 then waits "
+        "forever.",
         "Enable the peer first, or start HBase instead; remove the flag files of a stopped tool before HBase starts.",
     ),
     "SYNCUP_WAL_UNFOUND": ConditionText(

@@ -31,8 +31,8 @@ class CleanSection(Section):
     )
     lease: DurationMs = Field(
         default=600_000,
-        description="a job that did not renew its lease for so long counts as dead; make it at least twice as long as a "
-        "second look takes, and at least twice as long as a batch takes",
+        description="a job that did not renew its lease for so long counts as dead; make it at least twice as long as "
+        "a second look takes, and at least twice as long as a batch takes",
         examples=["10m"],
     )
     threads: Annotated[int, Field(ge=1, le=64)] = Field(
