@@ -173,6 +173,14 @@ def test_the_lake_remembers_the_night_before(audited: Audited) -> None:
     assert result["run_id"].endswith("-queues")
 
 
+@pytest.mark.long
+def test_an_error_that_had_gone_is_new_when_it_comes_back(spark: SparkSession, tmp_path: Path) -> None:
+    audited = Audited(spark, tmp_path)
+    for night, (state, code) in enumerate(((died, 5), (alive, 0), (died, 5))):
+        snapshot = audited.desk.snapshot(state(small("small", night)), f"night-{night}")
+        assert audited.run(snapshot, lake=True)[0] == code
+
+
 def test_the_example_of_the_page_is_an_answer(audited: Audited, capsys: pytest.CaptureFixture[str]) -> None:
     out = audited.desk.root / "out"
     audited.run(*audited.nights, options=("--plan", f"file:{out}"))
