@@ -10,7 +10,7 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.runs (
   `mode` string COMMENT 'NIGHTLY, or REPLAY past not_after: tables, but no list.',
   `at` timestamp COMMENT 'When the row was written (UTC).',
   `reason` string COMMENT 'Why the run was refused or failed, and what to do about it.',
-  `exit_code` int COMMENT 'This cluster\'s own exit code\; NULL while STARTED.',
+  `exit_code` int COMMENT 'This cluster\'s own exit code\; NULL while STARTED, and after an error that walsafe does not know.',
   `files_started_at` timestamp COMMENT 'Start of the capture\'s step `files`\; ages count from it.',
   `not_after` timestamp COMMENT 'After this no list is emitted and no list may be acted on.',
   `snapshot_uri` string COMMENT 'Path from which the snapshot was read.',
