@@ -17,6 +17,7 @@ from pipelines.lake.views import DIALECTS, NAMED, views_script
 from schemas.registry import TABLES
 from schemas.runs import RUNS
 from schemas.table import Table
+from schemas.verdict_totals import VERDICT_TOTALS
 from tests.labs.analyst_lake import sql_words, with_tables
 from tests.labs.places import DOCS, PROJECT
 
@@ -89,6 +90,25 @@ def test_a_run_without_a_list_has_listed_nothing_and_hides_no_other_run_of_its_d
     with with_tables(lambda table: pa.Table.from_pylist(runs, schema) if table is RUNS else empty(table)) as database:
         database.execute(views_script("/lake", "duckdb", only_views=True))
         assert database.sql(query).fetchall() == [("prod-a", date(2026, 11, 1), "r1", 7, None, 9, None)]
+
+
+def test_a_night_whose_predecessor_has_lost_its_totals_has_no_difference() -> None:
+    """Of an empty night there never were any."""
+    days = [date(2026, 11, day) for day in (1, 2, 3, 4)]
+    runs = [
+        {"cluster": "prod-a", "run_id": f"r{day}", "run_date": day, "status": "DONE", "files": files}
+        for day, files in zip(days, (9, 9, 0, 9), strict=True)
+    ]
+    totals = [
+        {"cluster": "prod-a", "run_id": f"r{day}", "run_date": day, "verdict": "HELD", "reason": "PENDING"}
+        | {"files": 9, "bytes": 90}
+        for day in (days[1], days[3])
+    ]
+    rows = {RUNS: runs, VERDICT_TOTALS: totals}
+    with with_tables(lambda of: pa.Table.from_pylist(rows.get(of, []), arrow_schema(of.schema))) as database:
+        database.execute(views_script("/lake", "duckdb", only_views=True))
+        found = database.sql("SELECT run_date, files, files_more, bytes_more FROM night_diff ORDER BY ALL").fetchall()
+    assert found == [(days[1], 9, None, None), (days[2], 0, -9, -90), (days[3], 9, 9, 90)]
 
 
 def test_the_page_tells_of_every_view() -> None:
