@@ -23,7 +23,12 @@ FINDINGS = Table(
             column("bytes", LongType(), "Bytes of these files."),
             column("first_seen", TimestampType(), "Start of step `files` of the first night with this finding (UTC)."),
             column("nights", IntegerType(), "Number of consecutive nights with this finding, including this night."),
-            column("is_new", BooleanType(), "Whether the cluster's previous run did not have this finding."),
+            column(
+                "is_new",
+                BooleanType(),
+                "Whether the cluster's previous run of the job did not have this finding; for `inspect-wals`, whether "
+                "no run of the last 40 days had it.",
+            ),
             column(
                 "acknowledged",
                 BooleanType(),

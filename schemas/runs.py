@@ -25,7 +25,11 @@ RUNS = Table(
             column("mode", StringType(), "NIGHTLY, or REPLAY past not_after: tables, but no list."),
             column("at", TimestampType(), "When the row was written (UTC)."),
             column("reason", StringType(), "Why the run was refused or failed, and what to do about it."),
-            column("exit_code", IntegerType(), "This cluster's own exit code; NULL while STARTED."),
+            column(
+                "exit_code",
+                IntegerType(),
+                "This cluster's own exit code; NULL while STARTED, and after an error that walsafe does not know.",
+            ),
             column("files_started_at", TimestampType(), "Start of the capture's step `files`; ages count from it."),
             column("not_after", TimestampType(), "After this no list is emitted and no list may be acted on."),
             column("snapshot_uri", StringType(), "Path from which the snapshot was read."),

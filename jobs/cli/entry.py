@@ -11,13 +11,14 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from jobs.cli import failures, log
 from jobs.cli.command_line import Invocation, parse
+from jobs.cli.config.configured_options import cluster_of_job
 from jobs.cli.context import JobContext
 from jobs.cli.local_paths import path_here
-from jobs.cli.monitoring.alerts import TELLING, alerts_of
+from jobs.cli.monitoring.alerts import NIGHT, TELLING, Alert, alerts_of
 from jobs.cli.result_file import write_answer, write_result
 from pipelines.common.errors import EXIT_DONE, SparkNeededError, UsageError
 from pipelines.common.job_result import JobResult
@@ -71,7 +72,7 @@ def run_job(invocation: Invocation, context: JobContext) -> JobResult:
     except SparkNeededError:  # for the launcher
         raise
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the one place that turns errors into exit codes
-        return _failed(invocation.name, error)
+        return _failed_job(invocation, error, context)
 
 
 def tell_failure(invocation: Invocation, error: Exception) -> int:
@@ -83,13 +84,26 @@ def tell_failure(invocation: Invocation, error: Exception) -> int:
     args = invocation.args
     if args.result and path_here(args.result) is None:
         args = Namespace(**{**vars(args), "result": None})
-    outcome = _failed(invocation.name, error)
-    return _deliver(outcome, result_object(invocation.name, outcome), args, JobContext(invocation.name))
+    context = JobContext(invocation.name)
+    outcome = _failed_job(invocation, error, context)
+    return _deliver(outcome, result_object(invocation.name, outcome), args, context)
 
 
 def result_object(job: str, outcome: JobResult) -> dict[str, object]:
     """Returns the JSON object of `--output json` and `--result`."""
     return {"job": job, "exit_code": outcome.exit_code, **outcome.result}
+
+
+def _failed_job(invocation: Invocation, error: BaseException, context: JobContext) -> JobResult:
+    outcome = _failed(invocation.name, error)
+    if invocation.name != NIGHT:
+        return outcome
+    try:
+        alerts = [asdict(alert) for alert in _alerts(invocation, outcome, context)]
+    except Exception:  # a bug in a message must not hide why the night failed
+        logger.exception("no alert is told")
+        alerts = []
+    return replace(outcome, result={**outcome.result, "alerts": alerts})
 
 
 def _failed(job: str, error: BaseException) -> JobResult:
@@ -134,10 +148,17 @@ def _notify(invocation: Invocation, outcome: JobResult, context: JobContext) -> 
     if section is None:
         return None
     try:
-        return send(alerts_of(invocation.name, outcome.exit_code, outcome.result), section, context.clock)
+        return send(_alerts(invocation, outcome, context), section, context.clock)
     except Exception:  # the work is done; a bug in a message must not fail it
         logger.exception("nobody was notified")
         return False
+
+
+def _alerts(invocation: Invocation, outcome: JobResult, context: JobContext) -> list[Alert]:
+    """Returns what a person should be told; a job that failed says neither its cluster nor its run."""
+    args, run_id = invocation.args, getattr(invocation.args, "run_id", None)
+    known = {"cluster": cluster_of_job(args, context.local_file), "run_id": None if run_id == LATEST else run_id}
+    return alerts_of(invocation.name, outcome.exit_code, {**known, **outcome.result})
 
 
 def _publish(

@@ -41,7 +41,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="PATH",
         help="these files alone, as the snapshot has them",
     )
-    parser.add_argument("--server", metavar="NAME", help="WALs of this server: host,port,startcode, or its beginning")
+    parser.add_argument("--server", metavar="NAME", help="WALs of this server: host,port,startcode, host,port or host")
     parser.add_argument("--group", metavar="GROUP", help="one WAL group, URL-encoded as in file names")
     parser.add_argument("--queue", metavar="ROW", help="one queue: peer-host,port,startcode[/host,port,startcode]")
     parser.add_argument("--lake", metavar="DIR", help="write the Delta tables there too; made if missing")

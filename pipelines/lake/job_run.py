@@ -52,9 +52,9 @@ class JobLake:
             self._tables.ensure(missing)
             self._ensured |= {table.name for table in missing}
 
-    def findings_before(self, key: RunKey) -> Mapping[str, tuple[int, int]]:
+    def findings_before(self, key: RunKey, runs: Table | None) -> Mapping[str, tuple[int, int]]:
         """Returns first_seen and number of runs by finding key; see `LakeReader.findings_before`."""
-        return self._past.findings_before(key, self._suffix) if self._past is not None else {}
+        return self._past.findings_before(key, self._suffix, runs) if self._past is not None else {}
 
     def replace(self, writes: Sequence[tuple[Table, Rows]], key: RunKey) -> None:
         """Replaces the rows of a run in all tables; see `DeltaTables.replace`."""
@@ -92,9 +92,19 @@ class JobRun:
     acknowledged: tuple[Acknowledgement, ...] = ()
 
     def record(
-        self, lake: JobLake, writes: Sequence[tuple[Table, Rows]], found: Iterable[FindingRow]
+        self,
+        lake: JobLake,
+        writes: Sequence[tuple[Table, Rows]],
+        found: Iterable[FindingRow],
+        runs: Table | None = None,
     ) -> tuple[FindingRow, ...]:
         """Writes the rows of the run and its findings.
+
+        Args:
+            lake: of the job.
+            writes: the rows of each table.
+            found: what the run found.
+            runs: see `LakeReader.findings_before`.
 
         Returns:
             The findings, compared with those of earlier runs, errors first.
@@ -103,7 +113,7 @@ class JobRun:
             UnavailableError: the lake cannot be read or written.
         """
         lake.ensure([*(table for table, _ in writes), FINDINGS])
-        findings = dated(found, self.at_ms, lake.findings_before(self.key), self.acknowledged)
+        findings = dated(found, self.at_ms, lake.findings_before(self.key, runs), self.acknowledged)
         self.write(lake, [*writes, (FINDINGS, findings)])
         return findings
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 _V = TypeVar("_V", bound="DataclassInstance")
 _Group = tuple[str, str, str]
+_TIME = len("20261121T020000Z")
 
 
 class LakeReader:
@@ -118,20 +119,24 @@ class LakeReader:
         found = self.by_run(FINDINGS, runs, FindingRow)
         return {key.cluster: tuple(sorted(rows, key=lambda row: row.key)) for key, rows in found.items()}
 
-    def findings_before(self, key: RunKey, suffix: str) -> Mapping[str, tuple[int, int]]:
+    def findings_before(self, key: RunKey, suffix: str, runs: Table | None) -> Mapping[str, tuple[int, int]]:
         """Returns first_seen (ms since the epoch) and the number of runs by finding key, of earlier runs of one job.
 
         Args:
             key: the run; it looks back `LOOK_BACK` from its date.
-            suffix: how the run ids of the job end.
+            suffix: how the run ids of the job end, which begin with the time of what was examined.
+            runs: a table with rows of each run, if each looks at the whole cluster: then the newest earlier run counts
+                alone, and what it no longer found is new. None = every earlier run counts.
         """
-        mine = f"{_recent(key.cluster, key.run_date)} AND t.run_id <> '{key.run_id}'"
-        query = Query(
-            FINDINGS,
-            "t.key, min(t.first_seen) AS first_seen, count(DISTINCT t.run_id) AS nights",
-            f"{mine} AND right(t.run_id, {len(suffix)}) = '{suffix}'",
-            "GROUP BY t.key",
-        )
+        mine = f"{_recent(key.cluster, key.run_date)} AND right(t.run_id, {len(suffix)}) = '{suffix}'"
+        if runs is None:
+            select = "t.key, min(t.first_seen) AS first_seen, count(DISTINCT t.run_id) AS nights"
+            query = Query(FINDINGS, select, f"{mine} AND t.run_id <> '{key.run_id}'", "GROUP BY t.key")
+        else:
+            ids = (Query(table, "t.run_id", mine, "GROUP BY t.run_id") for table in (runs, FINDINGS))
+            found = {row["run_id"] for one in ids for row in self._ask.rows(one)} - {key.run_id}
+            newest = max((run_id for run_id in found if run_id[:_TIME] <= key.run_id[:_TIME]), default="")
+            query = Query(FINDINGS, "t.key, t.first_seen, t.nights", f"{mine} AND t.run_id = '{newest}'")
         return {row["key"]: (row["first_seen"], row["nights"]) for row in self._ask.rows(query)}
 
     def recent(self, table: Table, kind: type[_V], cluster: str, last: date) -> Sequence[tuple[RunKey, _V]]:

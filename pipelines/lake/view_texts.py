@@ -63,28 +63,32 @@ WHERE r.nights_ago = 0
 
 NIGHT_DIFF = View(
     "night_diff",
-    "Files and bytes of each cluster, date, verdict and reason, and how many more or fewer than the night before.",
+    "Files and bytes of each cluster, date, verdict and reason, and how many more or fewer than the night before; "
+    "NULL if the tables no longer have its totals.",
     ("runs", "verdict_totals"),
     """
 SELECT d.cluster, d.run_date, d.run_id, d.nights_ago, d.previous_run_id, d.verdict, d.reason,
     CAST(SUM(d.files) AS BIGINT) AS files, CAST(SUM(d.bytes) AS BIGINT) AS bytes,
-    CASE WHEN d.previous_run_id IS NOT NULL
-        THEN CAST(SUM(d.files - d.files_before) AS BIGINT) END AS files_more,
-    CASE WHEN d.previous_run_id IS NOT NULL
-        THEN CAST(SUM(d.bytes - d.bytes_before) AS BIGINT) END AS bytes_more
+    CASE WHEN k.run_id IS NOT NULL THEN CAST(SUM(d.files - d.files_before) AS BIGINT) END AS files_more,
+    CASE WHEN k.run_id IS NOT NULL THEN CAST(SUM(d.bytes - d.bytes_before) AS BIGINT) END AS bytes_more
 FROM (
-    SELECT r.cluster, r.run_date, r.run_id, r.nights_ago, r.previous_run_id, t.verdict, t.reason,
+    SELECT r.cluster, r.run_date, r.run_id, r.nights_ago, r.previous_run_id, r.previous_run_date, t.verdict, t.reason,
         t.files, t.bytes, 0 AS files_before, 0 AS bytes_before
     FROM latest_runs r
     JOIN verdict_totals t ON t.cluster = r.cluster AND t.run_id = r.run_id AND t.run_date = r.run_date
     UNION ALL
-    SELECT r.cluster, r.run_date, r.run_id, r.nights_ago, r.previous_run_id, t.verdict, t.reason,
+    SELECT r.cluster, r.run_date, r.run_id, r.nights_ago, r.previous_run_id, r.previous_run_date, t.verdict, t.reason,
         0 AS files, 0 AS bytes, t.files AS files_before, t.bytes AS bytes_before
     FROM latest_runs r
     JOIN verdict_totals t
         ON t.cluster = r.cluster AND t.run_id = r.previous_run_id AND t.run_date = r.previous_run_date
 ) d
-GROUP BY d.cluster, d.run_date, d.run_id, d.nights_ago, d.previous_run_id, d.verdict, d.reason
+LEFT JOIN (
+    SELECT t.cluster, t.run_id, t.run_date FROM verdict_totals t
+    UNION
+    SELECT r.cluster, r.run_id, r.run_date FROM latest_runs r WHERE r.files = 0
+) k ON k.cluster = d.cluster AND k.run_id = d.previous_run_id AND k.run_date = d.previous_run_date
+GROUP BY d.cluster, d.run_date, d.run_id, d.nights_ago, d.previous_run_id, d.verdict, d.reason, k.run_id
 """,
 )
 

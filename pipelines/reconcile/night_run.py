@@ -53,10 +53,10 @@ def run_night(night: NightRun) -> None:
         try:
             _decide_and_write(night, beside, past)
         except WalsafeError as error:
-            append_failed(night, str(error))
+            append_failed(night, str(error), error.exit_code)
             raise
         except Exception:
-            append_failed(night, UNKNOWN_ERROR)
+            append_failed(night, UNKNOWN_ERROR, None)
             raise
     append_runs(night, None, None)
 

@@ -56,16 +56,16 @@ class NightRun:
         ]
 
 
-def append_failed(night: NightRun, reason: str) -> None:
-    """Writes FAILED rows, unless the lake itself fails."""
+def append_failed(night: NightRun, reason: str, exit_code: int | None) -> None:
+    """Writes FAILED rows, unless the lake itself fails; exit code None = it is not known here."""
     try:
-        append_runs(night, FAILED, reason)
+        append_runs(night, FAILED, reason, exit_code)
     except WalsafeError:
         _LOG.warning("the FAILED rows could not be written either; the STARTED rows stand alone")
 
 
-def append_runs(night: NightRun, status: str | None, reason: str | None) -> None:
-    """Appends one row of `runs` for each cluster; status None = DONE or REFUSED, as the case is."""
+def append_runs(night: NightRun, status: str | None, reason: str | None, exit_code: int | None = None) -> None:
+    """Appends one row of `runs` for each cluster; status None = DONE or REFUSED, as the case is, with its exit code."""
     ports, request = night.ports, night.request
     common = {
         "job": "reconcile",
@@ -81,7 +81,8 @@ def append_runs(night: NightRun, status: str | None, reason: str | None) -> None
     rows = []
     for case in night.cases:
         own = status or (DONE if case.refused is None else REFUSED)
-        row = run_row(case, summaries[case.key.cluster], own, reason)
+        summary = summaries[case.key.cluster]
+        row = run_row(case, summary, own, reason, summary.exit_code if status is None else exit_code)
         rows.append({**common, **row, "at": ports.clock.now_ms()})
     ports.tables.append_rows(RUNS, rows)
 

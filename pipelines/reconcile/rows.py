@@ -255,7 +255,9 @@ def exit_code(codes: Sequence[int]) -> int:
     return EXIT_PARTIAL if any(code in (EXIT_REFUSED, EXIT_PARTIAL) for code in codes) else EXIT_DONE
 
 
-def run_row(case: ClusterCase, summary: RunSummary, status: str, reason: str | None) -> dict[str, object]:
+def run_row(
+    case: ClusterCase, summary: RunSummary, status: str, reason: str | None, code: int | None
+) -> dict[str, object]:
     """Returns one cluster's values of a row of `runs`; sizes and reasons are only in terminal rows."""
     terminal = status != STARTED
     files, size = summary.total()
@@ -268,7 +270,7 @@ def run_row(case: ClusterCase, summary: RunSummary, status: str, reason: str | N
         "seq": 2 if terminal else 1,
         "mode": case.mode,
         "reason": reason or (case.refused if terminal else None),
-        "exit_code": summary.exit_code if status in (DONE, REFUSED) else None,
+        "exit_code": code,
         "files_started_at": case.view.files_started if case.view else None,
         "not_after": case.not_after,
         "snapshot_uri": case.opened.uri,

@@ -29,6 +29,8 @@ Contents = Mapping[SnapshotFile, bytes]
 """The checked bytes of files of a snapshot, by their entries in snapshot.json; equal files have one."""
 PASSES = ("queues-1.jsonl", "queues-2.jsonl")
 _PARSED_FILES = frozenset({*PASSES, *map(extra_file, KNOWN_EXTRAS)})
+_FOLDERS = ("files", "extras")
+_SHOWN = 3
 _READERS = 8
 
 
@@ -57,7 +59,7 @@ class SnapshotDirectories:
         """Opens snapshots and checks all their digests; an error in one snapshot becomes its `fault`, not an exception.
 
         Raises:
-            UsageError: a directory does not exist.
+            UsageError: a directory does not exist, or has no part of a snapshot.
             UnavailableError: the file system did not answer.
         """
         with ThreadPoolExecutor(_READERS) as pool:
@@ -110,8 +112,11 @@ class SnapshotDirectories:
         entries = storage.entries(uri)
         if entries is None:
             raise UsageError(f"no snapshot directory at {uri}")
-        if SNAPSHOT_JSON not in {entry.name for entry in entries}:
-            fault = f"{uri} has no {SNAPSHOT_JSON}: the capture did not finish"
+        names = [entry.name for entry in entries]
+        if SNAPSHOT_JSON not in names:
+            if not {*PASSES, *_FOLDERS}.intersection(names):
+                raise UsageError(_no_part(uri, names))
+            fault = f"{uri} has no {SNAPSHOT_JSON}: the capture, or a copy of the snapshot, did not finish"
             return OpenedSnapshot(place, fault=fault, fault_condition=Condition.SNAPSHOT_INCOMPLETE)
         raw = storage.read(f"{uri}/{SNAPSHOT_JSON}")
         opened = OpenedSnapshot(place, sha256=hashlib.sha256(raw).hexdigest())
@@ -136,6 +141,16 @@ class SnapshotDirectories:
         )
 
 
+def _no_part(uri: str, names: Iterable[str]) -> str:
+    seen = [name for name in names if not name.startswith(".")]
+    more = f" and {len(seen) - _SHOWN} more" if len(seen) > _SHOWN else ""
+    below = f"it has {', '.join(seen[:_SHOWN])}{more}" if seen else "it is empty"
+    return (
+        f"{uri} is not a snapshot: {below}. Name a directory that has {SNAPSHOT_JSON}; --fleet takes a directory whose "
+        "sub-directories have it"
+    )
+
+
 def _checked_contents(storage: FileReader, uri: str, entries: Iterable[DirectoryEntry], snapshot: Snapshot) -> Contents:
     """Checks that every file named in snapshot.json exists with its digest, and that no other file exists.
 
@@ -146,7 +161,7 @@ def _checked_contents(storage: FileReader, uri: str, entries: Iterable[Directory
         SnapshotError: a check failed; the message names the file.
     """
     found = {entry.name for entry in entries if not entry.is_directory}
-    for folder in ("files", "extras"):
+    for folder in _FOLDERS:
         found |= {f"{folder}/{entry.name}" for entry in storage.entries(f"{uri}/{folder}") or ()}
     # Hadoop's local file system writes checksum files next to its files
     found = {name for name in found if not name.rpartition("/")[2].startswith(".") or not name.endswith(".crc")}

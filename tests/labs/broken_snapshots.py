@@ -135,7 +135,7 @@ BROKEN: Mapping[str, Broken] = {
     # the form of the snapshot
     "truncated": Broken("truncated or not JSON", damage=cut_json, listed=False),
     "unfinished": Broken(
-        "no snapshot.json: the capture did not finish",
+        "no snapshot.json: the capture, or a copy of the snapshot, did not finish",
         damage=lambda directory: (directory / "snapshot.json").unlink(),
         listed=False,
     ),

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from jobs.cli.context import JobContext
 from jobs.cli.entry import main
 from jobs.demo.cluster.model import GeneratedCapture
-from pipelines.common.instants import DAY_MS
+from pipelines.common.instants import DAY_MS, parse_instant
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.zookeeper.tree import Znode
 from pipelines.snapshot.capture_order import CAPTURE_ORDER
@@ -110,6 +110,7 @@ def queues(result: dict[str, Any]) -> dict[str, dict[str, Any]]:
 def test_every_queue_has_its_class_its_bytes_and_its_remedy(audited: Audited) -> None:
     code, result = audited.run(audited.nights[1])
     assert code == 5, "WALs are lost, and nobody knew"
+    assert parse_instant(result["files_started_at"]) == NOW + DAY_MS
     assert own_metrics("audit-queues", code, result) == {"queues"}
     assert result["classes"] == {"LOST_WALS": 1, "NORMAL": 4, "ORPHAN": 1, "RECOVERED": 1, "UNDELETED_PEER": 1}
     found = queues(result)
@@ -171,6 +172,14 @@ def test_the_lake_remembers_the_night_before(audited: Audited) -> None:
     (saved,) = audited.desk.rows("queue_audits", f"queue = '{ORPHAN}' AND queue_class = 'ORPHAN'")
     assert (saved["owner"], saved["pending_bytes"], saved["hops"]) == (str(D2), 6144, [])
     assert result["run_id"].endswith("-queues")
+
+
+@pytest.mark.long
+def test_an_error_that_had_gone_is_new_when_it_comes_back(spark: SparkSession, tmp_path: Path) -> None:
+    audited = Audited(spark, tmp_path)
+    for night, (state, code) in enumerate(((died, 5), (alive, 0), (died, 5))):
+        snapshot = audited.desk.snapshot(state(small("small", night)), f"night-{night}")
+        assert audited.run(snapshot, lake=True)[0] == code
 
 
 def test_the_example_of_the_page_is_an_answer(audited: Audited, capsys: pytest.CaptureFixture[str]) -> None:

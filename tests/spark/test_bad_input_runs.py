@@ -24,7 +24,7 @@ from pipelines.common.instants import DAY_MS
 from pipelines.common.job_result import JobResult
 from pipelines.files.hadoop_jvm import HadoopJvm
 from pipelines.lake.delta_tables import DeltaTables
-from pipelines.lake.run_summary import REFUSED, STARTED
+from pipelines.lake.run_summary import FAILED, REFUSED, STARTED
 from pipelines.reconcile import night_run
 from pipelines.reconcile.list_writer import DeleteListWriter
 from pipelines.reconcile.night_state import NightRun
@@ -158,6 +158,21 @@ def test_a_run_id_that_two_jobs_take_at_the_same_time_is_of_one_snapshot(
     assert [one["status"] for one in desk.run_rows("taken")] == [STARTED, STARTED]
     assert counted(desk, "taken") == {}
     assert desk.reconcile(snapshot).exit_code == 0, "a run_id of its own contains the digest"
+
+
+@pytest.mark.parametrize(("error", "code"), [(UnavailableError("nn1 does not answer"), 4), (ValueError("a bug"), None)])
+def test_a_run_that_fails_leaves_its_exit_code(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, error: Exception, code: int | None
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    cluster = f"failed-{code}"
+    snapshot = desk.snapshot(small(cluster))
+    monkeypatch.setattr(night_run, "_decide_and_write", fail)
+    with pytest.raises(type(error)):
+        desk.reconcile(snapshot)
+    assert [(one["status"], one["exit_code"]) for one in desk.run_rows(cluster)] == [(STARTED, None), (FAILED, code)]
 
 
 def test_a_snapshot_that_cannot_be_read_is_a_refused_night_of_its_cluster(desk: Desk) -> None:

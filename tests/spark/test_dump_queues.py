@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from jobs.cli.context import JobContext
 from jobs.cli.entry import main
 from jobs.demo.cluster.snapshots import SAFE_FLAGS
+from pipelines.common.instants import parse_instant
 from pipelines.hbase.peer_rules import PeerRule
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import Cell
@@ -22,6 +23,7 @@ from tests.labs.small_cluster import (
     D1,
     H1,
     H2,
+    NOW,
     Desk,
     edited,
     group,
@@ -78,6 +80,7 @@ def test_the_examples_of_the_page_are_answers(
 def test_the_result_has_everything_whatever_the_options(desk: Desk) -> None:
     code, result = dumped(desk, "small")
     assert (code, result["queue_storage"], result["missing_wals"]) == (0, "table", 0)
+    assert parse_instant(result["files_started_at"]) == NOW
     assert own_metrics("dump-queues", code, result) == {
         "queues_pending_wals",
         "queues_pending_bytes",

@@ -6,12 +6,13 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from pipelines.common.instants import parse_instant
 from schemas.registry import INSPECTION_TABLES
 from tests.labs.documented_commands import blocks
 from tests.labs.inspected_wals import CLOSED, EDITS, MIDDLE, STUCK, Inspected
 from tests.labs.measured_jobs import own_metrics
 from tests.labs.places import DOCS
-from tests.labs.small_cluster import D1, H1, H2, group, replaced_content, wal
+from tests.labs.small_cluster import D1, H1, H2, NOW, group, replaced_content, wal
 
 PAGE = DOCS / "inspect-wals.md"
 
@@ -29,6 +30,7 @@ def queues(result: dict[str, Any]) -> dict[str, dict[str, Any]]:
 def test_what_is_pending_for_whom(inspected: Inspected) -> None:
     code, result = inspected.run()
     assert code == 5, "a queue is stuck, and nobody knew"
+    assert parse_instant(result["files_started_at"]) == NOW
     assert own_metrics("inspect-wals", code, result) == {"inspected_wals", "inspected_bytes"}
     assert [(one["code"], one["peer_id"], one["server"]) for one in result["findings"]] == [
         ("HEADERLESS_WAL", "2", str(H2))

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from jobs.cli.context import JobContext
 from jobs.cli.entry import main
-from pipelines.common.instants import HOUR_MS
+from pipelines.common.instants import HOUR_MS, parse_instant
 from pipelines.decide.rule.verdict import ArchivedFile
 from pipelines.files.file_batch import FileBatch
 from pipelines.hbase.offline_table import UnflushedColumn
@@ -116,6 +116,7 @@ def test_what_would_be_shipped_and_the_example_of_the_page(down: Down, capsys: p
     (example,) = blocks(PAGE, "text")
     assert capsys.readouterr().out == example
     assert (code, [one["code"] for one in result["findings"]]) == (0, ["SYNCUP_STALE_OFFSETS"])
+    assert parse_instant(result["files_started_at"]) == NOW
     assert own_metrics("plan-syncup", code, result) == {"syncup_bytes"}
     assert result["servers"] == [str(H1), str(H2)]
     assert result["flag_files"] == [f"{ROOT}/ReplicationSyncUp/{name}" for name in ("info", H1, H2)]

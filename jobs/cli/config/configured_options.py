@@ -1,7 +1,8 @@
 """Adds options that the user did not give, from the configuration file; `$WALSAFE_CONFIG` may name that file."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from argparse import Namespace
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 CONFIG_ENV = "WALSAFE_CONFIG"
@@ -91,3 +92,22 @@ def read_values(file: Path) -> Mapping[str, object]:
         return parse_yaml(file.read_text(encoding="utf-8"), str(file)).values
     except (OSError, UnicodeDecodeError, UsageError):
         return {}
+
+
+def cluster_of_job(args: Namespace, local_file: Callable[[str], Path]) -> str | None:
+    """Returns the cluster of a job: its option, else the key of its configuration, also of one that the job refused.
+
+    Args:
+        args: its options.
+        local_file: see `JobContext.local_file`.
+    """
+    from pipelines.common.errors import UsageError
+
+    given: str | None = getattr(args, "cluster", None)
+    if given is not None or getattr(args, "config", None) is None:
+        return given
+    try:
+        cluster = read_values(local_file(args.config)).get("cluster")
+    except UsageError:
+        return None
+    return cluster if isinstance(cluster, str) else None

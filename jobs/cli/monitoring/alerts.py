@@ -8,8 +8,8 @@ from pipelines.common.conditions import Condition
 from pipelines.common.errors import EXIT_DONE, EXIT_PARTIAL, EXIT_REFUSED
 
 NIGHT = "night"
-TELLING = frozenset({NIGHT, "capture", "reconcile", "clean", "purge", "maintain"})
-"""The jobs that run at night; somebody who asks another job reads its answer anyway."""
+TELLING = frozenset({NIGHT, "capture", "reconcile", "clean", "purge"})
+"""The jobs that tell a person; of `maintain` only `night` tells, and who asks another job reads its answer anyway."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,14 +7,14 @@ from functools import partial
 from http.client import HTTPException
 from urllib.parse import unquote, urlsplit
 
-from jobs.cli.config.configured_options import read_values
+from jobs.cli.config.configured_options import cluster_of_job
 from jobs.cli.context import JobContext
 from jobs.cli.monitoring.alerts import objects_of
 from jobs.cli.monitoring.metric_names import MEASURED
 from jobs.cli.monitoring.metrics import MeasuredRun, Samples, samples_of
 from jobs.cli.monitoring.metrics_place import is_gateway
 from jobs.cli.result_file import write_result
-from pipelines.common.errors import UsageError, WalsafeError
+from pipelines.common.errors import WalsafeError
 from pipelines.common.job_result import JobResult
 from pipelines.common.names import NAME
 
@@ -50,7 +50,7 @@ def publish_metrics(
     clusters, context.failed_clusters = context.failed_clusters, []
     result = {"clusters": clusters, **outcome.result} if clusters else outcome.result
     older = {one["cluster"] for one in objects_of(result.get("clusters")) if one.get("is_newest") is False}
-    cluster = getattr(args, "cluster", None) or _configured_cluster(args, context)
+    cluster = cluster_of_job(args, context.local_file)
     run = MeasuredRun(job, rehearsal, started_ms, context.clock.now_ms(), outcome.exit_code, result, cluster, notified)
     try:
         found = samples_of(run)
@@ -102,14 +102,3 @@ def _push(place: str, cluster: str, name: str, samples: Samples) -> None:
     except (OSError, ValueError, HTTPException) as error:
         said = f"{type(error).__name__} {getattr(error, 'code', '')}".rstrip()
         logger.warning("the metrics were not pushed: the Pushgateway did not take them (%s)", said)
-
-
-def _configured_cluster(args: Namespace, context: JobContext) -> str | None:
-    """Returns the key `cluster` of the configuration, also of one that the job refused."""
-    if getattr(args, "config", None) is None:
-        return None
-    try:
-        cluster = read_values(context.local_file(args.config)).get("cluster")
-    except UsageError:
-        return None
-    return cluster if isinstance(cluster, str) else None

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from pipelines.common.human import human_bytes, human_count, human_duration, human_instant
+from pipelines.common.instants import format_instant
 from pipelines.common.text import text_table, wrapped
 from pipelines.lake.run_summary import FindingRow, RunKey
 from pipelines.queues.audit.classes import AS_IT_SHOULD_BE, NO_QUEUE, QueueClass
@@ -48,7 +49,7 @@ class AuditResult:
 def audit_result(audit: AuditResult) -> dict[str, object]:
     """Returns the audit's part of the JSON object; keys are the column names of the tables."""
     return {
-        "files_started_at": human_instant(audit.cluster.servers.at),
+        "files_started_at": format_instant(audit.cluster.servers.at),
         "storage": audit.cluster.storage.name,
         "snapshots": audit.snapshots,
         "classes": dict(sorted(_classes(audit.rows).items())),

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import MalformedError, RefusedError
-from pipelines.common.human import human_instant
+from pipelines.common.instants import format_instant
 from pipelines.common.job_result import JobResult
 from pipelines.decide.rule.replication_storage_factory import replication_queue_storage
 from pipelines.decide.rule.settings import ReconcileSettings
@@ -112,7 +112,7 @@ def _believed(opened: OpenedSnapshot) -> OpenedSnapshot:
 def dump_result(snapshot: Snapshot, dump: QueueDump) -> dict[str, object]:
     """Returns the dump's part of the JSON object; keys are the column names of the tables; bytes."""
     return {
-        "files_started_at": human_instant(snapshot.files_step.started_at),
+        "files_started_at": format_instant(snapshot.files_step.started_at),
         "queue_storage": dump.storage,
         "peers": [asdict(peer) for peer in dump.peers],
         "queues": [

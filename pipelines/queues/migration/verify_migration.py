@@ -54,7 +54,7 @@ def verify_migration(
     after = _table_side(second, plan.opened)
     checks = verify(_before(plan), _after(snapshots, after))
     run = snapshot_run(after, f"-{(first.sha256 or '')[:8]}{VERIFY_SUFFIX}", settings)
-    findings = run.record(lake, [(MIGRATION_CHECKS, checks)], verify_findings(checks))
+    findings = run.record(lake, [(MIGRATION_CHECKS, checks)], verify_findings(checks), MIGRATION_CHECKS)
     verified = not any(check.severity == ERROR for check in checks)
     lines = verify_lines(run.key.cluster, verified, checks, findings)
     return run.answer(verify_result(verified, checks), lines, findings, EXIT_DONE if verified else EXIT_REFUSED)

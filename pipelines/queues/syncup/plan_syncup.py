@@ -70,7 +70,7 @@ def plan(request: PlanRequest, snapshots: SnapshotDirectories, lake: JobLake) ->
     peers = peer_rows(planned, snapshot.peers, opened.beside)
     run = snapshot_run(opened, PLAN_SUFFIX, request.settings)
     tables = ((SYNCUP_QUEUES, queues), (SYNCUP_WALS, wals), (SYNCUP_PEERS, peers))
-    findings = run.record(lake, tables, storage.findings(planned, snapshot, facts))
+    findings = run.record(lake, tables, storage.findings(planned, snapshot, facts), SYNCUP_PEERS)
     lines = plan_lines(snapshot, facts, planned, queues, peers, findings)
     return run.answer(plan_result(snapshot, facts, planned, queues, wals, peers), lines, findings)
 

@@ -39,7 +39,7 @@ def plan_result(
     """Returns the plan's part of the JSON object; keys are the column names of the tables."""
     table = facts.table
     return {
-        "files_started_at": human_instant(snapshot.files_step.started_at),
+        "files_started_at": format_instant(snapshot.files_step.started_at),
         "command": syncup_command(facts),
         "servers": [str(server) for server in plan.servers],
         "flag_files": [f"{facts.root}/ReplicationSyncUp/{server}" for server in ("info", *plan.servers)]

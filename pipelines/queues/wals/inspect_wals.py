@@ -53,7 +53,7 @@ class InspectRequest:
         settings: from the configuration.
         paths: read exactly these files, even if no queue needs them; empty = all WALs that a queue still needs,
             restricted by the other options.
-        server: the server that wrote the WALs: `host,port,startcode`, or a prefix of it that ends before a comma.
+        server: the server that wrote the WALs: `host,port,startcode`, `host,port` or `host`.
         group: one WAL group, URL-encoded.
         queue: one queue, spelled like a row key of `hbase:replication`; in ZooKeeper also `<owner>/<queue id>`.
     """

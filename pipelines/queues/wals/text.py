@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from pipelines.common.human import human_bytes, human_count, human_instant
+from pipelines.common.instants import format_instant
 from pipelines.common.text import text_table
 from pipelines.lake.findings import finding_lines
 from pipelines.lake.run_summary import FindingRow
@@ -32,7 +33,7 @@ def inspection_result(
 ) -> dict[str, object]:
     """Returns the inspection's part of the JSON object; keys are the column names of the tables."""
     return {
-        "files_started_at": human_instant(snapshot.files_step.started_at),
+        "files_started_at": format_instant(snapshot.files_step.started_at),
         "files": len(files),
         "bytes": sum(file.known_length for file in files),
         "endings": dict(sorted(Counter(file.ending for file in files).items())),

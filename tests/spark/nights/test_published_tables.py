@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 from jobs.cli.command_line import parse
 from jobs.cli.context import JobContext
 from jobs.cli.registry import JOBS
+from pipelines.common.errors import UsageError
 from pipelines.common.job_result import JobResult
 from pipelines.reconcile.published_tables import RULES
 from schemas.registry import CLEANUP_TABLES, DECISION_TABLES
@@ -70,6 +71,8 @@ def test_the_published_tables_meet_every_expectation(nights: list[JobResult], de
     suite = gx.ExpectationSuite(**{key: document["suite"][key] for key in ("name", "expectations")})
     assert len(suite.expectations) == len(RULES)
     assert "Every expectation is met." in (tmp_path / "published_tables.html").read_text(encoding="utf-8")
+    result = checked(desk, desk.lake, "--cluster", "healthy", "--out", f"{tmp_path}/published_tables.html/below")
+    assert (result.exit_code, result.result["failed"]) == (4, {})
 
 
 @pytest.mark.promise("analyst-checks-the-tables")
@@ -82,12 +85,18 @@ def test_tables_that_do_not_agree_are_named(nights: list[JobResult], desk: Desk,
         predicate="cluster = 'healthy' AND verdict = 'HELD' AND reason = 'PENDING'", updates={"verdict": "'DELETABLE'"}
     )
     DeltaTable(str(lake / "quality_results")).delete("cluster = 'healthy' AND run_id = 'night-3'")
-    result = checked(desk, lake, "--cluster", "healthy")
-    assert result.exit_code == 3
+    (tmp_path / "file").touch()
+    result = checked(desk, lake, "--cluster", "healthy", "--out", f"{tmp_path}/file/below")
+    assert result.exit_code == 3, "a folder that cannot be written does not hide it"
     assert set(result.result["failed"]) == {
         "totals_have_every_file", "totals_have_every_byte", "deletable_has_no_holder", "gate_has_results",
     }  # fmt: skip
     assert "no DELETABLE file has a holder; not so in healthy night-3" in result.text
+
+
+def test_the_data_docs_are_written_to_this_machine_only(desk: Desk, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="give a directory of this machine"):
+        checked(desk, tmp_path / "no-lake", "--out", "hdfs://ns1/quality")
 
 
 @pytest.mark.promise("data-docs-beside-the-page")

@@ -1,6 +1,8 @@
 """Who is told what after a job, with a real HTTP server as the webhook."""
 
+import json
 import logging
+from argparse import Namespace
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -9,11 +11,12 @@ import pytest
 from jobs.cli import entry
 from jobs.cli.config.configuration import parse_config
 from jobs.cli.config.notify_section import NotifySection
-from jobs.cli.context import SystemClock
+from jobs.cli.context import JobContext, SystemClock
 from jobs.cli.monitoring.alerts import alerts_of
 from jobs.cli.monitoring.notify import send, slack_message
 from jobs.cli.registry import JOBS
-from pipelines.common.errors import UsageError
+from pipelines.common.conditions import Condition
+from pipelines.common.errors import RefusedError, UsageError
 from pipelines.common.job_result import JobResult
 from tests.labs.webhook import webhook
 
@@ -187,3 +190,53 @@ def test_a_job_with_a_new_error_sends_one_message(tmp_path: Path, monkeypatch: p
         monkeypatch.setattr(entry, "alerts_of", lambda *_: {}["a bug"])
         assert entry.main(words) == 5  # a bug in the message does not change what the job did
     assert len(got) == 1
+
+
+@pytest.mark.parametrize(
+    ("job", "options", "run_id"),
+    [
+        ("capture", ["--out", "x"], ""),
+        ("clean", ["--cluster", "prod-a", "--lists", "x", "--run-id", "r1", "--lake", "y"], "r1"),
+        ("clean", ["--cluster", "prod-a", "--lists", "x", "--run-id", "latest", "--lake", "y"], ""),
+        ("purge", ["--cluster", "prod-a", "--lake", "y"], ""),
+    ],
+)
+def test_a_refused_job_says_of_which_cluster_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, job: str, options: list[str], run_id: str
+) -> None:
+    """Alertmanager would take the same refusal of two clusters for one alert."""
+
+    def refuse(_args: Namespace, _context: JobContext) -> JobResult:
+        raise RefusedError(Condition.MASTER_CHANGED, "the master moved")
+
+    monkeypatch.setattr(JOBS[job].load(), "run", refuse)
+    with webhook() as (url, got):
+        config = tmp_path / "a.yaml"
+        config.write_text(f"cluster: prod-a\nnotify: {{webhook: {url!r}, form: alertmanager}}\n")
+        assert entry.main([job, "--config", str(config), *options]) == 3
+    ((alert,),) = [request["body"] for request in got]
+    assert alert["labels"] == {"alertname": "walsafe_refused", "cluster": "prod-a", "code": "MASTER_CHANGED"}
+    assert alert["annotations"]["run_id"] == run_id
+
+
+def test_a_night_that_stops_at_its_configuration_names_its_cluster_in_message_and_result(tmp_path: Path) -> None:
+    config, result = tmp_path / "a.yaml", tmp_path / "r.json"
+    with webhook() as (url, got):
+        config.write_text(f"cluster: prod-a\nnotify: {{webhook: {url!r}, form: alertmanager}}\n")
+        assert entry.main(["night", "--config", str(config), "--run-id", "r1", "--result", str(result)]) == 2
+    ((sent,),) = [request["body"] for request in got]
+    assert sent["labels"] == {"alertname": "walsafe_failed", "cluster": "prod-a"}
+    document = json.loads(result.read_text())
+    ((alert,), why) = document["alerts"], document["error"]["message"]
+    assert (alert["name"], alert["cluster"], alert["run_id"]) == ("FAILED", "prod-a", "r1")
+    assert alert["summary"] == sent["annotations"]["summary"] == f"the night ended with exit code 2: {why}"
+
+
+def test_a_bug_in_an_alert_does_not_hide_why_a_night_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config, result = tmp_path / "a.yaml", tmp_path / "r.json"
+    config.write_text("cluster: prod-a\n")
+    monkeypatch.setattr(entry, "alerts_of", lambda *_: {}["a bug"])
+    assert entry.main(["night", "--config", str(config), "--result", str(result)]) == 2
+    document = json.loads(result.read_text())
+    assert document["alerts"] == []
+    assert "key" in document["error"]["message"]

@@ -3,7 +3,7 @@
 import re
 import subprocess
 import sys
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import duckdb
@@ -17,6 +17,7 @@ from pipelines.lake.views import DIALECTS, NAMED, views_script
 from schemas.registry import TABLES
 from schemas.runs import RUNS
 from schemas.table import Table
+from schemas.verdict_totals import VERDICT_TOTALS
 from tests.labs.analyst_lake import sql_words, with_tables
 from tests.labs.places import DOCS, PROJECT
 
@@ -77,18 +78,37 @@ def test_a_view_reads_the_tables_that_it_declares() -> None:
         assert read - {other.name for other in VIEWS} <= set(view.tables), view.name
 
 
-def test_a_night_without_a_list_has_listed_nothing() -> None:
+def test_a_run_without_a_list_has_listed_nothing_and_hides_no_other_run_of_its_date() -> None:
     runs = [
-        {"cluster": "prod-a", "run_id": f"r{day}", "run_date": date(2026, 11, day), "status": "DONE"}
-        | {"list_uri": uri, "deletable_files": 7, "files": 9}
-        for day, uri in ((1, "/lists/r1"), (2, None))
+        {"cluster": "prod-a", "run_id": run_id, "run_date": date(2026, 11, day), "status": "DONE", "seq": 2}
+        | {"at": datetime(2026, 12, 1, hour, tzinfo=UTC), "list_uri": uri, "deletable_files": 7, "files": 9}
+        for hour, (run_id, day, uri) in enumerate((("r1", 1, "/lists/r1"), ("r1-replayed", 1, None), ("r2", 2, None)))
     ]
     page = (DOCS / "queries.md").read_text(encoding="utf-8")
     query = page.partition("### How much has each night listed?")[2].partition("```sql")[2].partition("```")[0]
     schema = arrow_schema(RUNS.schema)
     with with_tables(lambda table: pa.Table.from_pylist(runs, schema) if table is RUNS else empty(table)) as database:
         database.execute(views_script("/lake", "duckdb", only_views=True))
-        assert database.sql(query).fetchall() == [("prod-a", date(2026, 11, 1), 7, None, 9, None)]
+        assert database.sql(query).fetchall() == [("prod-a", date(2026, 11, 1), "r1", 7, None, 9, None)]
+
+
+def test_a_night_whose_predecessor_has_lost_its_totals_has_no_difference() -> None:
+    """Of an empty night there never were any."""
+    days = [date(2026, 11, day) for day in (1, 2, 3, 4)]
+    runs = [
+        {"cluster": "prod-a", "run_id": f"r{day}", "run_date": day, "status": "DONE", "files": files}
+        for day, files in zip(days, (9, 9, 0, 9), strict=True)
+    ]
+    totals = [
+        {"cluster": "prod-a", "run_id": f"r{day}", "run_date": day, "verdict": "HELD", "reason": "PENDING"}
+        | {"files": 9, "bytes": 90}
+        for day in (days[1], days[3])
+    ]
+    rows = {RUNS: runs, VERDICT_TOTALS: totals}
+    with with_tables(lambda of: pa.Table.from_pylist(rows.get(of, []), arrow_schema(of.schema))) as database:
+        database.execute(views_script("/lake", "duckdb", only_views=True))
+        found = database.sql("SELECT run_date, files, files_more, bytes_more FROM night_diff ORDER BY ALL").fetchall()
+    assert found == [(days[1], 9, None, None), (days[2], 0, -9, -90), (days[3], 9, 9, 90)]
 
 
 def test_the_page_tells_of_every_view() -> None:

@@ -8,6 +8,8 @@ from typing import cast
 import pytest
 from pyspark.sql import SparkSession
 
+from pipelines.common.conditions import Condition
+from pipelines.common.errors import UsageError
 from pipelines.files.file_batch import FileBatch
 from pipelines.hbase.replication_queues import Cell, QueueCell, RowLayout, parse_queue_cells
 from pipelines.snapshot import reader
@@ -55,3 +57,30 @@ def test_a_reading_that_equals_the_first_is_not_parsed_again(
     offsets = [[cell.offset.offset for cell in reading] for reading in opened.passes]
     assert (opened.fault, offsets) == (None, [[10], [10 if second is EARLIER else 20]])
     assert len(calls) == parsed
+
+
+@pytest.mark.parametrize(
+    ("below", "words"),
+    [
+        (["20261121T020000Z", ".20261122T020000Z.0f.making"], "it has 20261121T020000Z[.]"),
+        (["d", "a", "c", "b", "e"], "it has a, b, c and 2 more[.]"),
+        ([], "it is empty[.]"),
+    ],
+)
+def test_a_folder_of_snapshots_is_not_taken_for_an_unfinished_one(tmp_path: Path, below: list[str], words: str) -> None:
+    cluster = tmp_path / "prod-a"
+    cluster.mkdir()
+    for name in below:
+        (cluster / name).mkdir()
+    directories = SnapshotDirectories(WITHOUT_SPARK)
+    for places in ([cluster.as_uri()], directories.of_fleet(tmp_path.as_uri())):
+        with pytest.raises(UsageError, match=f"prod-a is not a snapshot: {words}.*has snapshot.json"):
+            directories.open(places)
+
+
+@pytest.mark.parametrize("part", ["files", "queues-1.jsonl", "queues-2.jsonl", "extras"])
+def test_a_part_of_a_snapshot_without_snapshot_json_is_an_unfinished_one(tmp_path: Path, part: str) -> None:
+    (tmp_path / "prod-a" / part).mkdir(parents=True)
+    directories = SnapshotDirectories(WITHOUT_SPARK)
+    (opened,) = directories.open(directories.of_fleet(tmp_path.as_uri()))
+    assert opened.fault_condition is Condition.SNAPSHOT_INCOMPLETE
