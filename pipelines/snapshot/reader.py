@@ -30,6 +30,7 @@ Contents = Mapping[SnapshotFile, bytes]
 PASSES = ("queues-1.jsonl", "queues-2.jsonl")
 _PARSED_FILES = frozenset({*PASSES, *map(extra_file, KNOWN_EXTRAS)})
 _FOLDERS = ("files", "extras")
+_PARTS = frozenset({SNAPSHOT_JSON, *PASSES, *_FOLDERS})
 _SHOWN = 3
 _READERS = 8
 
@@ -59,11 +60,14 @@ class SnapshotDirectories:
         """Opens snapshots and checks all their digests; an error in one snapshot becomes its `fault`, not an exception.
 
         Raises:
-            UsageError: a directory does not exist, or has no part of a snapshot.
+            UsageError: a directory does not exist, or none of them has a part of a snapshot.
             UnavailableError: the file system did not answer.
         """
         with ThreadPoolExecutor(_READERS) as pool:
-            opened = list(pool.map(self._open, uris))
+            entries = list(pool.map(self._entries, uris))
+            if not any(entry.name in _PARTS for found in entries for entry in found):
+                raise UsageError(_no_part(uris[0], [entry.name for entry in entries[0]]))
+            opened = list(pool.map(self._open, uris, entries))
         return self._listings.counted(opened)
 
     def files(self, opened: Sequence[OpenedSnapshot]) -> DataFrame:
@@ -106,16 +110,16 @@ class SnapshotDirectories:
         content = file_reader_for(self._spark, opened.uri).read(f"{opened.uri}/{name}")
         return _lines({opened.known.contents[name]: content}, opened.uri, name, opened.known)
 
-    def _open(self, uri: str) -> OpenedSnapshot:
-        storage = file_reader_for(self._spark, uri)
-        place = storage.qualified(uri)
-        entries = storage.entries(uri)
+    def _entries(self, uri: str) -> list[DirectoryEntry]:
+        entries = file_reader_for(self._spark, uri).entries(uri)
         if entries is None:
             raise UsageError(f"no snapshot directory at {uri}")
-        names = [entry.name for entry in entries]
-        if SNAPSHOT_JSON not in names:
-            if not {*PASSES, *_FOLDERS}.intersection(names):
-                raise UsageError(_no_part(uri, names))
+        return entries
+
+    def _open(self, uri: str, entries: Sequence[DirectoryEntry]) -> OpenedSnapshot:
+        storage = file_reader_for(self._spark, uri)
+        place = storage.qualified(uri)
+        if SNAPSHOT_JSON not in {entry.name for entry in entries}:
             fault = f"{uri} has no {SNAPSHOT_JSON}: the capture, or a copy of the snapshot, did not finish"
             return OpenedSnapshot(place, fault=fault, fault_condition=Condition.SNAPSHOT_INCOMPLETE)
         raw = storage.read(f"{uri}/{SNAPSHOT_JSON}")

@@ -78,6 +78,14 @@ def test_a_folder_of_snapshots_is_not_taken_for_an_unfinished_one(tmp_path: Path
             directories.open(places)
 
 
+def test_a_directory_without_parts_does_not_stop_the_snapshots_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "prod-a").mkdir()
+    (tmp_path / "prod-b" / "files").mkdir(parents=True)
+    directories = SnapshotDirectories(WITHOUT_SPARK)
+    opened = directories.open(directories.of_fleet(tmp_path.as_uri()))
+    assert [one.fault_condition for one in opened] == [Condition.SNAPSHOT_INCOMPLETE] * 2
+
+
 @pytest.mark.parametrize("part", ["files", "queues-1.jsonl", "queues-2.jsonl", "extras"])
 def test_a_part_of_a_snapshot_without_snapshot_json_is_an_unfinished_one(tmp_path: Path, part: str) -> None:
     (tmp_path / "prod-a" / part).mkdir(parents=True)
