@@ -8,13 +8,11 @@ from dataclasses import dataclass, replace
 from pipelines.common.errors import MalformedError, UnavailableError, UsageError
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
 from pipelines.hbase.peers import Peer
+from pipelines.hbase.zookeeper.tree import QUEUE_DATA
 from pipelines.hbase.zookeeper.values import parse_peer
 from pipelines.hbase.zookeeper.wire import without_metadata
 
 logger = logging.getLogger(__name__)
-
-# HBase 3's master starts its migration if any of these znodes exists (ZKReplicationQueueStorageForMigration)
-_QUEUE_DATA = ("rs", "regions", "hfile-refs")
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,7 @@ class ReplicationZnodes:
                 return None
             return any(
                 curator.checkExists().forPath(f"{self.root}/{self.replication}/{name}") is not None
-                for name in _QUEUE_DATA
+                for name in QUEUE_DATA
             )
 
     def synchronous(self, peers: Sequence[Peer]) -> tuple[Peer, ...]:
