@@ -46,10 +46,15 @@ def site_settings
     :backup_stated => !CONF.get('hbase.backup.enable').nil? }
 end
 
-# A session with the ZooKeeper of HBase; the caller closes it.
+# A session with the ZooKeeper of HBase; the caller closes it. It is connected, if a member answers within 30 s: what is
+# asked before fails as soon as the member that the client tries first does not answer.
 def zookeeper
   port = CONF.get('hbase.zookeeper.property.clientPort', '2181')
   hosts = CONF.get('hbase.zookeeper.quorum', 'localhost').split(',').map { |host| host.strip }
   quorum = hosts.map { |host| host.include?(':') ? host : "#{host}:#{port}" }.join(',')
-  org.apache.zookeeper.ZooKeeper.new(quorum, 30_000, proc { |*_event| })
+  connected = java.util.concurrent.CountDownLatch.new(1)
+  watcher = proc { |event, *_rest| connected.countDown if event.getState.to_s == 'SyncConnected' }
+  keeper = org.apache.zookeeper.ZooKeeper.new(quorum, 30_000, watcher)
+  connected.await(30, java.util.concurrent.TimeUnit::SECONDS)
+  keeper
 end

@@ -13,6 +13,7 @@ from pipelines.common.human import human_count
 from pipelines.common.instants import compact_instant
 from pipelines.common.job_result import JobResult
 from pipelines.decide.rule.trust import unfinished_migration_reason
+from pipelines.snapshot.model import QUEUE_STORAGE_ZOOKEEPER
 from pipelines.snapshot.syncup_facts import EXTRA as SYNC_UP
 
 HELP = "take a snapshot of a live cluster"
@@ -113,12 +114,13 @@ def capture_cluster(
         "restless": captured.restless,
         "migrating": unfinished_migration_reason(snapshot),
     }
+    noun = "znode" if snapshot.queue_storage == QUEUE_STORAGE_ZOOKEEPER else "queue cell"
     quiet = "quiet" if captured.restless is None else f"not quiet: {captured.restless}"
     after = "plan-syncup" if SYNC_UP in snapshot.extras else "reconcile"
     options = "--lake DIR" if SYNC_UP in snapshot.extras else following
     text = (
         f"Captured {cluster}: {captured.files:,} files below oldWALs, WALs and remoteWALs, "
-        f"{captured.cells:,} queue cells, {human_count(len(snapshot.peers), 'peer')}; the cluster was {quiet}.\n"
+        f"{human_count(captured.cells, noun)}, {human_count(len(snapshot.peers), 'peer')}; the cluster was {quiet}.\n"
         f"Snapshot: {captured.uri}\n"
         f"Next: {PROGRAM} {after} --snapshot {captured.uri} {options}"
     )

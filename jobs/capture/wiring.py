@@ -105,20 +105,19 @@ class CaptureWiring:
     def _files(self, state: StateSource) -> tuple[FileSource, WalDirectorySource]:
         """Returns the source of the listing, and the source that lists `WALs/` after it.
 
-        The second source is the export if the state is exported, else the same live file system, else Hadoop's.
+        The second source is the same live file system, else the export if the state is exported, else Hadoop's.
         """
+        listing = self._listing()
+        if isinstance(listing, WalTree):
+            return listing, listing
+        return listing, state if isinstance(state, ExportedState) else self._live_tree()
+
+    def _live_tree(self) -> WalTree:
+        """Returns the live file system: that of the listing, or Hadoop's beside a saved listing."""
         section = self._section.files
-        exported = state if isinstance(state, ExportedState) else None
         if isinstance(section, WebHdfsFilesSection):
-            tree = self._webhdfs_tree(section)
-            return tree, exported or tree
-        if isinstance(section, HadoopFilesSection):
-            tree = self._hadoop_tree(secret_values(section.properties))
-            return tree, exported or tree
-        directories = exported or self._hadoop_tree({})
-        if isinstance(section, LsFilesSection):
-            return self._ls_files(section), directories
-        return self._fsimage(section), directories
+            return self._webhdfs_tree(section)
+        return self._hadoop_tree(secret_values(section.properties) if isinstance(section, HadoopFilesSection) else {})
 
     def _hadoop_tree(self, properties: Mapping[str, str]) -> WalTree:
         return WalTree(self._closed(HadoopLister(self._hadoop, self._wal_root, properties)), self._wal_root)
@@ -231,24 +230,21 @@ class CaptureWiring:
         client = self._znodes(section, "capture.state")
         peers = self._zookeeper_state(ZooKeeperQueues(client, section.parent, section.replication))
         state = OfflineCluster(peers, client, self._hadoop, self._wal_root, section.parent, section.replication)
-        tree = self._listing()
-        directories = tree if isinstance(tree, WalTree) else self._hadoop_tree({})
+        tree = self._live_tree()
         queues, table = self._section.queues, None
         if isinstance(queues, HFilesQueuesSection):
             library = HBaseLibrary(self._hadoop, queues.jars, f"HBase of cluster {self._cluster}")
             self._stack.callback(library.close)
             table = HFileTable(library, state.root(), self._wal_root, queues.table)
             self._stack.callback(table.close)
-        return OfflineSources(tree, directories, table or self._queues(), table, state)
+        return OfflineSources(tree, tree, table or self._queues(), table, state)
 
     def _listing(self) -> FileSource:
         """Returns the source of the listing; for a saved one, `WatchedListing` finds directories of live servers."""
         section = self._section.files
-        if isinstance(section, WebHdfsFilesSection):
-            return self._webhdfs_tree(section)
-        if isinstance(section, HadoopFilesSection):
-            return self._hadoop_tree(secret_values(section.properties))
-        return self._ls_files(section) if isinstance(section, LsFilesSection) else self._fsimage(section)
+        if isinstance(section, LsFilesSection):
+            return self._ls_files(section)
+        return self._fsimage(section) if isinstance(section, FsimageFilesSection) else self._live_tree()
 
     def _state(self) -> StateSource:
         if isinstance(self._section.state, ExportStateSection):

@@ -24,6 +24,7 @@ from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import QUEUE_FAMILY, Cell, readable_queues
 from pipelines.hbase.wal_names import is_replication_table_group, parse_wal_name
 from pipelines.snapshot.capture_order import mixed_clusters_reason
+from pipelines.snapshot.extras import extra_file
 from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, MasterFlags, Membership, Snapshot, WalDirectory
 from pipelines.snapshot.syncup_facts import EXTRA, SyncUpFacts, TableFacts, fact_documents
 
@@ -74,7 +75,7 @@ def capture_offline(
         for step in ("queues-1", "queues-2")
     ]
     facts = with_retries("Extra syncup", lambda: _facts(sources, cells[0], names), patience)
-    sink.documents(f"extras/{EXTRA}.jsonl", fact_documents(facts))
+    sink.documents(extra_file(EXTRA), fact_documents(facts))
     timeline.take("online-2", state, lambda: refuse_running(state, patience))
     timeline.take("crashing-2", state, lambda: None)
     exists = sources.table.exists() if sources.table is not None else any(cells)

@@ -64,7 +64,7 @@ class LocalFileReader:
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
-            raise UnavailableError(f"cannot list {path}: {error}") from error
+            raise failed_locally(f"cannot list {path}", error) from error
 
     def read(self, path: str) -> bytes:
         """See `FileReader.read`."""
@@ -73,7 +73,7 @@ class LocalFileReader:
         except _NO_FILE as error:
             raise _no_file(path) from error
         except OSError as error:
-            raise UnavailableError(f"cannot read {path}: {error}") from error
+            raise failed_locally(f"cannot read {path}", error) from error
 
     def sha256(self, path: str) -> str:
         """See `FileReader.sha256`."""
@@ -86,7 +86,7 @@ class LocalFileReader:
         except _NO_FILE as error:
             raise _no_file(path) from error
         except OSError as error:
-            raise UnavailableError(f"cannot read {path}: {error}") from error
+            raise failed_locally(f"cannot read {path}", error) from error
 
     def qualified(self, path: str) -> str:
         """See `FileReader.qualified`."""
@@ -178,6 +178,13 @@ def java_message(error: Py4JError) -> str:
     """Returns the first line of a Java exception."""
     cause = getattr(error, "java_exception", None)
     return str(cause.toString() if cause is not None else error).splitlines()[0]
+
+
+def failed_locally(what: str, error: OSError) -> WalsafeError:
+    """Returns the error for a call that failed on the local disk; only a missing permission is the user's to mend."""
+    if isinstance(error, PermissionError):
+        return UsageError(f"{what}: {error}; check the user and its permissions")
+    return UnavailableError(f"{what}: {error}")
 
 
 def _unread(path: str, error: Py4JError) -> WalsafeError:

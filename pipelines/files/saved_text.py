@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from zlib import crc32
 
-from pipelines.common.errors import UnavailableError, UsageError
+from pipelines.common.errors import UsageError
+from pipelines.files.file_reader import failed_locally
 from pipelines.files.hadoop_jvm import HadoopJvm, java_errors
 
 
@@ -34,7 +35,7 @@ class LocalCopies:
             path = Path("/" + uri.removeprefix("file:").lstrip("/") if uri.startswith("file:") else uri)
         else:
             path = self._fetched(uri)
-        if not path.is_file():
+        if not os.path.isfile(path):  # Path.is_file would raise in a folder that may not be searched
             raise UsageError(f"no such file: {uri}")
         return path
 
@@ -67,8 +68,8 @@ def lines_of(path: Path, name: str) -> Iterator[tuple[int, str]]:
         name: the file's name in messages.
 
     Raises:
-        UsageError: the file is not UTF-8, or its last line is incomplete; an incomplete line could be another valid
-            name.
+        UsageError: the user may not read the file, it is not UTF-8, or its last line is incomplete; an incomplete line
+            could be another valid name.
         UnavailableError: the file cannot be read.
     """
     try:
@@ -81,4 +82,4 @@ def lines_of(path: Path, name: str) -> Iterator[tuple[int, str]]:
                 except UnicodeDecodeError:
                     raise UsageError(f"{name}, line {number}: not UTF-8; save it with LC_ALL=C.UTF-8") from None
     except OSError as error:
-        raise UnavailableError(f"{name} cannot be read: {error}") from error
+        raise failed_locally(f"{name} cannot be read", error) from error

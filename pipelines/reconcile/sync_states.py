@@ -56,7 +56,7 @@ def sync_peers(peers: Iterable[Peer], before: Mapping[str, PastSyncState], files
     """
     rows = []
     for peer in peers:
-        if peer.remote_wal_dir is None and peer.sync_replication_state in (None, NONE):
+        if not peer.remote_wal_dir and peer.sync_replication_state in (None, NONE):
             continue
         past = before.get(peer.peer_id)
         same = past is not None and peer.sync_replication_state in (None, past.known)

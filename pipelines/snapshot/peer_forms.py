@@ -19,11 +19,11 @@ class _Rule(Form):
 class _PeerFields(Form):
     peer_id: Text
     state: Annotated[str, one_of(PEER_STATES)]
-    cluster_key: Text | None = None
-    endpoint: Text | None = None
+    cluster_key: str | None = None
+    endpoint: str | None = None
     serial: bool | None = None
     replicate_all: bool | None = None
-    remote_wal_dir: Text | None = None
+    remote_wal_dir: str | None = None
     config: dict[str, str] | None = None
 
 

@@ -118,6 +118,15 @@ def test_every_znode_is_saved_as_it_is_read_live(zookeeper: ZooKeeper, tmp_path:
         assert not any(HUNTER.encode() in one for one in data)
 
 
+@pytest.mark.usefixtures("writer")
+@pytest.mark.parametrize("classes", [hbase_1("1.7.2"), HBASE_2], ids=["HBase 1", "HBase 2"])
+def test_members_that_are_down_do_not_spoil_an_export(zookeeper: ZooKeeper, tmp_path: Path, classes: Classpath) -> None:
+    """ZooKeeper's client fails what was asked before it is connected as soon as the first member does not answer."""
+    down = ",".join(f"127.0.0.1:{port}" for port in range(1, 9))
+    code, said = export(zookeeper, tmp_path, classes, **{"hbase.zookeeper.quorum": f"{down},{zookeeper.quorum}"})
+    assert code == 0, said[-3000:]
+
+
 def test_the_ruby_of_hbase_1s_shell_understands_the_script() -> None:
     """JRuby 1.6 runs on Java 8 only; on ours it still parses, and knows Ruby 1.8 alone."""
     for name in ("walsafe-export-common.rb", "walsafe-export-zookeeper.rb"):

@@ -13,8 +13,9 @@ from jobs.cli.context import JobContext
 from jobs.cli.entry import main
 from jobs.demo.cluster.on_disk import write_cluster_files
 from pipelines.common.instants import format_instant
-from tests.labs.exported_cluster import EDGE, Exported, cell_lines, closed, text_of
+from tests.labs.exported_cluster import EDGE, Exported, cell_lines, closed, text_of, zookeeper_export
 from tests.labs.small_cluster import D1, DECIDED_AFTER_MS, H2, NOW, ROOT, At, group, row, small, wal, with_cells
+from tests.strategies.zookeeper import znodes
 
 NEEDED = f"{ROOT}/oldWALs/{wal(D1, 1)}"
 """Peer 1 has it; peer 2 needs it, by the last row of the table."""
@@ -143,6 +144,15 @@ def test_an_export_of_one_host_is_listed(night: Night, capsys: pytest.CaptureFix
     listed = night.listed()
     assert listed
     assert NEEDED not in listed
+
+
+def test_a_capture_counts_what_holds_the_queues(night: Night, capsys: pytest.CaptureFixture[str]) -> None:
+    assert night.run(exported(Exported(MADE).write(night.root / "table"))) == 0
+    assert f" {len(MADE.pass_2)} queue cells, " in capsys.readouterr().out
+    directory = zookeeper_export(MADE, znodes({})).write(night.root / "zookeeper")
+    section = exported(directory)
+    assert night.run({**section, "queues": {"source": "export", "storage": "zookeeper"}}, "zk") == 0
+    assert " 2 znodes, 1 peer; " in capsys.readouterr().out
 
 
 @pytest.mark.promise("one-clock")

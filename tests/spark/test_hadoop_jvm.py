@@ -1,10 +1,14 @@
-"""Hadoop's classes in Spark's JVM: which path a name means, and classes that are compiled once."""
+"""Java's classes in Spark's JVM: which path a name means, compiled classes, and a Curator without an answer."""
+
+import logging
 
 import pytest
 from pyspark.sql import SparkSession
 
+from pipelines.capture.sources.replication_znodes import ReplicationZnodes
 from pipelines.common.errors import UnavailableError, UsageError
 from pipelines.files.hadoop_jvm import HadoopJvm, java_errors
+from pipelines.hbase.peers import Peer
 
 SOURCE = """
 package walsafe.test;
@@ -54,3 +58,14 @@ def test_a_class_is_compiled_once(spark: SparkSession) -> None:
     first = HadoopJvm.of(spark).compiled("walsafe.test.Doubler", SOURCE)
     assert first.doubled(21) == 42
     assert HadoopJvm.of(spark).compiled("walsafe.test.Doubler", SOURCE) is first
+
+
+def test_a_zookeeper_that_does_not_answer_is_tried_again(spark: SparkSession, caplog: pytest.LogCaptureFixture) -> None:
+    """Every job refuses a snapshot that does not know of leftovers, so a hiccup must not make one."""
+    znodes = ReplicationZnodes(HadoopJvm.of(spark), "127.0.0.1:1", "/hbase", "replication", 300)
+    with pytest.raises(UnavailableError, match=r"ZooKeeper 127\.0\.0\.1:1 did not answer within 300 ms; try again"):
+        znodes.queue_data()
+    peers = (Peer("1", "ENABLED"),)
+    with caplog.at_level(logging.WARNING):
+        assert znodes.synchronous(peers) == peers
+    assert "The synchronous replication of peers is unknown: ZooKeeper 127.0.0.1:1 did not answer" in caplog.text

@@ -9,6 +9,7 @@ from pipelines.capture.ports import ClusterSettings
 from pipelines.capture.sources.export_parts import ExportDirectory, Exported, ExportPart
 from pipelines.capture.sources.exported_cells import scanned_cells, scanned_versions
 from pipelines.capture.sources.hbase_neighbours import barriers_of, counted_sessions
+from pipelines.capture.sources.hbase_site import plugin_names
 from pipelines.capture.sources.ls_text_files import LsText
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import MalformedError, SnapshotError, UsageError
@@ -81,12 +82,11 @@ class _OfFlags(Exported):
 
 def settings_of(form: SettingsForm) -> ClusterSettings:
     """Returns the settings; an older script wrote `backup_enabled: false` also where HBase's key was not set."""
-    plugins = [name.strip() for name in form.log_cleaner_plugins.split(",")]
     return ClusterSettings(
         cluster_id=form.cluster_id,
         hbase_version=form.hbase_version,
         retention=form.retention,
-        log_cleaner_plugins=tuple(dict.fromkeys(name for name in plugins if name)),
+        log_cleaner_plugins=plugin_names(form.log_cleaner_plugins),
         backup=Backup(form.backup_enabled) if form.backup_enabled or form.backup_stated else None,
     )
 

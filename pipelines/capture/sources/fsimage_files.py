@@ -72,9 +72,11 @@ class FsimageFiles:
         lengths: list[int] = []
         times: list[int] = []
         with self._errors():
-            for path, length, minute in local_rows(self._rows()):
+            for path, length, minute, cut_off in local_rows(self._rows()):
                 paths.append(path)
                 lengths.append(self._length(length, path))
+                if cut_off:
+                    raise UsageError(f"{self._uri}: {path}: no Permission; the text is cut off or malformed")
                 times.append(self._modified(minute, path))
                 if len(paths) == _BATCH:
                     progress.more(_BATCH)
@@ -130,9 +132,10 @@ class FsimageFiles:
         inside = F.lit(False)
         for top in (*LIVE_DIRECTORIES, ARCHIVE):
             inside |= F.col("Path").startswith(f"{self._root}/{top}/")
-        # a row without a permission was cut off; it stays here, and is refused below
-        files = F.col("Permission").isNull() | ~F.col("Permission").startswith("d")
-        rows = table.where(inside & files).select(relative.alias("path"), "FileSize", "ModificationTime")
+        # a row without a permission was cut off, perhaps in its length; it stays here, and is refused above
+        cut_off = F.col("Permission").isNull()
+        files = cut_off | ~F.col("Permission").startswith("d")
+        rows = table.where(inside & files).select(relative.alias("path"), "FileSize", "ModificationTime", cut_off)
         return rows.repartitionByRange(_PIECES_OF_ONE, "path") if self._uri.endswith(_ONE_PIECE) else rows
 
     def _length(self, text: str | None, path: str) -> int:

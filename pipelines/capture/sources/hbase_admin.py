@@ -3,6 +3,7 @@
 import logging
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 from typing import TypeVar
 
@@ -10,10 +11,11 @@ from py4j.protocol import Py4JError, Py4JJavaError
 
 from pipelines.capture.ports import ClusterSettings
 from pipelines.capture.sources.hbase_client import HBaseClient
-from pipelines.capture.sources.hbase_neighbours import has_backup_table, read_backups, read_barriers, stated_backup
+from pipelines.capture.sources.hbase_neighbours import has_backup_table, read_backups, read_barriers
+from pipelines.capture.sources.hbase_site import site_settings
 from pipelines.capture.sources.replication_znodes import ReplicationZnodes
 from pipelines.common.errors import MalformedError, UnavailableError, UsageError
-from pipelines.files.hadoop_jvm import JavaObject, java_cause, java_errors
+from pipelines.files.hadoop_jvm import JavaObject, java_cause
 from pipelines.hbase.known_servers import KnownServers
 from pipelines.hbase.peer_rules import PeerRule, Tables, table_name
 from pipelines.hbase.peers import Peer
@@ -28,7 +30,7 @@ from pipelines.hbase.procedures import (
 from pipelines.hbase.server_names import ServerName
 from pipelines.snapshot.backup import BackupSession
 from pipelines.snapshot.barriers import RegionBarriers
-from pipelines.snapshot.model import MasterFlags, Retention
+from pipelines.snapshot.model import MasterFlags
 
 logger = logging.getLogger(__name__)
 
@@ -71,16 +73,10 @@ class HBaseAdmin:
                 "capture.state: {source: zookeeper}"
             )
         cluster_id = self._ask("cluster id", lambda: str(metrics.getClusterId()))
-        return ClusterSettings(
+        return replace(
+            site_settings(self._client.conf, self._client.where),
             cluster_id=cluster_id if _ID.fullmatch(cluster_id) else None,
             hbase_version=version,
-            retention=Retention(
-                wal_ttl_ms=self._milliseconds("hbase.master.logcleaner.ttl", 600_000),
-                procedure_wal_ttl_ms=self._milliseconds("hbase.master.procedurewalcleaner.ttl", 604_800_000),
-                master_local_wal_ttl_ms=self._milliseconds("hbase.master.local.store.walcleaner.ttl", 604_800_000),
-            ),
-            log_cleaner_plugins=self._plugins(),
-            backup=stated_backup(self._client.conf),
         )
 
     def active_master(self, _step: str) -> str:
@@ -164,16 +160,6 @@ class HBaseAdmin:
                     "would report no procedures. Try again when it is up"
                 ) from error
             raise
-
-    def _milliseconds(self, name: str, default: int) -> int:
-        with java_errors(f"{self._client.where}, {name}"):
-            return int(self._client.conf.getLong(name, default))
-
-    def _plugins(self) -> tuple[str, ...]:
-        """Returns the plugins that the master loads: without blanks and repetitions."""
-        with java_errors(f"{self._client.where}, hbase.master.logcleaner.plugins"):
-            text = self._client.conf.get("hbase.master.logcleaner.plugins", "")
-        return tuple(dict.fromkeys(name.strip() for name in str(text).split(",") if name.strip()))
 
 
 def _cause(error: Exception) -> Exception:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 
+from pipelines.capture.sources.hbase_site import site_resource
 from pipelines.common.errors import UsageError
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
 
@@ -50,19 +51,13 @@ class HBaseClient:
         with java_errors(where):
             self.conf: JavaObject = hadoop.view.org.apache.hadoop.hbase.HBaseConfiguration.create(hadoop.conf)
             if site is not None:
-                self._add(site)
+                self.conf.addResource(site_resource(hadoop, site))
             bounds = dict(_BOUNDS)
             for name in ("hbase.rpc.timeout", "hbase.client.operation.timeout", "hbase.client.meta.operation.timeout"):
                 bounds[name] = str(timeout_ms)
             bounds["hbase.client.scanner.timeout.period"] = str(timeout_ms)
             for name, value in {**bounds, **properties}.items():
                 self.conf.set(name, value)
-
-    def _add(self, site: str) -> None:
-        path = self.hadoop.path(site if ":" in site else f"file:{site}")
-        if not path.getFileSystem(self.hadoop.conf).exists(path):
-            raise UsageError(f"no such file: {site} (capture.hbase.site)")
-        self.conf.addResource(path)
 
     @cached_property
     def connection(self) -> JavaObject:

@@ -19,21 +19,11 @@ from pipelines.snapshot.backup import (
     sessions_of,
 )
 from pipelines.snapshot.barriers import RegionBarriers, region_barriers
-from pipelines.snapshot.model import Backup
 
 logger = logging.getLogger(__name__)
 
-_BACKUP_ENABLE = "hbase.backup.enable"
 _META, _BARRIER_FAMILY, _BARRIER = "hbase:meta", b"rep_barrier", b"seqnumDuringOpen"
 _LONG, _NEGATIVE = 8, 0x80
-
-
-def stated_backup(conf: JavaObject) -> Backup | None:
-    """Returns the value of `hbase.backup.enable`.
-
-    None if it is not set, which means "off" only in the master's own file.
-    """
-    return None if conf.get(_BACKUP_ENABLE) is None else Backup(enabled=bool(conf.getBoolean(_BACKUP_ENABLE, False)))
 
 
 def backup_table(conf: JavaObject) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from pipelines.common.errors import UsageError
+from pipelines.capture.sources.hbase_site import site_resource
 from pipelines.files.hadoop_jvm import HadoopJvm, java_errors
 
 PROPERTY = "hbase.rootdir"
@@ -32,10 +32,7 @@ def hbase_root(hadoop: HadoopJvm, site: str | None, properties: Mapping[str, str
             conf.setClassLoader(hadoop.view.java.lang.Thread.currentThread().getContextClassLoader())
             conf.addResource(_SITE)
         else:
-            path = hadoop.path(site if ":" in site else f"file:{site}")
-            if not path.getFileSystem(hadoop.conf).exists(path):
-                raise UsageError(f"no such file: {site} (capture.hbase.site)")
-            conf.addResource(path)
+            conf.addResource(site_resource(hadoop, site))
         for name, value in properties.items():
             conf.set(name, value)
         value = conf.get(PROPERTY)

@@ -14,12 +14,12 @@ from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import Cell
 from pipelines.hbase.wal_format.cells import META_FAMILY
 from pipelines.hbase.wal_format.reader import WalEnd, WalReader
+from pipelines.hbase.zookeeper.tree import QUEUE_DATA
 from pipelines.snapshot.syncup_facts import INFO_FLAG, FlagFile
 
 _FLAGS = "ReplicationSyncUp"
 _LARGEST_INFO = 4096
 _UNREAD = {WalEnd.CORRUPT, WalEnd.ENCRYPTED, WalEnd.FOREIGN}
-_QUEUE_DATA = ("rs", "regions", "hfile-refs")  # each of them makes HBase 3's master migrate
 
 
 class OfflineCluster:
@@ -73,7 +73,7 @@ class OfflineCluster:
 
     def zk_queue_data(self) -> bool:
         """Returns whether queue data of an HBase 1.x or 2.x is in ZooKeeper: the migration has not finished."""
-        return any(self._client.exists(f"{self._parent}/{self._replication}/{name}") for name in _QUEUE_DATA)
+        return any(self._client.exists(f"{self._parent}/{self._replication}/{name}") for name in QUEUE_DATA)
 
     def root(self) -> str:
         """Returns the full URI of `hbase.rootdir`.

@@ -8,13 +8,11 @@ from dataclasses import dataclass, replace
 from pipelines.common.errors import MalformedError, UnavailableError, UsageError
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
 from pipelines.hbase.peers import Peer
+from pipelines.hbase.zookeeper.tree import QUEUE_DATA
 from pipelines.hbase.zookeeper.values import parse_peer
 from pipelines.hbase.zookeeper.wire import without_metadata
 
 logger = logging.getLogger(__name__)
-
-# HBase 3's master starts its migration if any of these znodes exists (ZKReplicationQueueStorageForMigration)
-_QUEUE_DATA = ("rs", "regions", "hfile-refs")
 
 
 @dataclass(frozen=True)
@@ -48,13 +46,20 @@ class ReplicationZnodes:
         return cls(hadoop, quorum, str(parent).rstrip("/"), str(name), timeout_ms)
 
     def queue_data(self) -> bool | None:
-        """Returns whether queue data exists; None if ZooKeeper does not answer or no HBase has its znodes there."""
-        try:
-            with java_errors(f"ZooKeeper {self.quorum}"):
-                return self._any_exists()
-        except (UnavailableError, UsageError) as error:
-            logger.warning("ZooKeeper leftovers are unknown: %s", error)
-            return None
+        """Returns whether queue data exists; None if no HBase has its znodes there.
+
+        Raises:
+            UnavailableError: ZooKeeper does not answer.
+        """
+        with java_errors(f"ZooKeeper {self.quorum}"), self._curator() as curator:
+            if curator.checkExists().forPath(f"{self.root}/hbaseid") is None:
+                # every HBase has this znode: a wrong quorum or znode must not look like "there is no queue data"
+                logger.warning("ZooKeeper %s has no %s/hbaseid: leftovers are unknown", self.quorum, self.root)
+                return None
+            return any(
+                curator.checkExists().forPath(f"{self.root}/{self.replication}/{name}") is not None
+                for name in QUEUE_DATA
+            )
 
     def synchronous(self, peers: Sequence[Peer]) -> tuple[Peer, ...]:
         """Returns the peers with the state of their synchronous replication, which HBase 2's client does not know.
@@ -66,7 +71,7 @@ class ReplicationZnodes:
             return tuple(peers)
         try:
             with java_errors(f"ZooKeeper {self.quorum}"), self._curator() as curator:
-                return tuple(peers) if curator is None else tuple(self._completed(curator, peer) for peer in peers)
+                return tuple(self._completed(curator, peer) for peer in peers)
         except (UnavailableError, UsageError, MalformedError) as error:
             logger.warning("The synchronous replication of peers is unknown: %s", error)
             return tuple(peers)
@@ -83,31 +88,22 @@ class ReplicationZnodes:
             remote_wal_dir=peer.remote_wal_dir or found.remote_wal_dir,
         )
 
-    def _any_exists(self) -> bool | None:
-        with self._curator() as curator:
-            if curator is None:
-                logger.warning("ZooKeeper %s did not answer within %d ms", self.quorum, self.timeout_ms)
-                return None
-            if curator.checkExists().forPath(f"{self.root}/hbaseid") is None:
-                # every HBase has this znode: a wrong quorum or znode must not look like "there is no queue data"
-                logger.warning("ZooKeeper %s has no %s/hbaseid: leftovers are unknown", self.quorum, self.root)
-                return None
-            return any(
-                curator.checkExists().forPath(f"{self.root}/{self.replication}/{name}") is not None
-                for name in _QUEUE_DATA
-            )
-
     @contextmanager
-    def _curator(self) -> Iterator[JavaObject | None]:
-        """Opens a session; None if no server answers in time."""
+    def _curator(self) -> Iterator[JavaObject]:
+        """Opens a session.
+
+        Raises:
+            UnavailableError: no server answers in time.
+        """
         view = self.hadoop.view
         retries = view.org.apache.curator.retry.RetryNTimes(1, 500)
         framework = view.org.apache.curator.framework.CuratorFrameworkFactory
         curator = framework.newClient(self.quorum, self.timeout_ms, self.timeout_ms, retries)
         curator.start()
         try:
-            unit = view.java.util.concurrent.TimeUnit.MILLISECONDS
-            yield curator if curator.blockUntilConnected(self.timeout_ms, unit) else None
+            if not curator.blockUntilConnected(self.timeout_ms, view.java.util.concurrent.TimeUnit.MILLISECONDS):
+                raise UnavailableError(f"ZooKeeper {self.quorum} did not answer within {self.timeout_ms} ms; try again")
+            yield curator
         finally:
             curator.close()
 

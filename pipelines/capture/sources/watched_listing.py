@@ -1,13 +1,11 @@
 """Reads a saved listing that also shows which servers have a directory below `WALs/`."""
 
 from collections.abc import Iterator
-from contextlib import suppress
 
 from pipelines.capture.ports import FileSource
 from pipelines.capture.sources.wal_tree import LIVE_DIRECTORIES
-from pipelines.common.errors import MalformedError
 from pipelines.files.file_batch import FileBatch
-from pipelines.hbase.server_names import SPLITTING, ServerName
+from pipelines.hbase.server_names import ServerName, server_of_directory
 from pipelines.snapshot.capture_clocks import StepStamp
 from pipelines.snapshot.model import WalDirectory
 
@@ -23,7 +21,7 @@ class WatchedListing:
 
     def __init__(self, listing: FileSource) -> None:
         self._listing = listing
-        self._entries: dict[str, tuple[int, int]] = {}
+        self._entries: dict[ServerName, tuple[int, int]] = {}
 
     def stamp(self, step: str) -> StepStamp | None:
         """Returns the stamp of the listing."""
@@ -34,10 +32,10 @@ class WatchedListing:
         self._entries.clear()
         for batch in self._listing.files():
             for path, time in zip(batch.paths, batch.modification_times, strict=True):
-                if path.startswith(_WALS):
-                    directory = path.split("/", 2)[1].removesuffix(SPLITTING)
-                    entries, newest = self._entries.get(directory, (0, 0))
-                    self._entries[directory] = (entries + 1, max(newest, time))
+                # a file directly below WALs/ belongs to no server
+                if path.startswith(_WALS) and (server := server_of_directory(path.split("/", 2)[1])):
+                    entries, newest = self._entries.get(server, (0, 0))
+                    self._entries[server] = (entries + 1, max(newest, time))
             yield batch
 
     def wal_directories(self) -> tuple[WalDirectory, ...]:
@@ -45,8 +43,4 @@ class WatchedListing:
 
         A directory gets the time of its newest file.
         """
-        found = []
-        for directory, (entries, newest) in self._entries.items():
-            with suppress(MalformedError):  # not a server's directory: a file directly below WALs/
-                found.append(WalDirectory(ServerName.parse(directory), entries, newest))
-        return tuple(sorted(found, key=lambda one: one.server))
+        return tuple(WalDirectory(server, *seen) for server, seen in sorted(self._entries.items()))

@@ -39,7 +39,7 @@ class SaslZooKeeperClient:
     Args:
         hadoop: the interface to Spark's JVM.
         quorum: `host:port,host:port`.
-        timeout_ms: the limit for connecting, and for each answer.
+        timeout_ms: the limit for connecting, and for the answers to the reads that are sent at once.
         login: whose keys or ticket are used.
         section: the section of the configuration that says where ZooKeeper is, for messages.
     """

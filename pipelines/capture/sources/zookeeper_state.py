@@ -1,16 +1,16 @@
 """Reads a cluster's state without its master: peers from ZooKeeper, settings from `hbase-site.xml`, as Hadoop does."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from pipelines.capture.ports import ClusterSettings
-from pipelines.capture.sources.hbase_neighbours import backup_table, stated_backup
+from pipelines.capture.sources.hbase_neighbours import backup_table
+from pipelines.capture.sources.hbase_site import site_resource, site_settings
 from pipelines.capture.sources.zookeeper_queues import ZooKeeperQueues
 from pipelines.common.errors import UsageError
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
 from pipelines.hbase.peers import Peer
-from pipelines.snapshot.model import Retention
 
-_WEEK_MS = 7 * 86_400_000
 _ZNODES = {
     "zookeeper.znode.replication": "replication",
     "zookeeper.znode.replication.peers": "peers",
@@ -68,18 +68,7 @@ class ZooKeeperState:
         with java_errors(self._site):
             conf = self._configuration()
             self._check_names(conf)
-            plugins = str(conf.get("hbase.master.logcleaner.plugins", ""))
-            return ClusterSettings(
-                cluster_id=self._queues.cluster_id(),
-                hbase_version=None,
-                retention=Retention(
-                    wal_ttl_ms=int(conf.getLong("hbase.master.logcleaner.ttl", 600_000)),
-                    procedure_wal_ttl_ms=int(conf.getLong("hbase.master.procedurewalcleaner.ttl", _WEEK_MS)),
-                    master_local_wal_ttl_ms=int(conf.getLong("hbase.master.local.store.walcleaner.ttl", _WEEK_MS)),
-                ),
-                log_cleaner_plugins=tuple(dict.fromkeys(name.strip() for name in plugins.split(",") if name.strip())),
-                backup=stated_backup(conf),
-            )
+            return replace(site_settings(conf, self._site), cluster_id=self._queues.cluster_id())
 
     def property(self, name: str) -> str | None:
         """Returns a property of the configuration; None if it is not set."""
@@ -110,11 +99,8 @@ class ZooKeeperState:
             )
 
     def _configuration(self) -> JavaObject:
-        path = self._hadoop.path(self._site if ":" in self._site else f"file:{self._site}")
-        if not path.getFileSystem(self._hadoop.conf).exists(path):
-            raise UsageError(f"no such file: {self._site} (capture.hbase.site)")
         conf = self._hadoop.view.org.apache.hadoop.conf.Configuration(False)
-        conf.addResource(path)
+        conf.addResource(site_resource(self._hadoop, self._site))
         for name, value in self._properties.items():
             conf.set(name, value)
         return conf

@@ -12,6 +12,8 @@ from pipelines.hbase.zookeeper.wire import MAGIC, without_metadata
 ABSENT = -1
 """The cversion that means "this znode does not exist"; used for `rs` only."""
 QUEUES, PEERS, HFILE_REFS, REGIONS = "rs", "peers", "hfile-refs", "regions"
+QUEUE_DATA = (QUEUES, REGIONS, HFILE_REFS)
+"""HBase 3's master starts its migration if any of these exists (`ZKReplicationQueueStorageForMigration`)."""
 _PARTS = (QUEUES, PEERS, HFILE_REFS, REGIONS)
 _TRANSIENT = "cversion_"
 _LOCK = "lock"

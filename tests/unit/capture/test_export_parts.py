@@ -15,6 +15,7 @@ from pipelines.capture.sources.exported_state import ExportedState, ServersForm
 from pipelines.common.errors import SnapshotError, UsageError, WalsafeError
 from pipelines.files.saved_text import LocalCopies, lines_of
 from pipelines.hbase.known_servers import KnownServers
+from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import Cell
 from pipelines.hbase.server_names import ServerName
 from tests.labs.listed_files import H1, ROOT
@@ -113,6 +114,16 @@ class TestExportParts:
         self.part(tmp_path, self.BEGIN, '{"dead": ["h2,16020,6"], "servers": ["h1,16020,5"]}', self.END)
         state = ExportedState(ExportDirectory(str(tmp_path), LocalCopies()), ROOT)
         assert state.servers("online") == KnownServers(frozenset({H1}), frozenset({ServerName("h2", 16020, 6)}))
+
+    def test_a_peer_may_have_an_empty_cluster_key(self, tmp_path: Path) -> None:
+        peer = {"peer_id": "1", "state": "ENABLED", "cluster_key": "", "endpoint": "com.acme.Sink"}
+        lines = (
+            self.BEGIN.replace("online", "peers"),
+            json.dumps({"peers": [peer]}),
+            self.END.replace("online", "peers"),
+        )
+        (tmp_path / "peers.txt").write_text("\n".join((*lines, "")))
+        assert ExportedState(ExportDirectory(str(tmp_path), LocalCopies()), ROOT).peers() == (Peer(**peer),)
 
     def test_an_export_of_an_older_script_is_refused(self, tmp_path: Path) -> None:
         """It does not say who died, so a row may have been moved past both passes unseen."""

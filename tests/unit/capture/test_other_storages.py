@@ -57,9 +57,6 @@ class World:
         saved = self.saved_listing and step == "files"
         return StepStamp(CaptureStep("files", 1, 2), "edge", saved=True) if saved else None
 
-    def clock_host(self) -> None:
-        """Read now."""
-
     def files(self, batches: Iterable[FileBatch] | None = None) -> Any:  # noqa: ANN401 - source and sink in one
         return iter([FileBatch(["oldWALs/a.1"], [1], [1])]) if batches is None else sum(map(len, batches))
 

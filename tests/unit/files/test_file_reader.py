@@ -1,8 +1,14 @@
-"""What a directory on the local disk has."""
+"""What a directory on the local disk has, and files that may not be read."""
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
+from pipelines.common.errors import UnavailableError, UsageError, WalsafeError
 from pipelines.files.file_reader import DirectoryEntry, LocalFileReader
+from pipelines.files.saved_text import lines_of
 
 
 def test_a_link_counts_for_what_it_leads_to(tmp_path: Path) -> None:
@@ -21,3 +27,27 @@ def test_entries_are_sorted_and_what_is_no_directory_has_none(tmp_path: Path) ->
     assert LocalFileReader().entries(f"file://{tmp_path}") == [DirectoryEntry(name, False) for name in ("Z", "a", "b")]
     assert LocalFileReader().entries(str(tmp_path / "a")) is None
     assert LocalFileReader().entries(str(tmp_path / "none")) is None
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        LocalFileReader().entries,
+        LocalFileReader().read,
+        LocalFileReader().sha256,
+        lambda path: list(lines_of(Path(path), path)),
+    ],
+)
+@pytest.mark.parametrize(("kind", "error"), [(PermissionError, UsageError), (OSError, UnavailableError)])
+def test_only_a_missing_permission_is_the_users_to_mend(
+    monkeypatch: pytest.MonkeyPatch, read: Callable[[str], object], kind: type[OSError], error: type[WalsafeError]
+) -> None:
+    """A mode of a file would not stop root, as whom tests run too."""
+
+    def fails(*_arguments: object, **_options: object) -> None:
+        raise kind("no answer")
+
+    monkeypatch.setattr(Path, "open", fails)
+    monkeypatch.setattr(os, "scandir", fails)
+    with pytest.raises(error, match=r"/locked.*no answer"):
+        read("/locked")

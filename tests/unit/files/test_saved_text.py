@@ -1,5 +1,6 @@
 """Copies of saved files: what was copied in part is copied again."""
 
+import os
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -56,3 +57,15 @@ def test_a_copy_that_failed_half_way_is_made_again() -> None:
 def test_a_file_that_is_not_there_is_named() -> None:
     with pytest.raises(UsageError, match=r"no such file: hdfs://ns1/other\.txt"):
         LocalCopies(Remote()).local("hdfs://ns1/other.txt")  # type: ignore[arg-type]
+
+
+def test_a_folder_that_may_not_be_searched_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def denied(*_arguments: object, **_options: object) -> None:
+        raise PermissionError("denied")
+
+    copies = LocalCopies()
+    monkeypatch.setattr(os, "stat", denied)
+    with pytest.raises(UsageError, match=r"no such file: /locked/files\.txt"):
+        copies.local("/locked/files.txt")
+    monkeypatch.undo()
+    copies.close()

@@ -197,7 +197,12 @@ def test_a_peer_that_stays_downgraded_is_told_after_some_nights() -> None:
 
 
 def test_nights_in_one_state_are_counted() -> None:
-    peers = [SYNC, Peer("1", "ENABLED"), Peer("2", "ENABLED", sync_replication_state="NONE")]
+    peers = [
+        SYNC,
+        Peer("1", "ENABLED"),
+        Peer("2", "ENABLED", sync_replication_state="NONE"),
+        Peer("3", "ENABLED", remote_wal_dir=""),
+    ]
     (row,) = sync_peers(peers, {"dr": PastSyncState("STANDBY", 7, 4)}, NOW)
     assert (row.peer_id, row.since, row.nights, row.previous_sync_state) == ("dr", 7, 5, "STANDBY")
     (row,) = sync_peers(peers, {"dr": PastSyncState("ACTIVE", 7, 4)}, NOW)

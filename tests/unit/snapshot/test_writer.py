@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,6 +18,7 @@ from pipelines.files.file_batch import FileBatch
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import Cell
 from pipelines.hbase.server_names import ServerName
+from pipelines.hbase.zookeeper.values import parse_peer
 from pipelines.snapshot.capture_order import CAPTURE_ORDER
 from pipelines.snapshot.model import CaptureStep, MasterFlags, Membership, Retention, Snapshot, SnapshotFile
 from pipelines.snapshot.snapshot_json import parse_snapshot
@@ -84,6 +86,18 @@ def test_a_snapshot_is_read_back_as_it_was_written(tmp_path: Path) -> None:
     )
     assert table["length"].to_pylist() == [0, 1, 2]
     assert table["modification_time"].cast(pa.int64()).to_pylist() == [1_700_000_000_000 + n for n in range(3)]
+
+
+@pytest.mark.parametrize("data", [b"", b"PBUF\x0a\x00\x12\x00\x62\x00", b"PBUF\x0a\x00\x12\x0dcom.acme.Sink"])
+def test_a_peer_may_have_an_empty_cluster_key(tmp_path: Path, data: bytes) -> None:
+    """HBase writes one for a peer that was added with an endpoint class alone (`ReplicationPeerConfigUtil.convert`)."""
+    peer = parse_peer("1", data, None)
+    assert peer.cluster_key == ""
+    with SnapshotWriter(LocalTarget(tmp_path / "s")) as writer:
+        writer.files([])
+        writer.finish(replace(SNAPSHOT, peers=(peer,)))
+    (read,) = parse_snapshot(json.loads((tmp_path / "s" / "snapshot.json").read_text())).peers
+    assert (read.cluster_key, read.endpoint, read.remote_wal_dir) == ("", peer.endpoint, peer.remote_wal_dir)
 
 
 @settings(deadline=None, max_examples=examples(20))

@@ -1,0 +1,61 @@
+"""Reads the `hbase-site.xml` that the configuration names."""
+
+from pipelines.capture.ports import ClusterSettings
+from pipelines.common.errors import UsageError
+from pipelines.common.instants import DAY_MS
+from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
+from pipelines.snapshot.model import Backup, Retention
+
+_WEEK_MS = 7 * DAY_MS
+_BACKUP_ENABLE = "hbase.backup.enable"
+
+
+def site_resource(hadoop: HadoopJvm, site: str) -> JavaObject:
+    """Returns the Hadoop `Path` of the file, for `Configuration.addResource`.
+
+    Raises:
+        UsageError: the file does not exist.
+    """
+    path = hadoop.path(site if ":" in site else f"file:{site}")
+    if not path.getFileSystem(hadoop.conf).exists(path):
+        raise UsageError(f"no such file: {site} (capture.hbase.site)")
+    return path
+
+
+def site_settings(conf: JavaObject, where: str) -> ClusterSettings:
+    """Returns the settings that a `Configuration` has; the cluster's id and the version of HBase stay unknown.
+
+    Args:
+        conf: of the master's own file.
+        where: the name of the file or of the cluster in messages.
+    """
+
+    def milliseconds(name: str, default: int) -> int:
+        with java_errors(f"{where}, {name}"):
+            return int(conf.getLong(name, default))
+
+    with java_errors(where):
+        return ClusterSettings(
+            cluster_id=None,
+            hbase_version=None,
+            retention=Retention(
+                wal_ttl_ms=milliseconds("hbase.master.logcleaner.ttl", 600_000),
+                procedure_wal_ttl_ms=milliseconds("hbase.master.procedurewalcleaner.ttl", _WEEK_MS),
+                master_local_wal_ttl_ms=milliseconds("hbase.master.local.store.walcleaner.ttl", _WEEK_MS),
+            ),
+            log_cleaner_plugins=plugin_names(str(conf.get("hbase.master.logcleaner.plugins", ""))),
+            backup=_stated_backup(conf),
+        )
+
+
+def plugin_names(text: str) -> tuple[str, ...]:
+    """Returns the cleaner plugins that the master loads: without blanks and repetitions."""
+    return tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+
+
+def _stated_backup(conf: JavaObject) -> Backup | None:
+    """Returns the value of `hbase.backup.enable`.
+
+    None if it is not set, which means "off" only in the master's own file.
+    """
+    return None if conf.get(_BACKUP_ENABLE) is None else Backup(enabled=bool(conf.getBoolean(_BACKUP_ENABLE, False)))
