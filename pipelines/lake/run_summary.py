@@ -76,6 +76,15 @@ class VerdictTotal:
     oldest_modification_age_ms: int | None = None
 
 
+def by_reason(totals: Iterable[VerdictTotal]) -> Mapping[tuple[str, str], tuple[int, int]]:
+    """Returns (files, bytes) by (verdict, reason), in the order of the totals."""
+    sums: dict[tuple[str, str], tuple[int, int]] = {}
+    for total in totals:
+        files, size = sums.get((total.verdict, total.reason), (0, 0))
+        sums[total.verdict, total.reason] = (files + total.files, size + total.bytes)
+    return sums
+
+
 @dataclass(frozen=True, slots=True)
 class PinnedRow:
     """A row of `pinned_bytes`; `level` is peer, queue or group; sizes in bytes, times in ms."""
