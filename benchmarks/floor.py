@@ -8,7 +8,6 @@ ran and for how long one of them at least was running; the rest is planning, Del
 stand the queries that took longest, by the line that asked for them.
 """
 
-import argparse
 import json
 import os
 import re
@@ -26,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.bench import SERVERS, say, shape
 from benchmarks.generate import write
-from benchmarks.records import RESULTS, add, begin, folder
+from benchmarks.records import add, begin, benchmark_parser
 from tests.models.large import Shape
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -169,11 +168,9 @@ def text(floor: Floor) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = benchmark_parser(__doc__)
     parser.add_argument("--files", type=int, default=1000, help="files under oldWALs (default: 1,000)")
     parser.add_argument("--nights", type=int, default=3, help="nights, a command each (default: 3)")
-    parser.add_argument("--work", type=folder, help="parent of the scratch directory (default: TMPDIR)")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
     args = parser.parse_args()
     run = begin(__file__, sys.argv[1:])
     made = shape(args.files)
