@@ -71,7 +71,7 @@ def pieces(
         ended: when the command ended, seconds since the epoch.
         events: the events of Spark's event log.
     """
-    jobs = list(intervals(events, "JobStart", "JobEnd", "Job ID", ("Submission Time", "Completion Time")))
+    jobs = list(spark_jobs(events))
     told = {"ApplicationStart": "Spark's context", "ApplicationEnd": "end of the processes"}
     own = [(_seconds(event["Timestamp"]), told[name]) for event in events for name in told if _named(event, name)]
     starts = sorted([(began, "shell, arguments, JVM"), *marks, *own])
@@ -84,16 +84,14 @@ def pieces(
     return cut
 
 
-def intervals(
-    events: Iterable[Mapping[str, Any]], begin_name: str, end_name: str, key: str, times: tuple[str, str]
-) -> Iterable[tuple[float, float]]:
-    """Yields the beginnings and ends of events of one kind, in seconds since the epoch."""
+def spark_jobs(events: Iterable[Mapping[str, Any]]) -> Iterable[tuple[float, float]]:
+    """Yields the beginnings and ends of Spark's jobs, in seconds since the epoch."""
     open_at: dict[int, float] = {}
     for event in events:
-        if _named(event, begin_name):
-            open_at[event[key]] = _seconds(event[times[0]])
-        elif _named(event, end_name) and event[key] in open_at:
-            yield open_at.pop(event[key]), _seconds(event[times[1]])
+        if _named(event, "JobStart"):
+            open_at[event["Job ID"]] = _seconds(event["Submission Time"])
+        elif _named(event, "JobEnd") and event["Job ID"] in open_at:
+            yield open_at.pop(event["Job ID"]), _seconds(event["Completion Time"])
 
 
 def covered(spans: Iterable[tuple[float, float]]) -> float:
