@@ -14,7 +14,6 @@ that takes depends on HBase and is little beside the listing. Name node, data no
 Each run adds a line to benchmarks/results/capture.jsonl. It needs what ./tests/run sets up.
 """
 
-import argparse
 import json
 import sys
 import tempfile
@@ -37,7 +36,7 @@ from benchmarks.bench import (
     shape,
 )
 from benchmarks.hdfs_files import make_files
-from benchmarks.records import RESULTS, add, begin, folder
+from benchmarks.records import add, begin, benchmark_parser
 from jobs.capture import capture_cluster
 from jobs.cli.config.configuration import load_config
 from jobs.cli.context import JobContext
@@ -188,12 +187,10 @@ def of_text(work: Path, source: str, files: int, heap: str) -> CaptureSpeed:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = benchmark_parser(__doc__)
     parser.add_argument("--source", choices=SOURCES, default="hadoop")
     parser.add_argument("--files", type=int, default=1_000_000, help="files under oldWALs (default: 1,000,000)")
     parser.add_argument("--heap", default=HEAP, help=f"the driver's heap, fixed (default: {HEAP})")
-    parser.add_argument("--work", type=folder, help="parent of the scratch directory (default: TMPDIR)")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
     args = parser.parse_args()
     run = begin(__file__, sys.argv[1:])
     with tempfile.TemporaryDirectory(prefix="walsafe-capture-", dir=args.work) as scratch:

@@ -14,7 +14,6 @@ share the machine. It stops with exit code 1 when a file was not moved or not de
 benchmarks/results/clean.jsonl. It needs what ./tests/run sets up.
 """
 
-import argparse
 import json
 import sys
 import tempfile
@@ -31,7 +30,7 @@ from pyspark.sql import SparkSession
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.hdfs_files import CHUNK, THREADS, make_files
-from benchmarks.records import RESULTS, add, begin, folder
+from benchmarks.records import add, begin, benchmark_parser
 from jobs.capture import capture_cluster
 from jobs.cleanup.settings import checked_configuration
 from jobs.cleanup.wiring import open_cleanup
@@ -225,11 +224,9 @@ def show(point: Point) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = benchmark_parser(__doc__)
     parser.add_argument("--files", type=int, default=100_000, help="files under oldWALs (default: 100,000)")
     parser.add_argument("--webhdfs", action="store_true", help="move and delete through WebHDFS")
-    parser.add_argument("--work", type=folder, help="parent of the scratch directory (default: TMPDIR)")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
     args = parser.parse_args()
     run = begin(__file__, sys.argv[1:])
     with tempfile.TemporaryDirectory(prefix="walsafe-clean-", dir=args.work) as scratch:

@@ -7,7 +7,6 @@ classes for later starts, and downloads packages before that; the record says wh
 benchmarks/results/demo.jsonl.
 """
 
-import argparse
 import os
 import subprocess
 import sys
@@ -19,7 +18,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.bench import say
-from benchmarks.records import RESULTS, add, begin, folder
+from benchmarks.records import add, begin, benchmark_parser
 
 PROJECT = Path(__file__).resolve().parent.parent
 _FIRST_NIGHT = ": night 1: "
@@ -54,10 +53,8 @@ def demo(number: int, out: Path) -> Demo:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = benchmark_parser(__doc__)
     parser.add_argument("--times", type=int, default=3, help="demos, one after another (default: 3)")
-    parser.add_argument("--work", type=folder, help="parent of the scratch directory (default: TMPDIR)")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
     args = parser.parse_args()
     run = begin(__file__, sys.argv[1:])
     with tempfile.TemporaryDirectory(prefix="walsafe-demo-", dir=args.work) as scratch:

@@ -7,7 +7,6 @@ with another date and run id, which deltalake appends, because only two nights a
 says that some files came and as many went. With --hdfs the same lake is asked again on a real HA HDFS of one machine.
 """
 
-import argparse
 import os
 import subprocess
 import sys
@@ -23,7 +22,7 @@ from deltalake import DeltaTable, QueryBuilder, write_deltalake
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.bench import CLUSTER, NOW, make_snapshot, reconcile, session
-from benchmarks.records import RESULTS, add, begin, folder
+from benchmarks.records import add, begin, benchmark_parser
 from pipelines.common.instants import DAY_MS, utc_day
 from schemas.findings import FINDINGS
 from schemas.pinned_bytes import PINNED_BYTES
@@ -122,12 +121,10 @@ def questions(lake: Path, nights: int) -> dict[str, tuple[str, ...]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = benchmark_parser(__doc__)
     parser.add_argument("--files", type=int, default=1_000_000, help="files under oldWALs (default: 1,000,000)")
     parser.add_argument("--nights", type=int, default=30, help="nights (default: 30)")
     parser.add_argument("--hdfs", action="store_true", help="also ask the lake on a real HA HDFS")
-    parser.add_argument("--work", type=folder, help="parent of the scratch directory (default: TMPDIR)")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
     args = parser.parse_args()
     run = begin(__file__, sys.argv[1:])
     with tempfile.TemporaryDirectory(prefix="walsafe-explain-", dir=args.work) as scratch:

@@ -8,7 +8,6 @@ ran and for how long one of them at least was running; the rest is planning, Del
 stand the queries that took longest, by the line that asked for them.
 """
 
-import argparse
 import json
 import os
 import re
@@ -26,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.bench import SERVERS, say, shape
 from benchmarks.generate import write
-from benchmarks.records import RESULTS, add, begin, folder
+from benchmarks.records import add, begin, benchmark_parser
 from tests.models.large import Shape
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -72,7 +71,7 @@ def pieces(
         ended: when the command ended, seconds since the epoch.
         events: the events of Spark's event log.
     """
-    jobs = list(intervals(events, "JobStart", "JobEnd", "Job ID", ("Submission Time", "Completion Time")))
+    jobs = list(spark_jobs(events))
     told = {"ApplicationStart": "Spark's context", "ApplicationEnd": "end of the processes"}
     own = [(_seconds(event["Timestamp"]), told[name]) for event in events for name in told if _named(event, name)]
     starts = sorted([(began, "shell, arguments, JVM"), *marks, *own])
@@ -85,16 +84,14 @@ def pieces(
     return cut
 
 
-def intervals(
-    events: Iterable[Mapping[str, Any]], begin_name: str, end_name: str, key: str, times: tuple[str, str]
-) -> Iterable[tuple[float, float]]:
-    """Yields the beginnings and ends of events of one kind, in seconds since the epoch."""
+def spark_jobs(events: Iterable[Mapping[str, Any]]) -> Iterable[tuple[float, float]]:
+    """Yields the beginnings and ends of Spark's jobs, in seconds since the epoch."""
     open_at: dict[int, float] = {}
     for event in events:
-        if _named(event, begin_name):
-            open_at[event[key]] = _seconds(event[times[0]])
-        elif _named(event, end_name) and event[key] in open_at:
-            yield open_at.pop(event[key]), _seconds(event[times[1]])
+        if _named(event, "JobStart"):
+            open_at[event["Job ID"]] = _seconds(event["Submission Time"])
+        elif _named(event, "JobEnd") and event["Job ID"] in open_at:
+            yield open_at.pop(event["Job ID"]), _seconds(event["Completion Time"])
 
 
 def covered(spans: Iterable[tuple[float, float]]) -> float:
@@ -169,11 +166,9 @@ def text(floor: Floor) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = benchmark_parser(__doc__)
     parser.add_argument("--files", type=int, default=1000, help="files under oldWALs (default: 1,000)")
     parser.add_argument("--nights", type=int, default=3, help="nights, a command each (default: 3)")
-    parser.add_argument("--work", type=folder, help="parent of the scratch directory (default: TMPDIR)")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
     args = parser.parse_args()
     run = begin(__file__, sys.argv[1:])
     made = shape(args.files)

@@ -10,7 +10,6 @@ configuration: wal_verdicts 90 nights, lists and snapshots 30, the other tables 
 benchmarks/results/lake_cost.jsonl becomes the table in docs/maintain.md.
 """
 
-import argparse
 import shutil
 import sys
 import tempfile
@@ -23,7 +22,7 @@ from pyspark.sql import SparkSession
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.bench import At, bytes_below, make_snapshot, reconcile
-from benchmarks.records import RESULTS, add, begin, folder
+from benchmarks.records import add, begin, benchmark_parser
 from benchmarks.year import year
 from jobs.cli.config.configuration import Config
 from jobs.cli.context import JobContext
@@ -121,11 +120,9 @@ def measure(spark: SparkSession, work: Path, files: int, nights: int) -> dict[st
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = benchmark_parser(__doc__)
     parser.add_argument("--files", type=int, default=200_000, help="files under oldWALs (default: 200,000)")
     parser.add_argument("--nights", type=int, default=12, help="nights (default: 12)")
-    parser.add_argument("--work", type=folder, help="parent of the scratch directory (default: TMPDIR)")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
     args = parser.parse_args()
     if args.nights < 5:
         parser.error("--nights: at least 5, for the newest four are always kept")

@@ -16,7 +16,6 @@ It stops with exit code 1 when two of them do not give the same answers, DuckDB'
 ./tests/run sets up.
 """
 
-import argparse
 import json
 import sys
 import tempfile
@@ -36,7 +35,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.bench import CLUSTER, HEAP, NOW, At, alone, job_speed, make_snapshot, session
 from benchmarks.polars_yardstick import PolarsDecision
-from benchmarks.records import RESULTS, Run, add, begin, folder
+from benchmarks.records import Run, add, begin, benchmark_parser
 from benchmarks.speed_report import CleanerSpeed, DecisionSpeed, Speed, table
 from benchmarks.yardsticks import DuckDbDecision, rows_of, warm_seconds
 from jobs.cli.config.configuration import Config
@@ -232,12 +231,8 @@ def record(run: Run, speed: Speed, out: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = benchmark_parser(__doc__, ": some 350 bytes a file")
     parser.add_argument("--files", type=int, default=1_000_000, help="files under oldWALs (default: 1,000,000)")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results (default: benchmarks/results)")
-    parser.add_argument(
-        "--work", type=folder, help="parent of the scratch directory: some 350 bytes a file (default: TMPDIR)"
-    )
     args = parser.parse_args()
     if args.files < 10_000:
         parser.error("--files must be at least 10,000")

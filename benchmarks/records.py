@@ -4,6 +4,7 @@ A line names its run by the time at which the run began. docs/benchmarks.md show
 runs stay, so that one can see what became faster.
 """
 
+import argparse
 import gc
 import json
 import os
@@ -108,6 +109,19 @@ def newest_of_each(benchmark: str, folder: Path = RESULTS) -> list[Run]:
     """Returns the last run of each command in a file of results, the newest first."""
     latest = {run.command: run for run in recorded(benchmark, folder)}
     return sorted(latest.values(), key=lambda run: run.began, reverse=True)
+
+
+def benchmark_parser(description: str | None, work: str = "") -> argparse.ArgumentParser:
+    """Returns a parser with the options `--work` and `--out`.
+
+    Args:
+        description: the docstring of the benchmark.
+        work: how many bytes the scratch directory needs.
+    """
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--work", type=folder, help=f"parent of the scratch directory{work} (default: TMPDIR)")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
+    return parser
 
 
 def folder(text: str) -> Path:

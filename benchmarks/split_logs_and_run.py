@@ -10,7 +10,6 @@ Processor time, best of three; the split's rows are counted, and must be all. Wh
 benchmarks/results, and from there into docs/benchmarks.md (scripts/generate_benchmarks.py).
 """
 
-import argparse
 import shutil
 import sys
 import tempfile
@@ -24,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import rocksdict
 
-from benchmarks.records import RESULTS, add, begin, folder
+from benchmarks.records import add, begin, benchmark_parser
 from benchmarks.split_pages import DecodeSpeed, SplitPoint, SplitSpeed, as_point, split_tables
 from pipelines.pegasus.domain.keys import encode_key, key_hash
 from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions, OldPartition, PartitionCounts
@@ -129,13 +128,9 @@ def split_speed(keys: int, work: Path | None) -> SplitSpeed:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = benchmark_parser(__doc__, ": 500 bytes a key")
     parser.add_argument("--mib", type=int, default=64, help="size of each log")
     parser.add_argument("--keys", type=int, default=1_000_000, help="rows of the replica")
-    parser.add_argument(
-        "--work", type=folder, help="parent of the scratch directory: 500 bytes a key (default: TMPDIR)"
-    )
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
     arguments = parser.parse_args()
     run = begin(__file__, sys.argv[1:])
     speeds: list[SplitPoint] = [*decode_speed(arguments.mib), split_speed(arguments.keys, arguments.work)]

@@ -10,7 +10,6 @@ without one row; both must find the right number of differences. All answers are
 benchmarks/results, and from there into docs/benchmarks.md (scripts/generate_benchmarks.py).
 """
 
-import argparse
 import os
 import random
 import shutil
@@ -30,7 +29,7 @@ from awscrt.checksums import crc64nvme
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from benchmarks.records import RESULTS, add, begin, folder
+from benchmarks.records import add, begin, benchmark_parser
 from benchmarks.split_pages import EQUAL, LEFT, LOST, HashSpeed, SplitPoint, VerifySpeed, as_point, split_tables
 from jobs.cli.session import local_session
 from pipelines.lake.job_run import JobLake
@@ -194,14 +193,10 @@ def verify_speed(spark: SparkSession, work: Path, rows: int) -> Iterator[VerifyS
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = benchmark_parser(__doc__, ": 600 bytes a row")
     parser.add_argument("--keys", type=int, default=1_000_000, help="to hash; default: 1,000,000")
     parser.add_argument("--rows", type=int, default=10_000_000, help="of each copy; default: 10,000,000")
     parser.add_argument("--cores", type=int, default=2, help="of the session; default: 2")
-    parser.add_argument(
-        "--work", type=folder, help="parent of the scratch directory: 600 bytes a row (default: TMPDIR)"
-    )
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
     options = parser.parse_args()
     run = begin(__file__, sys.argv[1:])
     speeds: list[SplitPoint] = []

@@ -13,22 +13,23 @@ import json
 import sys
 from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import Any
 
-from scripts import proof_zookeeper
 from scripts.proof_page import Found, render
 from tests.models.capture.agreement import AgreementGame
 from tests.models.capture.batch import code_sha256, play_range
 from tests.models.capture.game import DESIGN, Game, Plan
 from tests.models.capture.histories import HISTORIES
-from tests.models.capture.mutants import MUTANTS, Mutant
+from tests.models.capture.mutants import MUTANTS
+from tests.models.capture.players import player
 from tests.models.capture.scenarios import GROUNDS, KEPT, SCOPES
-from tests.models.capture.scope import Scope
-from tests.models.capture.search import explore, explore_game
+from tests.models.capture.search import Outcome, explore_game
 from tests.models.capture.shrink import loss_of, shrink
 from tests.models.capture.walk import DESIGN_ITSELF
 from tests.models.capture.walk import mutant as mutant_of
-from tests.models.capture.zookeeper.mutants import ZK_DESIGN, ZK_MUTANTS
-from tests.models.capture.zookeeper.scenarios import ZK_SCOPES
+from tests.models.capture.zookeeper.agreement import ZkAgreementGame
+from tests.models.capture.zookeeper.mutants import ZK_DESIGN, ZK_MUTANTS, zk_mutant
+from tests.models.capture.zookeeper.scenarios import ZK_GROUNDS, ZK_KEPT, ZK_SCOPES
 
 PROJECT = Path(__file__).resolve().parent.parent
 TARGET = PROJECT / "docs" / "proof.md"
@@ -38,91 +39,114 @@ MOST_STATES = 1_500_000
 """Of one search of the design."""
 ENOUGH_STATES = 20_000
 """Of one search for a mutant that loses nothing."""
+_GROUNDS = {**GROUNDS, **ZK_GROUNDS}
+_KEPT = {**KEPT, **ZK_KEPT}
 
 
 def search_design(results: Found, names: Collection[str]) -> None:
-    """Searches the scopes of these names with the unchanged design."""
-    for scope in (scope for scope in SCOPES.values() if scope.name in names):
-        outcome = explore(Plan(scope), MOST_STATES)
-        found = {
-            "states": outcome.states,
-            "finished": outcome.finished,
-            "captures": outcome.captures,
-            "loss": [list(move) for move in outcome.loss.moves] if outcome.loss else None,
-        }
-        record(results, "scopes", scope.name, found)
+    """Searches the clusters of these names with the unchanged design."""
+    for design in (DESIGN_ITSELF.name, ZK_DESIGN.name):
+        for name in (name for name in scopes_of(design) if name in names):
+            outcome = look(design, name)
+            found = {
+                "states": outcome.states,
+                "finished": outcome.finished,
+                "captures": outcome.captures,
+                "loss": [list(move) for move in outcome.loss.moves] if outcome.loss else None,
+            }
+            record(results, "scopes", name, found)
 
 
 def search_mutants(results: Found, names: Collection[str]) -> None:
     """Looks for a counterexample of each mutant, and for the shortest one if the search can find it."""
-    for mutant in (one for one in MUTANTS if one.name in names):
-        how = written if mutant.name in HISTORIES else without_a_loss if mutant.name in KEPT else searched
-        record(results, "mutants", mutant.name, how(mutant))
+    for mutant in (one.name for one in (*MUTANTS, *ZK_MUTANTS) if one.name in names):
+        how = written if mutant in HISTORIES else without_a_loss if mutant in _KEPT else searched
+        record(results, "mutants", mutant, how(mutant))
 
 
-def record(results: Found, kind: str, name: str, found: Found, storage: str | None = None) -> None:
+def record(results: Found, kind: str, name: str, found: Found) -> None:
     """Keeps one result, with the digest of the code that found it."""
-    kept = results[storage] if storage else results
+    kept = results["zookeeper"] if is_zookeeper(name) else results
     kept[kind][name] = {**found, "code_sha256": code_sha256()}
     say(f"{kind} {name}: {str(found)[:150]}")
     save(results)
 
 
-def written(mutant: Mutant) -> Found:
+def written(mutant: str) -> Found:
     """Returns the written history of a mutant, shortened as far as possible."""
-    scope, moves = HISTORIES[mutant.name]
-    game = Game(plan_in(scope.name, mutant.name, scope))
-    loss = loss_of(game, moves(mutant.order))
+    scope, moves = HISTORIES[mutant]
+    game, order = player(mutant).game(scope), mutant_of(mutant).order
+    loss = loss_of(game, moves(order))
     if loss is None:
-        raise SystemExit(f"the written history of {mutant.name} loses nothing")
-    loss = shrink(game, loss, Game(Plan(scope)) if mutant.order == DESIGN else None)
+        raise SystemExit(f"the written history of {mutant} loses nothing")
+    loss = shrink(game, loss, Game(Plan(scope)) if order == DESIGN else None)
     return {"by": "written", "scope": scope.name, "reason": loss.reason, "moves": [list(move) for move in loss.moves]}
 
 
-def searched(mutant: Mutant) -> Found:
-    """Returns the shortest counterexample in the first scope that has one."""
-    for name in GROUNDS.get(mutant.name, ("crash",)):
-        outcome = explore(plan_in(name, mutant.name), MOST_STATES)
+def searched(mutant: str) -> Found:
+    """Returns the shortest counterexample in the first cluster that has one."""
+    for name in _GROUNDS.get(mutant, ("zk-crash" if is_zookeeper(mutant) else "crash",)):
+        outcome = look(mutant, name)
         if outcome.loss:
-            return {"by": "search", **proof_zookeeper.shortest(name, outcome)}
-    raise SystemExit(f"nothing has found {mutant.name} out: write a history, or show what its piece is kept for")
+            return {"by": "search", **shortest(name, outcome)}
+    raise SystemExit(f"nothing has found {mutant} out: write a history, or show what its piece is kept for")
 
 
-def without_a_loss(mutant: Mutant) -> Found:
+def without_a_loss(mutant: str) -> Found:
     """Returns the extent of the search for a mutant that loses nothing, and what shows that its piece is needed."""
     looked: Found = {}
-    for name in SCOPES:
-        outcome = explore(plan_in(name, mutant.name), ENOUGH_STATES)
+    for name in scopes_of(mutant):
+        outcome = look(mutant, name, ENOUGH_STATES)
         if outcome.loss:
-            raise SystemExit(f"{mutant.name} loses a WAL in {name}: take it out of KEPT")
+            raise SystemExit(f"{mutant} loses a WAL in {name}: take it out of KEPT")
         looked[name] = {"states": outcome.states, "finished": outcome.finished}
-    kept = KEPT[mutant.name]
+    kept = _KEPT[mutant]
     if kept.behind is None or kept.both is None:
-        return {"by": None, "looked": looked, "shown": disagreement(kept.scope, mutant.name)}
-    alone = explore(plan_in(kept.scope, kept.behind), MOST_STATES)
-    both = explore(plan_in(kept.scope, kept.both), MOST_STATES)
+        return {"by": None, "looked": looked, "shown": disagreement(kept.scope, mutant)}
+    alone, both = look(kept.behind, kept.scope), look(kept.both, kept.scope)
     if alone.loss or not alone.finished or not both.loss:
-        raise SystemExit(f"{kept.scope} does not show that {mutant.name} and {kept.behind} stand in for each other")
-    shown = {**proof_zookeeper.shortest(kept.scope, both), "behind_states": alone.states}
-    return {"by": None, "looked": looked, "shown": shown}
+        raise SystemExit(f"{kept.scope} does not show that {mutant} and {kept.behind} stand in for each other")
+    return {"by": None, "looked": looked, "shown": {**shortest(kept.scope, both), "behind_states": alone.states}}
 
 
-def disagreement(scope: str, mutant: str) -> Found:
+def disagreement(name: str, mutant: str) -> Found:
     """Returns the shortest history after which HBase's own cleaner keeps a WAL that the mutant lets go.
 
     The design has no such history.
     """
-    design = explore_game(AgreementGame(plan_in(scope, DESIGN_ITSELF.name)), MOST_STATES)
-    outcome = explore_game(AgreementGame(plan_in(scope, mutant)), MOST_STATES)
+    scope = scopes_of(mutant)[name]
+    if is_zookeeper(mutant):
+        games = [ZkAgreementGame(one.plan(scope)) for one in (ZK_DESIGN, zk_mutant(mutant))]
+    else:
+        weakened = mutant_of(mutant)
+        games = [AgreementGame(one) for one in (Plan(scope), Plan(scope, weakened.order, weakened.weakening))]
+    design, outcome = (explore_game(game, MOST_STATES) for game in games)
     if design.loss or not design.finished or not outcome.loss:
-        raise SystemExit(f"{scope} does not show that {mutant} breaks the agreement with HBase's cleaner")
-    return proof_zookeeper.shortest(scope, outcome)
+        raise SystemExit(f"{name} does not show that {mutant} breaks the agreement with HBase's cleaner")
+    return shortest(name, outcome)
 
 
-def plan_in(name: str, mutant: str, scope: Scope | None = None) -> Plan:
-    """Returns the plan that plays a mutant in a named cluster, or in the given one."""
-    weakened = mutant_of(mutant)
-    return Plan(scope or SCOPES[name], weakened.order, weakened.weakening)
+def is_zookeeper(name: str) -> bool:
+    """Returns whether a mutant or a cluster has its queues in ZooKeeper."""
+    return name.startswith("zk-")
+
+
+def scopes_of(mutant: str) -> Mapping[str, Any]:
+    """Returns the clusters with the same storage of queues."""
+    return ZK_SCOPES if is_zookeeper(mutant) else SCOPES
+
+
+def look(mutant: str, scope: str, most: int = MOST_STATES) -> Outcome[Any]:
+    """Searches a named cluster for a loss of a mutant, or of the design itself."""
+    return explore_game(player(mutant).game(scopes_of(mutant)[scope]), most)
+
+
+def shortest(scope: str, outcome: Outcome[Any]) -> Found:
+    """Returns the result of a search as a record."""
+    if outcome.loss is None:
+        raise SystemExit(f"nothing is lost in {scope}")
+    moves = [list(move) for move in outcome.loss.moves]
+    return {"scope": scope, "reason": outcome.loss.reason, "states": outcome.states, "moves": moves}
 
 
 def play(results: Found, seeds: int) -> None:
@@ -190,7 +214,6 @@ def main() -> None:
         names = asked.search or stale
         search_mutants(results, names)
         search_design(results, names)
-        proof_zookeeper.search(names, lambda kind, name, found: record(results, kind, name, found, "zookeeper"))
     if asked.walks:
         play(results, asked.walks)
     theirs = results["zookeeper"]

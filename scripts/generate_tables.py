@@ -14,13 +14,13 @@ from markdown import markdown
 from pyspark.sql.types import ArrayType, DataType, StructType
 
 from pipelines.common.conditions import Condition, ConditionText
-from pipelines.common.finding_evidence import EVIDENCE, EvidenceValue
 from pipelines.common.finding_names import FINDINGS
-from pipelines.common.split_evidence import SPLIT_EVIDENCE
 from pipelines.reconcile.findings.pause_rules import PAUSE_RULES
 from schemas.registry import TABLES
 from schemas.table import Table
 from scripts import catalog
+from scripts.finding_evidence import EVIDENCE, EvidenceValue
+from scripts.split_evidence import SPLIT_EVIDENCE
 
 PROJECT = Path(__file__).resolve().parent.parent
 TARGET = PROJECT / "docs" / "tables.md"
@@ -31,7 +31,7 @@ SPLIT_RULES_PAGE = PROJECT / "docs" / "split-rules.md"
 _EVIDENCE_HEAD = """\
 ## Evidence
 
-*Generated from `pipelines/common/{module}.py` by `python -m scripts.generate_tables`; change that table, not this one.*
+*Generated from `scripts/{module}.py` by `python -m scripts.generate_tables`; change that table, not this one.*
 
 `findings.evidence` is a JSON object. These are its values by the name of the finding; a finding without a row here has
 an empty object, because its message says all. *Or null* means that the value may be unknown; *sometimes* means that not

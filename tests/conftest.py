@@ -4,7 +4,7 @@ import gc
 import json
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -15,11 +15,11 @@ from xdist.remote import Producer
 
 from jobs.cli.leave import NEW_OBJECTS
 from jobs.cli.session import local_session
-from pipelines.common.finding_evidence import EVIDENCE, evidence_fault
-from pipelines.common.split_evidence import SPLIT_EVIDENCE
 from pipelines.lake import findings
 from pipelines.lake.run_summary import FindingRow
 from pipelines.pegasus.domain import report
+from scripts.finding_evidence import EVIDENCE, EvidenceValue
+from scripts.split_evidence import SPLIT_EVIDENCE
 from tests.labs.spark.evaluation import INTERPRETED
 from tests.suite import sizes
 from tests.suite.processes import SharedTogether, order
@@ -37,6 +37,18 @@ vars(traceback)["_extract_caret_anchors_from_line_segment"] = lambda _segment: N
 # a slow machine makes the suite slow, not red
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
+
+TYPES: Mapping[str, tuple[type, type | None]] = {
+    "string": (str, None),
+    "number": (int, None),
+    "fraction": (float, None),
+    "boolean": (bool, None),
+    "list of strings": (list, str),
+    "list of numbers": (list, int),
+    "list of objects": (list, dict),
+    "object": (dict, None),
+}
+"""JSON types by their words in the page, with the Python type of the value and of the elements of a list."""
 
 # the real HBase, HDFS, ZooKeeper, Kerberos and Thrift
 pytest_plugins = ["tests.labs.cluster.fixtures"]
@@ -95,3 +107,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> SharedTogether:
     """What shares a cluster runs in one process."""
     return SharedTogether(config, log)
+
+
+def evidence_fault(code: str, shape: Mapping[str, EvidenceValue], evidence: Mapping[str, object]) -> str | None:
+    """Returns how the evidence of a finding differs from its documented shape, or None."""
+    lacking = {name for name, value in shape.items() if value.always} - set(evidence)
+    if lacking or set(evidence) - set(shape):
+        return f"{code}: has {sorted(evidence)}, is documented with {sorted(shape)}"
+    for name, value in evidence.items():
+        if not (value is None and shape[name].may_be_null) and not _is(value, *TYPES[shape[name].kind]):
+            return f"{code}: {name} is {value!r}, is documented as {shape[name].kind}"
+    return None
+
+
+def _is(value: object, kind: type, of: type | None) -> bool:
+    """Returns whether a value has this type; true and false are no numbers."""
+    if of is not None:
+        return isinstance(value, list) and all(_is(one, of, None) for one in value)
+    return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))

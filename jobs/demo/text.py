@@ -9,7 +9,7 @@ from pipelines.common.human import human_bytes
 from pipelines.common.instants import DAY_MS, HOUR_MS
 from pipelines.common.text import text_table
 from pipelines.decide.reason_texts import REASON_TEXTS
-from pipelines.lake.run_summary import DELETABLE, HELD, FindingRow, PinnedRow, RunSummary, VerdictTotal
+from pipelines.lake.run_summary import DELETABLE, HELD, FindingRow, PinnedRow, RunSummary, VerdictTotal, by_reason
 
 _NIGHTS = "{:<}  {:>}  {:>}  {:>}  {:>}  {:>}  {:>}"
 _REASONS = "{:<}  {:<}  {:>}  {:>}  {:<}"
@@ -95,12 +95,10 @@ def _night_rows(nights: Sequence[RunSummary]) -> Iterable[Sequence[str]]:
 
 
 def _reason_rows(totals: Sequence[VerdictTotal]) -> Iterable[Sequence[str]]:
-    sums: dict[tuple[str, str], tuple[int, int]] = {}
-    for total in totals:
-        files, size = sums.get((total.verdict, total.reason), (0, 0))
-        sums[total.verdict, total.reason] = (files + total.files, size + total.bytes)
     yield ("verdict", "reason", "files", "bytes", "")
-    for (verdict, reason), (files, size) in sorted(sums.items(), key=lambda item: (item[0][0], -item[1][1])):
+    for (verdict, reason), (files, size) in sorted(
+        by_reason(totals).items(), key=lambda item: (item[0][0], -item[1][1])
+    ):
         yield (verdict, reason, f"{files:,}", human_bytes(size), REASON_TEXTS[reason].short)
 
 

@@ -8,7 +8,6 @@ from jobs.cli.config.configuration import Config
 from jobs.cli.context import JobContext
 from jobs.reconcile.reporting import ReconcileReports
 from pipelines.common.job_result import JobResult
-from pipelines.common.version import VERSION
 from pipelines.decide.gate import gate
 from pipelines.decide.rule.settings import Acceptances
 from pipelines.lake.delta_tables import DeltaTables
@@ -59,7 +58,6 @@ def run_reconcile(
         settings=config.settings(),
         acceptances=acceptances or Acceptances(),
         config_sha256=config.digest(),
-        version=VERSION,
         run_by=getuser(),
         data_docs=config.quality.data_docs,
     )

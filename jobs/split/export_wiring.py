@@ -14,8 +14,9 @@ from pipelines.pegasus.sinks.part_files import PartitionFiles
 from pipelines.pegasus.sinks.split_output import SplitOutput
 from pipelines.pegasus.sources.backup_tree import backup_of
 from pipelines.pegasus.sources.replica_tree import find_old_partitions
-from pipelines.pegasus.use_cases.export_rows import ExportResult, export_partition
+from pipelines.pegasus.use_cases.export_rows import export_partition
 from pipelines.pegasus.use_cases.frame import is_refused
+from pipelines.pegasus.use_cases.run_split import OfflineResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class ExportRequest:
     out: str
 
 
-def export_table(context: JobContext, request: ExportRequest, run: JobRun) -> ExportResult:
+def export_table(context: JobContext, request: ExportRequest, run: JobRun) -> OfflineResult:
     """Exports every partition that no earlier run has finished, and publishes the result if it has all rows.
 
     Raises:
@@ -69,4 +70,4 @@ def export_table(context: JobContext, request: ExportRequest, run: JobRun) -> Ex
             output.publish(request.app_id, request.app, request.count, staged, parquet=True)
     began = None if request.backup is None else backup_began(sources)
     location = str(output.final) if is_output else None
-    return ExportResult(request.app, location, staged.results, doubts, began, staged.published)
+    return OfflineResult(request.app, location, staged.results, doubts, began, staged.published)

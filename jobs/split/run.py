@@ -106,4 +106,4 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     known = acknowledged_findings(args, context)
     inputs = [args.app_id, args.app, args.old, args.new, args.format]
     identity = split_run(context.job, args.cluster, now, inputs, args.run_id, known)
-    return tell_split(identity, split_offline(context, request, identity), split_lake(context, args.lake))
+    return tell_split(identity, counts, split_offline(context, request, identity), split_lake(context, args.lake))

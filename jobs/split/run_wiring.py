@@ -41,7 +41,7 @@ from pipelines.pegasus.sources.written_rows import files_below
 from pipelines.pegasus.use_cases.frame import is_refused
 from pipelines.pegasus.use_cases.offline_partition import split_partitions
 from pipelines.pegasus.use_cases.open_partition import PartitionTools
-from pipelines.pegasus.use_cases.run_split import SplitResult
+from pipelines.pegasus.use_cases.run_split import OfflineResult
 
 OpenSource: TypeAlias = Callable[[OldPartition], AbstractContextManager[ReplicaDb]]
 
@@ -70,7 +70,7 @@ class OfflineSplitRequest:
     data_version: int | None = None
 
 
-def split_offline(context: JobContext, request: OfflineSplitRequest, run: JobRun) -> SplitResult:
+def split_offline(context: JobContext, request: OfflineSplitRequest, run: JobRun) -> OfflineResult:
     """Splits every partition that no earlier run has finished, and publishes the result if nothing speaks against it.
 
     Raises:
@@ -102,7 +102,7 @@ def split_offline(context: JobContext, request: OfflineSplitRequest, run: JobRun
             output.publish(target, request.app, request.counts.new, staged, parquet=rules.parquet)
     location = str(output.final) if is_output else None
     began = None if request.backup is None else backup_began(sources)
-    return SplitResult(request.app, location, request.counts, staged.results, doubts, began, staged.published)
+    return OfflineResult(request.app, location, staged.results, doubts, began, staged.published)
 
 
 def digest(told: object) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from pipelines.lake.run_summary import RunKey
+from pipelines.lake.run_summary import QueueGroup, RunKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +117,6 @@ class QueueNight:
     pending_files: int
     pending_bytes: int
 
-
-QueueGroup = tuple[str, str, str]
-"""(peer, source server, WAL group)."""
 
 QueueNights = Mapping[QueueGroup, tuple[QueueNight, ...]]
 """What earlier nights know of some queues: nights by queue group, newest first."""

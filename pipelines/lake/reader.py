@@ -22,9 +22,11 @@ from pipelines.lake.run_summary import (
     FindingRow,
     NightTotal,
     PinnedRow,
+    QueueGroup,
     QueueOffsetRow,
     RunKey,
     VerdictTotal,
+    smallest_needs,
 )
 from schemas.findings import FINDINGS
 from schemas.pinned_bytes import PINNED_BYTES
@@ -38,7 +40,6 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 _V = TypeVar("_V", bound="DataclassInstance")
-_Group = tuple[str, str, str]
 _TIME = len("20261121T020000Z")
 
 
@@ -104,9 +105,12 @@ class LakeReader:
         runs = self._earlier({cluster: before}, nights)[cluster]
         condition = f"wal_group IN ({', '.join(map(literal, groups))})" if groups else "false"
         queues = self.by_run(QUEUE_OFFSETS, [run.key for run in runs], QueueOffsetRow, condition)
-        story: dict[_Group, list[QueueNight]] = defaultdict(list)
+        story: dict[QueueGroup, list[QueueNight]] = defaultdict(list)
         for run in runs:
-            for group, night in _smallest(queues.get(run.key, ()), run.night).items():
+            for group, row in smallest_needs(queues.get(run.key, ())).items():
+                night = QueueNight(
+                    run.night, row.need_timestamp or 0, row.wal, row.offset, row.pending_files, row.pending_bytes
+                )
                 story[group].append(night)
         return {group: tuple(found) for group, found in story.items()}
 
@@ -282,17 +286,3 @@ def _recent(cluster: str, last: date) -> str:
 
 def _day(day: date) -> str:
     return f"DATE'{day.isoformat()}'"
-
-
-def _smallest(rows: Iterable[QueueOffsetRow], night: int) -> Mapping[_Group, QueueNight]:
-    """Returns the row with the smallest need of each (peer, source, group); rows without a group have no offset."""
-    smallest: dict[_Group, QueueNight] = {}
-    for row in rows:
-        if row.wal_group is None or row.need_timestamp is None:
-            continue
-        group = (row.peer_id, row.source, row.wal_group)
-        if group not in smallest or row.need_timestamp < smallest[group].need:
-            smallest[group] = QueueNight(
-                night, row.need_timestamp, row.wal, row.offset, row.pending_files, row.pending_bytes
-            )
-    return smallest

@@ -4,7 +4,7 @@ The field names of the row classes are the column names of their tables (schemas
 compares them). So the same values fill the tables, the report, the metrics and the result object.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from datetime import date
 from functools import cache
@@ -25,6 +25,9 @@ FAILED = "FAILED"
 TERMINAL = (DONE, REFUSED, FAILED)
 DELETABLE = "DELETABLE"
 HELD = "HELD"
+
+QueueGroup = tuple[str, str, str]
+"""(peer, source server, WAL group)."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -71,6 +74,15 @@ class VerdictTotal:
     files: int
     bytes: int
     oldest_modification_age_ms: int | None = None
+
+
+def by_reason(totals: Iterable[VerdictTotal]) -> Mapping[tuple[str, str], tuple[int, int]]:
+    """Returns (files, bytes) by (verdict, reason), in the order of the totals."""
+    sums: dict[tuple[str, str], tuple[int, int]] = {}
+    for total in totals:
+        files, size = sums.get((total.verdict, total.reason), (0, 0))
+        sums[total.verdict, total.reason] = (files + total.files, size + total.bytes)
+    return sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +135,24 @@ class QueueOffsetRow:
     live_pending_bytes: int = 0
     oldest_pending_timestamp: int | None = None
     oldest_pending_age_ms: int | None = None
+
+    @property
+    def group(self) -> QueueGroup:
+        """The queue and the WAL group of the row."""
+        return self.peer_id, self.source, self.wal_group or ""
+
+
+def smallest_needs(rows: Iterable[QueueOffsetRow]) -> Mapping[QueueGroup, QueueOffsetRow]:
+    """Returns the row with the smallest need of each group; a row without WAL or offset comes before one with them.
+
+    Rows without a group have no offset, and the need of a WAL whose timestamp is no number of 64 bits is unknown: they
+    are left out.
+    """
+    smallest: dict[QueueGroup, QueueOffsetRow] = {}
+    known = (row for row in rows if row.wal_group is not None and row.need_timestamp is not None)
+    for row in sorted(known, key=lambda row: (row.need_timestamp, row.wal or "", row.offset is not None, row.offset)):
+        smallest.setdefault(row.group, row)
+    return smallest
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from pipelines.lake.run_summary import DONE, FindingRow, NightTotal, RunSummary
+from pipelines.lake.run_summary import DONE, FindingRow, NightTotal, RunSummary, by_reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +38,7 @@ def changes(one: RunSummary) -> Changes | None:
         return None
     night = one.history.nights[-1]
     before = _sums(night, one.history.by_reason, "") | _sums(night, one.history.by_peer, "held by peer ")
-    now: dict[str, int] = {}
-    for total in one.totals:
-        what = f"{total.verdict} {total.reason}"
-        now[what] = now.get(what, 0) + total.bytes
+    now = {f"{verdict} {reason}": size for (verdict, reason), (_, size) in by_reason(one.totals).items()}
     now |= {f"held by peer {row.peer_id}": row.bytes for row in one.holders("peer")}
     sizes = [SizeChange(what, before.get(what, 0), now.get(what, 0)) for what in sorted({*before, *now})]
     return Changes(

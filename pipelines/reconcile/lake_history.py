@@ -4,6 +4,7 @@ Queries filter on the partition column `run_date`, so cost does not grow with hi
 run_id reads all dates of `runs`.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -16,7 +17,7 @@ from pipelines.common.spark.local_frames import local_frame
 from pipelines.lake.look_back import LOOK_BACK, of_last_nights
 from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_rows import rows_of, texts
-from pipelines.lake.run_summary import DONE, PinnedRow, RunKey, VerdictTotal
+from pipelines.lake.run_summary import DONE, PinnedRow, QueueGroup, QueueOffsetRow, RunKey, VerdictTotal, smallest_needs
 from pipelines.reconcile.findings.history import REWOUND
 from pipelines.reconcile.past import PastFinding, PastNight, PastOffset, PastPeer
 from pipelines.reconcile.ports import RecordedRows, RunRow
@@ -60,19 +61,6 @@ class VerdictOfFile:
     verdict: str
     reason: str
     length: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class PastOffsetRow:
-    """The columns of `queue_offsets` that an earlier night needs, of a row with a group."""
-
-    peer_id: str
-    source: str
-    wal_group: str
-    need_timestamp: int | None
-    wal: str | None
-    offset: int | None
-    pending_files: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +128,7 @@ class LakeHistory:
         runs = self._done_runs(started, nights)
         keys = [key for of_cluster in runs.values() for key, *_ in of_cluster]
         newest = [of_cluster[0][0] for of_cluster in runs.values()]
-        queues = self._reader.by_run(QUEUE_OFFSETS, keys, PastOffsetRow, "wal_group IS NOT NULL")
+        queues = self._reader.by_run(QUEUE_OFFSETS, keys, QueueOffsetRow, "wal_group IS NOT NULL")
         pinned = self._reader.by_run(PINNED_BYTES, keys, PinnedRow, "level = 'peer'")
         found = self._reader.by_run(FINDINGS, newest, _Seen)
         peers = self._reader.by_run(PEERS, newest, PastPeer)
@@ -233,24 +221,12 @@ def _peer(row: PastPeer, *, again: bool) -> PastPeer:
     return replace(row, nights=row.nights - again)
 
 
-def past_offsets(rows: Collection[PastOffsetRow]) -> Mapping[tuple[str, str, str], PastOffset]:
-    """Returns the smallest need of each (peer, source, group) over its queue rows, and all their files.
-
-    The need of a WAL whose timestamp is no number of 64 bits is unknown, so it is left out.
-    """
-    groups: dict[tuple[str, str, str], list[PastOffsetRow]] = {}
+def past_offsets(rows: Collection[QueueOffsetRow]) -> Mapping[QueueGroup, PastOffset]:
+    """Returns the smallest need of each group over its queue rows, and all their files."""
+    pending: Counter[QueueGroup] = Counter()
     for row in rows:
-        groups.setdefault((row.peer_id, row.source, row.wal_group), []).append(row)
-    found: dict[tuple[str, str, str], PastOffset] = {}
-    for group, needs in groups.items():
-        known = [row for row in needs if row.need_timestamp is not None]
-        if known:
-            least = min(known, key=_smallest_first)
-            pending = sum(row.pending_files for row in needs)
-            found[group] = PastOffset(least.need_timestamp or 0, least.wal, least.offset, pending)
-    return found
-
-
-def _smallest_first(row: PastOffsetRow) -> tuple[int, str, bool, int]:
-    """Returns the sort key; a row without WAL or offset comes before one with them."""
-    return row.need_timestamp or 0, row.wal or "", row.offset is not None, row.offset or 0
+        pending[row.group] += row.pending_files
+    return {
+        group: PastOffset(least.need_timestamp or 0, least.wal, least.offset, pending[group])
+        for group, least in smallest_needs(rows).items()
+    }

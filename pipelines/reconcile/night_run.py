@@ -10,7 +10,6 @@ from pyspark.sql import DataFrame
 from pipelines.common.errors import WalsafeError
 from pipelines.common.spark.few_rows import at_hand, few
 from pipelines.decide.gate import gate
-from pipelines.decide.rule.remote_wals import RemoteDirectory
 from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.totals import BucketTotal
 from pipelines.decide.spark import summary, tables
@@ -26,6 +25,7 @@ from pipelines.reconcile.holdings import RowsOfTotals, rows_of_totals
 from pipelines.reconcile.night_state import NightRun, append_failed, append_runs, refuse_used_run_ids
 from pipelines.reconcile.past import PastNight
 from pipelines.reconcile.ports import ListRequest, StagedLists
+from pipelines.reconcile.remote_wals import RemoteDirectory
 from pipelines.reconcile.rows import (
     ClusterTotals,
     FindingInputs,

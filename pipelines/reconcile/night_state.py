@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, WalsafeError
+from pipelines.common.version import VERSION
 from pipelines.decide.gate.gate_metrics import ExpectationResult
 from pipelines.lake.run_summary import DONE, FAILED, REFUSED, RunSummary
 from pipelines.reconcile.cluster_cases import ClusterCase
@@ -71,7 +72,7 @@ def append_runs(night: NightRun, status: str | None, reason: str | None, exit_co
         "job": "reconcile",
         "attempt": night.attempt,
         "config_sha256": request.config_sha256,
-        "walsafe_version": request.version,
+        "walsafe_version": VERSION,
         "spark_app_id": ports.spark.sparkContext.applicationId,
         "run_by": request.run_by,
         "valid_for_reason": request.settings.valid_for_reason,

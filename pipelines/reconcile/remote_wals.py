@@ -1,26 +1,68 @@
-"""Sums up the files below `remoteWALs/` by directory."""
+"""Directories below `remoteWALs/` (`ReplicationUtils`, `SyncReplicationReplayWALManager`).
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
+The ACTIVE cluster writes a second copy of each WAL to `remoteWALs/<peer>` of the STANDBY cluster. When the STANDBY
+cluster takes over, HBase renames that directory to `<peer>-replay`, replays it, truncates each file to length 0 when it
+is done, and then keeps the directory as `<peer>-snapshot`. Nothing here is ever a candidate for deletion.
+"""
 
-from pipelines.decide.rule.remote_wals import REMOTE_WALS, UNFINISHED_SUFFIX
+from dataclasses import dataclass
+from enum import StrEnum
+
+FOLDER = "remoteWALs"
+UNFINISHED_SUFFIX = ".syncrep.ren"
+"""Suffix of a copy of which HBase does not know yet whether all of it arrived."""
 
 
-def remote_directories(files: DataFrame) -> DataFrame:
-    """Returns `cluster` and the columns of `RemoteDirectory`, one row for each directory; times in ms since the epoch.
+class RemoteKind(StrEnum):
+    """The use that HBase makes of a directory."""
 
-    Args:
-        files: listings; Parquet's statistics let Spark skip the row groups of `oldWALs/`.
+    REMOTE = "REMOTE"
+    """`<peer>`: copies that the ACTIVE cluster writes."""
+    REPLAY = "REPLAY"
+    """`<peer>-replay`: HBase is replaying it."""
+    SNAPSHOT = "SNAPSHOT"
+    """`<peer>-snapshot`: the source of the last replay."""
+
+
+_SUFFIXES = {"-replay": RemoteKind.REPLAY, "-snapshot": RemoteKind.SNAPSHOT}
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteDirectory:
+    """The files of one directory below `remoteWALs/`, its sub-directories included.
+
+    Attributes:
+        name: name of the directory; empty for files directly in `remoteWALs/`.
+        files: number of files.
+        bytes: total length.
+        empty_files: files of length 0: replayed, or being written.
+        unfinished_files: files with the suffix `.syncrep.ren`.
+        oldest_modification: of the files that are not empty, ms since the epoch; None = there is none.
+        newest_modification: of all files, ms since the epoch.
     """
-    below = files.filter(F.col("path").startswith(f"{REMOTE_WALS}/"))
-    parts = F.split("path", "/")
-    empty = F.col("length") == 0
-    modified = F.unix_millis("modification_time")
-    return below.groupBy("cluster", F.when(F.size(parts) > 2, parts[1]).otherwise(F.lit("")).alias("name")).agg(
-        F.count(F.lit(1)).alias("files"),
-        F.sum("length").alias("bytes"),
-        F.count_if(empty).alias("empty_files"),
-        F.count_if(F.col("path").endswith(UNFINISHED_SUFFIX)).alias("unfinished_files"),
-        F.min(F.when(~empty, modified)).alias("oldest_modification"),
-        F.max(modified).alias("newest_modification"),
-    )
+
+    name: str
+    files: int
+    bytes: int
+    empty_files: int
+    unfinished_files: int
+    oldest_modification: int | None
+    newest_modification: int | None
+
+    @property
+    def kind(self) -> RemoteKind:
+        """The kind according to the name; no peer id contains a `-`."""
+        return next((kind for suffix, kind in _SUFFIXES.items() if self.name.endswith(suffix)), RemoteKind.REMOTE)
+
+    @property
+    def peer_id(self) -> str:
+        """The peer that the directory is named after."""
+        for suffix in _SUFFIXES:
+            if self.name.endswith(suffix):
+                return self.name.removesuffix(suffix)
+        return self.name
+
+    @property
+    def path(self) -> str:
+        """The path relative to wal_root."""
+        return f"{FOLDER}/{self.name}" if self.name else FOLDER

@@ -9,7 +9,7 @@ from pipelines.common.human import human_bytes, human_count, human_instant
 from pipelines.common.names import PROGRAM
 from pipelines.lake.findings import ERROR, INFO, WARNING
 from pipelines.lake.forecast import Forecast
-from pipelines.lake.run_summary import DELETABLE, DONE, HELD, FindingRow, NightTotal, PinnedRow, RunSummary
+from pipelines.lake.run_summary import DELETABLE, DONE, HELD, FindingRow, NightTotal, PinnedRow, RunSummary, by_reason
 from pipelines.reconcile.charts import DELETABLE_COLOUR, OTHERS, PALETTE, Curves, bars, lines, stacked
 from pipelines.reconcile.compared_nights import Changes, changes
 from pipelines.reconcile.pause import PAUSED, Pause, pause_of_summary
@@ -127,13 +127,10 @@ def _page(one: RunSummary, rows: int, forecast: Forecast | None) -> _Page:
 
 
 def _tonight(one: RunSummary) -> Markup:
-    sums: dict[tuple[str, str], int] = {}
-    for row in one.totals:
-        sums[row.verdict, row.reason] = sums.get((row.verdict, row.reason), 0) + row.bytes
-    ordered = sorted(sums.items(), key=lambda item: -item[1])
+    ordered = sorted(by_reason(one.totals).items(), key=lambda item: -item[1][1])
     rows = [
         (f"{verdict.lower()}: {reason}", size, DELETABLE_COLOUR if verdict == DELETABLE else PALETTE[0])
-        for (verdict, reason), size in ordered
+        for (verdict, reason), (_, size) in ordered
     ]
     return bars(rows, f"{one.cluster}: bytes by verdict and reason")
 

@@ -25,7 +25,6 @@ class ReconcileRequest:
         settings: from the configuration.
         acceptances: from `--accept EXPECTATION=REASON`.
         config_sha256: digest of the effective configuration.
-        version: of walsafe.
         run_by: the user.
         cluster: of every snapshot; None = any.
         configured: the cluster that the configuration names; a snapshot that is given alone and cannot be read is its.
@@ -38,7 +37,6 @@ class ReconcileRequest:
     settings: ReconcileSettings
     acceptances: Acceptances
     config_sha256: str
-    version: str
     run_by: str
     cluster: str | None = None
     configured: str | None = None

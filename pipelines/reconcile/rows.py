@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 
 from pipelines.common.errors import EXIT_DONE, EXIT_PARTIAL, EXIT_REFUSED
 from pipelines.decide.gate.gate_metrics import ClusterMetrics, ExpectationResult
-from pipelines.decide.rule.remote_wals import RemoteDirectory
 from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.totals import BucketTotal
 from pipelines.decide.rule.verdict import Reason, Verdict
@@ -27,6 +26,7 @@ from pipelines.reconcile.findings import Evidence, OddDirectory, OffsetWal, find
 from pipelines.reconcile.holdings import RowsOfTotals
 from pipelines.reconcile.past import PastNight
 from pipelines.reconcile.peer_states import PeerRow, peer_rows
+from pipelines.reconcile.remote_wals import RemoteDirectory
 from pipelines.reconcile.sync_replication import SyncRows
 from pipelines.reconcile.sync_states import PastSyncState, sync_peers
 from schemas.findings import FINDINGS

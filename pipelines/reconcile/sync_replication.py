@@ -4,13 +4,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from pipelines.common.instants import utc_day
-from pipelines.decide.rule.remote_wals import RemoteDirectory
 from pipelines.lake.run_summary import RunKey
 from pipelines.reconcile.lake_history import LakeHistory
 from pipelines.reconcile.past import PastNight
-from pipelines.reconcile.remote_wals import remote_directories
+from pipelines.reconcile.remote_wals import FOLDER, UNFINISHED_SUFFIX, RemoteDirectory
 from pipelines.reconcile.sync_states import NONE, PastSyncState, SyncPeerRow
 from pipelines.snapshot.model import Snapshot
 from schemas.remote_wals import REMOTE_WALS
@@ -30,11 +30,31 @@ def remote_by_cluster(files: DataFrame, clusters: Collection[str]) -> dict[str, 
     """Returns the directories below `remoteWALs/`, by cluster; runs a query only if `clusters` is not empty."""
     found: dict[str, list[RemoteDirectory]] = {}
     if clusters:
-        listed = remote_directories(files.filter(files["cluster"].isin(sorted(clusters))))
+        listed = _directories(files.filter(files["cluster"].isin(sorted(clusters))))
         for row in listed.sort("cluster", "name").collect():
             values = row.asDict()
             found.setdefault(values.pop("cluster"), []).append(RemoteDirectory(**values))
     return found
+
+
+def _directories(files: DataFrame) -> DataFrame:
+    """Returns `cluster` and the columns of `RemoteDirectory`, one row for each directory; times in ms since the epoch.
+
+    Args:
+        files: listings; Parquet's statistics let Spark skip the row groups of `oldWALs/`.
+    """
+    below = files.filter(F.col("path").startswith(f"{FOLDER}/"))
+    parts = F.split("path", "/")
+    empty = F.col("length") == 0
+    modified = F.unix_millis("modification_time")
+    return below.groupBy("cluster", F.when(F.size(parts) > 2, parts[1]).otherwise(F.lit("")).alias("name")).agg(
+        F.count(F.lit(1)).alias("files"),
+        F.sum("length").alias("bytes"),
+        F.count_if(empty).alias("empty_files"),
+        F.count_if(F.col("path").endswith(UNFINISHED_SUFFIX)).alias("unfinished_files"),
+        F.min(F.when(~empty, modified)).alias("oldest_modification"),
+        F.max(modified).alias("newest_modification"),
+    )
 
 
 def states_before(

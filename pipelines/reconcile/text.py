@@ -6,7 +6,7 @@ from pipelines.common.human import human_bytes, human_count
 from pipelines.common.instants import format_instant
 from pipelines.common.text import text_table
 from pipelines.decide.rule.verdict import Verdict
-from pipelines.lake.run_summary import REFUSED, RunSummary
+from pipelines.lake.run_summary import REFUSED, RunSummary, by_reason
 from pipelines.reconcile.explain.words import frees
 from pipelines.reconcile.pause import pause_of_summary
 from pipelines.reconcile.ports import PublishedPage
@@ -114,13 +114,8 @@ def _block(one: RunSummary, pages: Mapping[str, PublishedPage]) -> str:
     for verdict in (Verdict.DELETABLE, Verdict.HELD):
         files, size = one.total(verdict.value)
         lines += text_table("  {:<10}{:>12} files {:>12}", [(verdict.value, files, human_bytes(size))])
-        sums: dict[str, tuple[int, int]] = {}
-        for row in one.totals:
-            if row.verdict == verdict.value:
-                files, size = sums.get(row.reason, (0, 0))
-                sums[row.reason] = (files + row.files, size + row.bytes)
-        largest = sorted(sums.items(), key=lambda item: -item[1][1])
-        reasons = [(reason, files, human_bytes(size)) for reason, (files, size) in largest]
+        largest = sorted(by_reason(one.totals).items(), key=lambda item: -item[1][1])
+        reasons = [(why, files, human_bytes(size)) for (what, why), (files, size) in largest if what == verdict.value]
         lines += text_table("    {:<24}{:>12} files {:>12}", reasons)
     holders = one.holders("peer")[:_SHOWN]
     if holders:

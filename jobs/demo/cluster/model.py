@@ -107,7 +107,6 @@ class OddRow:
     group: str
     wal: str
     offset: int
-    since: int = 0
 
 
 @dataclass(frozen=True, slots=True)

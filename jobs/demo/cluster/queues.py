@@ -22,8 +22,7 @@ def rows_at(plan: ClusterPlan, at: int) -> Rows:
             if offsets is not None:
                 rows[str(_queue_id(life, peer, at))] = offsets
     for odd in plan.odd_rows:
-        if odd.since <= at:
-            rows.setdefault(odd.row, {})[odd.group] = f"{odd.wal}:{odd.offset}"
+        rows.setdefault(odd.row, {})[odd.group] = f"{odd.wal}:{odd.offset}"
     return rows
 
 

@@ -41,8 +41,7 @@ def _znodes(plan: ClusterPlan, at: int) -> Iterator[Znode]:
     """`rs` first and last; below it every queue with its WALs, then what serial peers have pushed."""
     root = Znode(f"{BASE}/{QUEUES}", b"", len(plan.lives))
     queues = sorted(
-        [queue for life in plan.lives if life.started <= at for queue in _queues(plan, life, at)]
-        + _odd_queues(plan, at)
+        [queue for life in plan.lives if life.started <= at for queue in _queues(plan, life, at)] + _odd_queues(plan)
     )
     yield root
     for server in sorted({server for server, _, _ in queues}):
@@ -85,13 +84,13 @@ def _position(wal: Wal, progress: int, at: int) -> bytes:
     return int(wal.length * min(written, 1.0)).to_bytes(8, "big")
 
 
-def _odd_queues(plan: ClusterPlan, at: int) -> list[_Queue]:
+def _odd_queues(plan: ClusterPlan) -> list[_Queue]:
     """Queues of peers that do not exist."""
     known = {peer.peer.peer_id for peer in plan.peers}
     found: list[_Queue] = []
     for odd in plan.odd_rows:
         queue = parse_queue_id(odd.row)
-        if odd.since <= at and queue.peer_id not in known:
+        if queue.peer_id not in known:
             name = f"{queue.peer_id}-{queue.source}" if queue.source else queue.peer_id
             found.append((str(queue.owner), name, ((odd.wal, max(odd.offset, 0).to_bytes(8, "big")),)))
     return found

@@ -12,6 +12,8 @@ from functools import reduce
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from pipelines.hbase.wal_names import MASTER_LOCAL_WAL_SUFFIX, META_SUFFIX
+
 # `\z`, not `$`: Java's `$` also matches before a final line end
 WAL_NAME_REGEX = r"^(.+)\.([0-9]+)(\.[0-9A-Za-z]+)?\z"
 PROCEDURE_WAL_REGEX = r"^.*pv2-[0-9]{20}.log\z"
@@ -25,8 +27,6 @@ ORDINARY_SERVER_REGEX = (
 SERVER_REGEX = r"^[^,]+,[0-9]+,[0-9]+"
 # printable ASCII except `,` `/` `[` `]`; not with exactly one colon, which Java takes for a port
 HOST_REGEX = r"^(?![^:]*:[^:]*\z)[\x20-\x2b\x2d\x2e\x30-\x5a\x5c\x5e-\x7e]+\z"
-MASTER_LOCAL_WAL_SUFFIX = "$masterlocalwal$"
-META_SUFFIX = ".meta"
 ARCHIVE = "oldWALs/"
 _TAIL = 14  # a dot and thirteen digits
 _THIRTEEN_DIGITS = 10**12

@@ -4,7 +4,6 @@ from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
@@ -93,8 +92,3 @@ def _incomplete(batch: Any) -> NDArray[np.bool_]:  # noqa: ANN401 - pyarrow ship
         if column.null_count:
             missing |= np.asarray(column.is_null())
     return missing
-
-
-def selected_bytes(batch: Any, name: str, wanted: NDArray[np.bool_]) -> Any:  # noqa: ANN401 - pyarrow ships no types
-    """Returns the selected values of a column of bytes."""
-    return batch.column(name).filter(pa.array(wanted))

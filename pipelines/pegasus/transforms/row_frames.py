@@ -24,7 +24,7 @@ from pyspark.sql.types import (
 from pipelines.pegasus.domain.rows import U64, RowKind, Tallies
 from pipelines.pegasus.domain.verify.compare import AFTER, BEFORE
 from pipelines.pegasus.domain.verify.judge import KeyCopy, KeyFacts, key_problems
-from pipelines.pegasus.transforms.examined_rows import ExamineSettings, examine_rows, selected_bytes
+from pipelines.pegasus.transforms.examined_rows import ExamineSettings, examine_rows
 from pipelines.pegasus.transforms.row_tally import TALLY_SCHEMA, merged_sums, tally_of
 from pipelines.pegasus.transforms.value_columns import HEAD_BYTES
 
@@ -101,7 +101,7 @@ def detail_rows(
             columns = (found.lies_in, group, found.kind, found.expired)
             bits = (found.hashes, found.digest, found.timetags)
             arrays = [pa.array(column[wanted]) for column in columns]
-            arrays.append(selected_bytes(batch, "key", wanted))
+            arrays.append(batch.column("key").filter(pa.array(wanted)))
             arrays += [pa.array(column[wanted].view(np.int64)) for column in bits]
             yield pa.RecordBatch.from_arrays(arrays, names=DETAIL_SCHEMA.names)
 

@@ -11,7 +11,7 @@ from pipelines.lake.forecast import NIGHTS, capacity_of, days_until_full, night_
 from pipelines.lake.look_back import last_of_each_night
 from pipelines.lake.night_changes import holding_servers
 from pipelines.lake.reader import LakeReader
-from pipelines.lake.run_summary import DELETABLE, DONE, HELD, STARTED, FindingRow, PinnedRow, VerdictTotal
+from pipelines.lake.run_summary import DELETABLE, DONE, HELD, STARTED, FindingRow, PinnedRow, VerdictTotal, by_reason
 from pipelines.reconcile.explain.changes import small_changes
 from pipelines.reconcile.explain.holders import pin
 from pipelines.reconcile.explain.runs import AnsweringRun, Json
@@ -80,10 +80,6 @@ def _verdict(verdict: str, totals: list[VerdictTotal]) -> Json:
 
 
 def _reasons(totals: list[VerdictTotal]) -> list[Json]:
-    found: dict[tuple[str, str], tuple[int, int]] = {}
-    for row in totals:
-        files, size = found.get((row.verdict, row.reason), (0, 0))
-        found[row.verdict, row.reason] = (files + row.files, size + row.bytes)
     return [
         {
             "verdict": verdict,
@@ -92,7 +88,7 @@ def _reasons(totals: list[VerdictTotal]) -> list[Json]:
             "bytes": size,
             "way_out": REASON_TEXTS[reason].way_out if verdict == HELD and reason in REASON_TEXTS else "",
         }
-        for (verdict, reason), (files, size) in sorted(found.items(), key=lambda one: (-one[1][1], one[0]))
+        for (verdict, reason), (files, size) in sorted(by_reason(totals).items(), key=lambda one: (-one[1][1], one[0]))
     ]
 
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 
 from pipelines.decide.rule.cluster_view import ClusterView
 from pipelines.decide.rule.decision_table import DecisionTable
-from pipelines.decide.rule.remote_wals import RemoteDirectory
 from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.totals import BucketTotal
 from pipelines.decide.rule.verdict import Reason
 from pipelines.lake.run_summary import PinnedRow, QueueOffsetRow
 from pipelines.reconcile.past import PastNight
+from pipelines.reconcile.remote_wals import RemoteDirectory
 from pipelines.reconcile.sync_states import SyncPeerRow
 from pipelines.snapshot.extras import Extras
 from pipelines.snapshot.model import Snapshot

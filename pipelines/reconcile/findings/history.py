@@ -1,20 +1,19 @@
 """Findings that compare with earlier nights."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from pipelines.common.human import human_bytes
 from pipelines.common.instants import utc_day
 from pipelines.lake.findings import ERROR, WARNING, finding
 from pipelines.lake.look_back import last_of_each_night
-from pipelines.lake.run_summary import FindingRow, QueueOffsetRow
+from pipelines.lake.run_summary import FindingRow, QueueGroup, QueueOffsetRow, smallest_needs
 from pipelines.reconcile.findings.evidence import Evidence
 from pipelines.reconcile.findings.storage_words import storage_words
 from pipelines.reconcile.past import PastNight, PastOffset
 
 REWOUND = "QUEUE_TABLE_REWOUND"
-_Group = tuple[str, str, str]
 
 
 def rewound(evidence: Evidence) -> Iterator[FindingRow]:
@@ -26,7 +25,7 @@ def rewound(evidence: Evidence) -> Iterator[FindingRow]:
     if not evidence.past:
         return
     words, last = storage_words(evidence.view), evidence.past[0].offsets
-    for key, row in sorted(_smallest(evidence.queues).items()):
+    for key, row in sorted(smallest_needs(evidence.queues).items()):
         stood = _furthest(key, evidence.past)
         if stood is None or not _is_behind(row, stood):
             continue
@@ -49,7 +48,7 @@ def rewound(evidence: Evidence) -> Iterator[FindingRow]:
         )
 
 
-def _furthest(key: _Group, past: Sequence[PastNight]) -> PastOffset | None:
+def _furthest(key: QueueGroup, past: Sequence[PastNight]) -> PastOffset | None:
     """Returns the furthest position of a queue on these nights, and on earlier ones that last night's finding keeps."""
     known = [night.offsets[key] for night in past if key in night.offsets]
     found = past[0].findings.get(f"{REWOUND}:{'/'.join(key)}")
@@ -82,7 +81,7 @@ def _costs_nothing(row: QueueOffsetRow, stood: PastOffset, evidence: Evidence) -
     if not storage_words(evidence.view).dead_writers or row.owner in {str(server) for server in evidence.view.online}:
         return False
     return any(
-        _key(other) == _key(row) and not _is_behind(other, stood)
+        other.group == row.group and not _is_behind(other, stood)
         for other in evidence.queues
         if other.need_timestamp is not None
     )
@@ -101,7 +100,7 @@ def stalled(evidence: Evidence) -> Iterator[FindingRow]:
     disabled = {peer.peer_id for peer in evidence.snapshot.peers if peer.state == "DISABLED"}
     last = evidence.past[0].peers.values()
     disabled |= {peer.peer_id for peer in last if peer.state == "DISABLED" or peer.state_since > first}
-    for (peer, source, group), row in sorted(_smallest(evidence.queues).items()):
+    for (peer, source, group), row in sorted(smallest_needs(evidence.queues).items()):
         if not row.pending_files or not row.peer_exists or peer in disabled:
             continue
         past = [night.offsets.get((peer, source, group)) for night in before[:nights]]
@@ -149,22 +148,3 @@ def _nights(evidence: Evidence) -> list[PastNight]:
     """Returns the last run of each earlier date, newest first: a run by hand between two nights is no night."""
     today = utc_day(evidence.view.files_started)
     return last_of_each_night(evidence.past, lambda night: utc_day(night.files_started), today)
-
-
-def _smallest(queues: Iterable[QueueOffsetRow]) -> Mapping[_Group, QueueOffsetRow]:
-    """Returns the row with the smallest need of each queue and group, chosen as in `PastNight.offsets`."""
-    smallest: dict[_Group, QueueOffsetRow] = {}
-    for row in queues:
-        if row.wal_group is not None and row.need_timestamp is not None:
-            other = smallest.get(_key(row))
-            if other is None or _place(row) < _place(other):
-                smallest[_key(row)] = row
-    return smallest
-
-
-def _key(row: QueueOffsetRow) -> _Group:
-    return row.peer_id, row.source, row.wal_group or ""
-
-
-def _place(row: QueueOffsetRow) -> tuple[int, str, int]:
-    return row.need_timestamp or 0, row.wal or "", row.offset or 0

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 from pipelines.common.human import human_bytes, human_count, human_duration
 from pipelines.common.instants import DAY_MS, format_instant
-from pipelines.decide.rule.remote_wals import RemoteDirectory, RemoteKind
 from pipelines.hbase.peers import Peer
 from pipelines.lake.findings import ERROR, INFO, WARNING, finding
 from pipelines.lake.run_summary import FindingRow
 from pipelines.reconcile.findings.evidence import Evidence
+from pipelines.reconcile.remote_wals import RemoteDirectory, RemoteKind
 from pipelines.reconcile.sync_states import ACTIVE, DOWNGRADE_ACTIVE, NONE, STANDBY
 
 SETTLED_MS = DAY_MS

@@ -10,11 +10,10 @@ import pytest
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, SnapshotError, UnavailableError, UsageError, WalsafeError
-from pipelines.common.finding_evidence import EVIDENCE, TYPES, evidence_fault
 from pipelines.common.finding_names import FINDINGS
-from pipelines.common.split_evidence import SPLIT_EVIDENCE
 from pipelines.decide.rule.verdict import Reason
 from pipelines.reconcile.findings.pause_rules import PAUSE_RULES
+from scripts.finding_evidence import EVIDENCE
 from scripts.generate_tables import (
     CONDITIONS,
     FINDINGS_PAGE,
@@ -25,6 +24,8 @@ from scripts.generate_tables import (
     findings_text,
     split_rules_page,
 )
+from scripts.split_evidence import SPLIT_EVIDENCE
+from tests.conftest import TYPES, evidence_fault
 from tests.labs.places import PROJECT
 from tests.unit.docs.test_docs import sections
 

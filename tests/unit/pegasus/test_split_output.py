@@ -12,9 +12,9 @@ from pipelines.pegasus.domain.offline.ranges import SplitTask
 from pipelines.pegasus.domain.report import rule_violation
 from pipelines.pegasus.sinks.part_files import PartitionFiles
 from pipelines.pegasus.sinks.split_output import SplitOutput, StagedPart, StagedParts
-from pipelines.pegasus.use_cases.export_rows import ExportResult, tell_export
+from pipelines.pegasus.use_cases.export_rows import tell_export
 from pipelines.pegasus.use_cases.frame import split_run
-from pipelines.pegasus.use_cases.run_split import SplitResult, tell_split
+from pipelines.pegasus.use_cases.run_split import OfflineResult, tell_split
 from tests.labs.pegasus.replicas import keys, stored
 
 TASK = SplitTask(range(1))
@@ -131,10 +131,9 @@ def test_the_text_says_whether_this_run_has_written_the_output(
     part = PartitionResult(0, (PartFile(0, 0, "0-0.sst", 9, 99, "md5", 99),))
     doubts = [rule_violation("R4", ERROR, "temp/1", "One.", "Copy.")] if has_error else []
     run = split_run("split-run", "onebox", 1_763_700_000_000)
-    split = SplitResult("temp", location, PartitionCounts(4, 16), [part], doubts, is_earlier=is_earlier)
-    answer = tell_split(run, split, JobLake())
+    done = OfflineResult("temp", location, [part], doubts, is_earlier=is_earlier)
+    answer = tell_split(run, PartitionCounts(4, 16), done, JobLake())
     assert (answer.exit_code, said in answer.text, unsaid in answer.text) == (code, True, False), answer.text
-    export = ExportResult("temp", location, [part], doubts, is_earlier=is_earlier)
     words = said.replace("4 to 16 partitions", "1 partition")
-    text = tell_export(run, export, JobLake()).text
+    text = tell_export(run, done, JobLake()).text
     assert (words in text, unsaid in text) == (True, False), text

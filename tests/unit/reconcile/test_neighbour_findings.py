@@ -11,7 +11,6 @@ from pipelines.decide.reason_texts import REASON_TEXTS
 from pipelines.decide.rule.cluster_view import MergedQueueRow
 from pipelines.decide.rule.decision_table import decision_table
 from pipelines.decide.rule.queue_storage import ReplicationQueueStorage
-from pipelines.decide.rule.remote_wals import RemoteDirectory, RemoteKind
 from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.table_queue_storage import TABLE, table_view
 from pipelines.decide.rule.totals import BucketTotal
@@ -22,6 +21,7 @@ from pipelines.hbase.replication_queues import QueueId
 from pipelines.lake.run_summary import FindingRow, QueueOffsetRow
 from pipelines.reconcile.findings import Evidence, findings
 from pipelines.reconcile.past import PastNight
+from pipelines.reconcile.remote_wals import RemoteDirectory, RemoteKind
 from pipelines.reconcile.sync_states import PastSyncState, sync_peers
 from pipelines.snapshot.backup import COMPLETE, RUNNING, BackupSession, backup_of
 from pipelines.snapshot.barriers import region_barriers

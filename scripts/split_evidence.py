@@ -5,7 +5,7 @@ docs/split-rules.md shows this table, and every such finding that the tests prod
 
 from collections.abc import Mapping
 
-from pipelines.common.finding_evidence import EvidenceValue
+from scripts.finding_evidence import EvidenceValue
 
 _UNKNOWN = EvidenceValue("boolean", "true if the state does not say whether the rule is broken", always=False)
 _PARTITIONS = EvidenceValue("list of numbers", "some of the partitions")

@@ -7,25 +7,13 @@ split jobs are in `split_evidence.py`.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-TYPES: Mapping[str, tuple[type, type | None]] = {
-    "string": (str, None),
-    "number": (int, None),
-    "fraction": (float, None),
-    "boolean": (bool, None),
-    "list of strings": (list, str),
-    "list of numbers": (list, int),
-    "list of objects": (list, dict),
-    "object": (dict, None),
-}
-"""JSON types by their words in the page, with the Python type of the value and of the elements of a list."""
-
 
 @dataclass(frozen=True, slots=True)
 class EvidenceValue:
     """One value of the JSON object in `findings.evidence`.
 
     Attributes:
-        kind: a key of `TYPES`.
+        kind: its JSON type, a key of `TYPES` in tests/conftest.py.
         meaning: what it says, for the page.
         always: whether every finding of this name has it.
         may_be_null: whether its value may be null.
@@ -149,21 +137,3 @@ EVIDENCE: Mapping[str, Mapping[str, EvidenceValue]] = {
     "CLUSTER_MOVED": {},
 }
 """The values by the finding's name; `{}` = the message says all."""
-
-
-def evidence_fault(code: str, shape: Mapping[str, EvidenceValue], evidence: Mapping[str, object]) -> str | None:
-    """Returns how the evidence of a finding differs from its documented shape, or None."""
-    lacking = {name for name, value in shape.items() if value.always} - set(evidence)
-    if lacking or set(evidence) - set(shape):
-        return f"{code}: has {sorted(evidence)}, is documented with {sorted(shape)}"
-    for name, value in evidence.items():
-        if not (value is None and shape[name].may_be_null) and not _is(value, *TYPES[shape[name].kind]):
-            return f"{code}: {name} is {value!r}, is documented as {shape[name].kind}"
-    return None
-
-
-def _is(value: object, kind: type, of: type | None) -> bool:
-    """Returns whether a value has this type; true and false are no numbers."""
-    if of is not None:
-        return isinstance(value, list) and all(_is(one, of, None) for one in value)
-    return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
