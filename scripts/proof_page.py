@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from tests.models.capture import cleaner, disk, master, peers, servers, text
+from tests.models.capture.batch import code_sha256
 from tests.models.capture.game import Game, Plan
 from tests.models.capture.histories import WRITTEN
 from tests.models.capture.mutants import MUTANTS, Mutant
@@ -191,13 +192,15 @@ def history(name: str, entry: Found) -> str:
 
 
 def states_of_code(results: Found) -> str:
-    """Returns a sentence that says whether one state of the code has found all results."""
+    """Returns a sentence that says whether one state of the code has found all results, and whether it is this one."""
     found = {
-        entry.get("code_sha256", "")[:16]
+        entry.get("code_sha256", "")
         for storage in (results, results["zookeeper"])
         for kind in ("scopes", "mutants")
         for entry in storage[kind].values()
     }
     if len(found) == 1:
-        return f"All tables but those of the seeds were found by one state of rule and model, `{min(found)}`."
+        (one,) = found
+        state = "this" if one == code_sha256() else "an earlier"
+        return f"All tables but those of the seeds were found by {state} state of rule and model, `{one[:16]}`."
     return f"The tables were found by {len(found)} states of rule and model; `--search` makes them one."

@@ -1,4 +1,4 @@
-"""Files that HBase's own writers wrote, and where its readers stop when they are cut off (wal-truncation.tsv)."""
+"""Files that HBase's own writers wrote, and where its readers stop when they are cut off (wal-*.tsv)."""
 
 import gzip
 import io
@@ -10,9 +10,8 @@ import pytest
 
 from pipelines.hbase.wal_format.reader import WalEnd, WalEntry, WalReader
 from pipelines.hbase.wal_format.wal_key import WalKey
-from tests.labs.places import TESTS
+from tests.labs.wal_files import GOLDEN, GZIP_REST, STATES, recorded_endings
 
-GOLDEN = TESTS / "golden" / "hbase"
 SMALL = ("plain.1", "comp.1", "comp-notag.1", "compval.1")
 REGION_1, REGION_2 = b"6b2c8f8555335cc9af74455b94516cbe", b"6ecd2e9e010499f8ddef97ee8f70834f"
 LRU_ENTRIES = 40_000
@@ -149,3 +148,15 @@ def test_every_truncation_reads_the_entries_before_it(name: str) -> None:
         expected = WalEnd.NO_HEADER if headless else WalEnd.OPEN if boundary else WalEnd.TORN
         assert (found.reader.ending, found.reader.length) == (expected, kept), kept
         assert (found.reader.problem is None) == boundary
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_every_truncation_ends_as_replication_finds_it(name: str) -> None:
+    data, ends = wal(name), [entry.end for entry in read(wal(name)).entries]
+    answers = recorded_endings(name)
+    assert len(answers) == len(data) + 1
+    for kept, (entries, state) in enumerate(answers):
+        found = read(data[:kept])
+        unnoticed = entries - len(found.entries) == 1 and any(0 < end - kept <= GZIP_REST for end in ends)
+        assert len(found.entries) == entries or (name == "compval.1" and unnoticed), (kept, state)
+        assert found.reader.ending in STATES[state], (kept, state)

@@ -1,17 +1,19 @@
 """Garbage never frees a file: not in a name, a row or a znode, and not where snapshot.json lost what it knew."""
 
 import re
-from dataclasses import replace
+from dataclasses import fields, replace
 from urllib.parse import unquote_plus
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from jobs.demo.cluster.snapshots import SAFE_FLAGS
 from pipelines.common.errors import MalformedError, SnapshotError
 from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.verdict import ArchivedFile, Reason, Verdict, decide
 from pipelines.hbase.replication_queues import parse_queue_cell
+from pipelines.snapshot.model import MasterFlags
 from pipelines.snapshot.snapshot_json import parse_snapshot, snapshot_document
 from tests.models.oddities import ODD_NAMES
 from tests.strategies import ClusterCase, cluster_cases, view_of
@@ -85,6 +87,18 @@ def test_a_znode_with_other_data_frees_nothing(case: ZooKeeperCase, data: st.Dat
 
 
 @pytest.mark.promise("doubt-is-held", "unknown-flag-is-unsafe")
+@pytest.mark.parametrize("place", ["flags", "flags_2"])
+@pytest.mark.parametrize("flag", [field.name for field in fields(MasterFlags)])
+@given(cluster_cases())
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
+def test_an_unknown_flag_frees_nothing_that_a_peer_may_need(place: str, flag: str, case: ClusterCase) -> None:
+    assume(case.snapshot.peers)
+    safe = replace(case.snapshot, flags=SAFE_FLAGS, flags_2=SAFE_FLAGS)
+    unknown = replace(safe, **{place: replace(SAFE_FLAGS, **{flag: None})})  # type: ignore[arg-type]
+    assert freed(replace(case, snapshot=unknown)) == set()
+
+
+@pytest.mark.promise("doubt-is-held")
 @given(st.one_of(cluster_cases(), zookeeper_cases()), st.data())
 @settings(max_examples=examples(150), deadline=None, suppress_health_check=list(HealthCheck))
 def test_what_a_snapshot_has_forgotten_frees_nothing(case: ClusterCase | ZooKeeperCase, data: st.DataObject) -> None:

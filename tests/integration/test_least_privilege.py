@@ -28,10 +28,29 @@ ENTRIES = (
     "pipelines.reconcile.explain.explain",
     "jobs.explain",
 )
-REMOVING = {"delete", "deleteOnExit", "rmtree", "unlink", "remove", "rmdir", "moveToTrash", "truncate"}
-RENAMING = {"rename", "move", "moveFromLocalFile"}
-# where files are given their names: below the lake, the lists, or the snapshot in the making
-RENAMERS = {"pipelines.reconcile.list_writer", "pipelines.files.text_files"}
+REMOVING = {
+    "delete", "deleteOnExit", "fullyDelete", "moveToTrash", "remove", "removedirs", "rmdir", "rmtree", "truncate",
+    "unlink",
+}  # fmt: skip
+RENAMING = {"move", "moveFromLocalFile", "rename", "renames"}
+OPERATIONS = {"CREATE", "DELETE", "RENAME", "TRUNCATE"}
+"""Of WebHDFS, and methods of HTTP."""
+# where files are given their names: below the lake, the lists, the snapshot in the making, or a folder of this process
+RENAMERS = {"pipelines.reconcile.list_writer", "pipelines.files.text_files", "pipelines.files.saved_text"}
+CREATORS = {
+    ("pipelines.files.text_files", "self._files(target).create"),  # below a temporary name beside its place
+    ("pipelines.capture.sources.hbase_client", "hadoop.view.org.apache.hadoop.hbase.HBaseConfiguration.create"),
+    ("pipelines.lake.driver_commits", "DeltaTable.create"),
+}
+# the word that HBase's cleaner says of a file; in hfile_table, the method that makes an HBaseConfiguration
+WORDS = {
+    ("pipelines.decide.rule.cleaner_rule", "DELETE"),
+    ("pipelines.decide.spark.summary", "DELETE"),
+    ("pipelines.decide.spark.verdicts", "DELETE"),
+    ("pipelines.reconcile.explain.text", "DELETE"),
+    ("pipelines.reconcile.rows", "DELETE"),
+    ("pipelines.capture.sources.hfile_table", "create"),
+}
 
 
 def reachable(entry: str) -> set[str]:
@@ -46,11 +65,24 @@ def source(module: str) -> ast.Module:
     return ast.parse(file.read_text())
 
 
-def calls(module: str) -> Iterator[tuple[str, str]]:
-    """What methods are called in a module: on what, and which."""
-    for node in ast.walk(source(module)):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            yield ast.unparse(node.func.value), node.func.attr
+def uses(code: ast.AST) -> Iterator[tuple[str, str]]:
+    """What a module takes of something, called or not: of what, and which. A replaced file is a renamed one."""
+    for node in ast.walk(code):
+        match node:
+            case ast.Call(func=ast.Attribute(value, "replace"), args=[_], keywords=[]):  # of a text it takes two
+                yield ast.unparse(value), "rename"
+            case ast.Attribute(ast.Name("os") as value, "replace"):
+                yield value.id, "rename"
+            case ast.Attribute(value, name):
+                yield ast.unparse(value), name
+            case ast.ImportFrom(module, names):
+                yield from ((module or "", one.name) for one in names)
+
+
+def words(code: ast.AST) -> set[str]:
+    """The texts of a module that are no more than one of the operations, or the name of a method that removes."""
+    texts = {node.value for node in ast.walk(code) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    return {text for text in texts if text.upper() in OPERATIONS or text in REMOVING | RENAMING}
 
 
 @pytest.mark.promise("deciding-deletes-nothing", "reconcile-cannot-delete", "only-the-clean-up-can-move")
@@ -59,19 +91,41 @@ def test_nothing_that_is_imported_can_remove_a_file(entry: str) -> None:
     modules = reachable(entry)
     assert entry in modules
     assert len(modules) > 5
-    found = {(module, f"{on}.{method}") for module in modules for on, method in calls(module) if method in REMOVING}
+    found = {(module, f"{on}.{name}") for module in modules for on, name in uses(source(module)) if name in REMOVING}
     assert found == set()
+    assert {(module, word) for module in modules for word in words(source(module))} <= WORDS
 
 
 @pytest.mark.promise("reconcile-cannot-delete", "only-the-clean-up-can-move")
 @pytest.mark.parametrize("entry", ENTRIES)
-def test_only_named_sinks_rename(entry: str) -> None:
-    found = {module for module in reachable(entry) for _, method in calls(module) if method in RENAMING}
-    assert found <= RENAMERS
+def test_only_named_sinks_rename_or_create(entry: str) -> None:
+    used = [(module, on, name) for module in reachable(entry) for on, name in uses(source(module))]
+    assert {module for module, _, name in used if name in RENAMING} <= RENAMERS
+    assert {(module, f"{on}.{name}") for module, on, name in used if name == "create"} <= CREATORS
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "shutil.rmtree(p)",
+        "from shutil import rmtree as gone",
+        "from os import unlink",
+        "map(fs.delete, paths)",
+        "os.replace(a, b)",
+        "swap = os.replace",
+        "Path(a).replace(b)",
+        "fs.create(p, True)",
+        "_Request('DELETE').to_method('RENAME')",
+        "getattr(fs, 'delete')(p)",
+    ],
+)
+def test_the_check_sees_every_way_to_say_it(line: str) -> None:
+    code = ast.parse(line)
+    assert words(code) or {name for _, name in uses(code)} & {*REMOVING, *RENAMING, "create"}
 
 
 def test_the_check_sees_a_module_that_removes() -> None:
-    assert ("shutil", "rmtree") in set(calls("pipelines.snapshot.target"))
+    assert ("shutil", "rmtree") in set(uses(source("pipelines.snapshot.target")))
     assert "pipelines.lake.delta_tables" in reachable("jobs.reconcile.wiring")
     assert {"pipelines.capture.sources.hadoop_files", "pipelines.capture.sources.hbase_admin"} <= reachable(
         "jobs.capture.wiring"

@@ -3,12 +3,36 @@
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
+
+from pipelines.hbase.wal_format.reader import WalEnd
+from tests.labs.places import TESTS
 
 CODEC = "org.apache.hadoop.hbase.regionserver.wal.WALCellCodec"
 TRAILER = b"\0\0\0\0LAWP"
 T = 1_789_999_000_000
 """Write time of entry 0; entry n is written n ms later."""
 PUT = 4
+
+GOLDEN = TESTS / "golden" / "hbase"
+GZIP_REST = 9
+"""Bytes of a compressed value that HBase does not need to inflate it: it takes an entry for whole without them."""
+STATES = {
+    "EOF_WITH_TRAILER": {WalEnd.CLOSED},
+    "EOF_AND_RESET": {WalEnd.OPEN, WalEnd.TORN},
+    "EOF_AND_RESET_COMPRESSION": {WalEnd.TORN},
+    "NO_HEADER": {WalEnd.NO_HEADER},
+}
+"""What replication's reader calls the end of a file that is not broken."""
+
+
+def recorded_endings(name: str) -> list[tuple[int, str]]:
+    """Returns what replication's reader said of a golden file cut off at every byte: entries and state."""
+    lines = (GOLDEN / "wal-endings.tsv").read_text(encoding="utf-8").splitlines()[1:]
+    rows = [line.split("\t")[1:] for line in lines if line.startswith(f"{name}\t")]
+    starts = [*(int(row[0]) for row in rows), (GOLDEN / "wals" / name).stat().st_size + 1]
+    stretches = zip(rows, pairwise(starts), strict=True)
+    return [(int(row[1]), row[2]) for row, (start, end) in stretches for _ in range(start, end)]
 
 
 def varint(number: int) -> bytes:

@@ -1,6 +1,7 @@
 """The parts of a long list."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from pipelines.common.spark.local_frames import local_frame
 from pipelines.decide.rule.verdict import ArchivedFile
 from pipelines.reconcile import list_parts
 from pipelines.reconcile.list_parts import ListSize, PartPlan, partition_key, sampled_lines
+from pipelines.snapshot.writer import SnapshotWriter
 from tests.labs.small_cluster import D1, Desk, group, small, timestamp, with_files
 
 LINES = StructType().add("cluster", "string").add("path", "string")
@@ -64,13 +66,16 @@ def test_parts_are_the_same_bytes_however_the_listing_was_cut(
     made = with_files(small("many"), *wals)
     reversed_ = replace(made, files=made.files[::-1])
     desks = [Desk(spark, tmp_path / name) for name in ("one", "other")]
-    for desk, capture, partitions in zip(desks, (made, reversed_), ("2", "7"), strict=True):
-        monkeypatch.setattr("pipelines.snapshot.writer.GROUPS_PER_PART", 1)
+    for desk, capture, partitions, rows in zip(desks, (made, reversed_), ("2", "7"), (1000, 50), strict=True):
+        cut = partial(SnapshotWriter, rows_per_group=rows, groups_per_part=1)
+        monkeypatch.setattr("pipelines.snapshot.writer.SnapshotWriter", cut)
         spark.conf.set("spark.sql.shuffle.partitions", partitions)
         try:
             assert desk.reconcile(desk.snapshot(capture), run_id="r").exit_code == 0
         finally:
             spark.conf.set("spark.sql.shuffle.partitions", "2")
+    listings = [len([*(desk.root / "snapshots" / "many" / "files").glob("*.parquet")]) for desk in desks]
+    assert listings == [1, 7]
     lines = desks[0].lines("many", "r")
     assert len(lines) == 304
     assert lines == sorted(lines, key=str.encode)

@@ -41,16 +41,6 @@ Entry = tuple[int, int]
 """Length and modification time: the same file, wherever it lies."""
 
 
-class Later:
-    """A clock that is ahead of the machine's clock."""
-
-    def __init__(self, ms: int) -> None:
-        self._ms = ms
-
-    def now_ms(self) -> int:
-        return SystemClock().now_ms() + self._ms
-
-
 class Before:
     """A port that does something just before a method is called for the first time."""
 

@@ -4,6 +4,7 @@ Backup is off only where that is certain; HBase 1 is refused; a master proves th
 """
 
 import json
+import re
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -247,7 +248,6 @@ class NoAnswer:
         (NoNodeError(), {}, ("quorum", "parent")),
         (NoAuthError(), {}, ("digest", "sasl")),
         (KazooTimeoutError(), {}, ("quorum",)),
-        (NoNodeError(), {"zookeeper.znode.parent": "/other"}, ()),
     ],
 )
 def test_a_remedy_names_the_section_that_says_where_zookeeper_is(
@@ -265,6 +265,28 @@ def test_a_remedy_names_the_section_that_says_where_zookeeper_is(
     assert right in str(told.value)
     assert wrong not in str(told.value)
     assert [key for key in keys if f"{right}.{key}" not in str(told.value)] == []
+
+
+@pytest.mark.promise("znodes-are-the-site-files", "peers-are-in-zookeeper")
+@pytest.mark.parametrize(("queues", "state"), FROM_ZOOKEEPER.values(), ids=FROM_ZOOKEEPER)
+@pytest.mark.parametrize(
+    ("name", "there", "words"),
+    [
+        ("zookeeper.znode.parent", "/other", "/hbase would be read"),
+        ("zookeeper.znode.replication", "other", "replication would be read"),
+        ("zookeeper.znode.replication.peers", "other", "peers would be read"),
+        ("zookeeper.znode.replication.rs", "other", "rs would be read"),
+        ("hbase.replication.peer.storage.impl", "filesystem", "peers are not in ZooKeeper"),
+    ],
+)
+def test_a_file_that_names_other_znodes_is_refused(
+    name: str, there: str, words: str, queues: str, state: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ZooKeeperQueues, "cluster_id", lambda _: "id")
+    with pytest.raises(UsageError, match=rf"says that {re.escape(name)} is {there}.* {words}") as told:
+        settings_of(queues, state, {name: there})
+    right, wrong = ("capture.queues", "capture.state")[:: 1 if queues == ZNODES else -1]
+    assert not name.startswith("zookeeper") or (right in str(told.value) and wrong not in str(told.value))
 
 
 def test_so_does_that_of_a_zookeeper_with_kerberos() -> None:

@@ -15,6 +15,7 @@ class Tree:
     def __init__(self, directories: dict[str, list[WalTreeEntry]], moves: Sequence[tuple[str, str]] = ()) -> None:
         self.directories = directories
         self.moves = list(moves)
+        self.listed: list[str] = []
 
     def free_bytes(self) -> int | None:
         raise UnavailableError("no such call")
@@ -22,6 +23,7 @@ class Tree:
     def pages(self, directory: str) -> Iterator[Sequence[WalTreeEntry]]:
         if directory not in self.directories:
             raise NoSuchDirectoryError(directory)
+        self.listed.append(directory)
         for entry in list(self.directories[directory]):
             yield [entry]
         for source, target in self.moves:
@@ -52,6 +54,7 @@ class TestWalTree:
             ("oldWALs/h1,16020,5/a.1", 4, 4),
             ("WALs/h1,16020,5/b.2", 2, 2),
         ]
+        assert tree.listed == ["WALs", "WALs/h1,16020,5", "oldWALs", "oldWALs/h1,16020,5"]
 
     @pytest.mark.promise("live-before-archived")
     def test_a_directory_renamed_meanwhile_is_read_under_its_new_name(self) -> None:

@@ -88,6 +88,7 @@ def test_each_doubt_has_its_name_and_the_first_one_counts(changes: dict[str, obj
     assert first_doubt(doubts(WHOLE, [ROWS, ROWS], Release())) is None
 
 
+@pytest.mark.promise("unknown-flag-is-unsafe")
 @pytest.mark.parametrize("place", ["flags", "flags_2"])
 @pytest.mark.parametrize(
     ("flag", "value", "message"),

@@ -14,6 +14,9 @@ ZNODES = {"source": "zookeeper"}
 EXPORT = {"source": "export"}
 SAVED = {"source": "ls", "path": "file:/l", "time_zone": "UTC", "started_at": "2026-11-21T02:00:00Z"}
 SAVED["finished_at"] = SAVED["started_at"]
+IMAGE = {"source": "fsimage", "path": "file:/i", "time_zone": "UTC", "transaction_time": "2026-11-21T02:00:00Z"}
+OFFLINE = {"source": "offline", "quorum": "zk1:2181"}
+PASS = {"started_at": SAVED["started_at"], "finished_at": SAVED["started_at"]}
 QUARANTINE = {"quarantine": "hdfs://ns1/walsafe/quarantine"}
 
 
@@ -48,11 +51,7 @@ def test_live_sources_are_taken(sources: dict[str, object], queues: str) -> None
         ({"cluster": "other"}, "is the configuration of cluster other, not of --cluster c"),
         ({"queues": ZOOKEEPER, "files": SAVED}, "'ls' is an answer of earlier"),
         (
-            {
-                "queues": EXPORT,
-                "state": {"source": "offline", "quorum": "zk1:2181"},
-                "export": {"path": "file:/e"},
-            },
+            {"queues": EXPORT, "state": OFFLINE, "export": {"path": "file:/e"}},
             "'export' is an answer of earlier",
         ),
         (
@@ -60,11 +59,17 @@ def test_live_sources_are_taken(sources: dict[str, object], queues: str) -> None
             "'ls' is an answer of earlier",
         ),
         (
-            {
-                "queues": {"source": "hfiles", "jars": ["/opt/hbase/lib/*.jar"]},
-                "state": {"source": "offline", "quorum": "zk1:2181"},
-            },
+            {"queues": {"source": "hfiles", "jars": ["/opt/hbase/lib/*.jar"]}, "state": OFFLINE},
             "'hfiles' is an answer of earlier",
+        ),
+        ({"files": IMAGE}, "'fsimage' is an answer of earlier"),
+        ({"queues": ZOOKEEPER, "state": OFFLINE}, "'offline' is an answer of earlier"),
+        (
+            {
+                "queues": {"source": "cells", "passes": [{"path": "file:/1", **PASS}, {"path": "file:/2", **PASS}]},
+                "state": OFFLINE,
+            },
+            "'cells' is an answer of earlier",
         ),
     ],
 )

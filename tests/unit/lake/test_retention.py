@@ -121,6 +121,12 @@ def test_compaction_is_bounded_gains_and_ends(found: tuple[NightPartition, ...],
         assert to_compact([after], from_files, NOW, ()) == ()
 
 
+def test_compaction_takes_the_newest_hundred() -> None:
+    small = FileTotals(4, 400)
+    found = [NightPartition(TODAY - timedelta(days=ago), small, None, small) for ago in range(1, 102)]
+    assert to_compact(found[::-1], 4, NOW, ()) == tuple(found[:MOST_COMPACTED_PARTITIONS])
+
+
 @given(tables, st.integers(2, 20))
 def test_compaction_finds_every_night_worth_it_in_the_end(found: tuple[NightPartition, ...], from_files: int) -> None:
     worth = {
@@ -150,14 +156,16 @@ stored = st.builds(
 @given(stored, needs)
 def test_directories_go_only_past_their_time_and_not_needed(one: StoredDirectory, needed: NeededRuns) -> None:
     keep = {LIST: POLICY.lists_ms, SNAPSHOT: POLICY.snapshots_ms, LEFTOVER: LEFTOVER_MS}[one.kind]
-    goes = why_stays(one, POLICY, needed, NOW) is None
-    if goes:
-        assert one.since + keep <= NOW
-    for run in needed.runs:
-        same_run = one.kind == LIST and (one.cluster, one.run_id) == (run.cluster, run.run_id)
-        same_snapshot = one.kind == SNAPSHOT and one.cluster == run.cluster and one.snapshot_sha256 in run.snapshots
-        if same_run or same_snapshot:
-            assert not goes
+    of_a_run = any(
+        one.cluster == run.cluster
+        and (
+            one.run_id == run.run_id
+            if one.kind == LIST
+            else one.snapshot_sha256 in run.snapshots or (run.quarantined and not run.snapshots)
+        )
+        for run in needed.runs
+    )
+    assert (why_stays(one, POLICY, needed, NOW) is None) == (one.since + keep <= NOW and not of_a_run)
 
 
 def test_without_the_snapshot_of_a_quarantined_run_every_one_of_its_cluster_stays() -> None:

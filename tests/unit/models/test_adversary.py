@@ -149,6 +149,13 @@ def test_no_interleaving_of_a_larger_cluster_loses_a_wal(name: str, record_prope
 
 
 @pytest.mark.long
+@pytest.mark.promise("row-that-was-moved-back-loses-nothing")
+def test_a_server_that_was_taken_for_dead_and_still_ships_loses_no_wal() -> None:
+    outcome = explore(Plan(SCOPES["zombie"]), limit=3_000_000)
+    assert (outcome.finished, outcome.captures > 0, outcome.loss) == (True, True, None)
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["migration", "restart", "nothing-shipped", "add-peer"])
 def test_what_the_search_leaves_out_hides_no_loss(name: str) -> None:
     weak = ("no-zk-flag", "prefix-match", "peers-before-membership", "files-after-peers")

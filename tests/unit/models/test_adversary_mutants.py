@@ -32,13 +32,11 @@ def test_page_is_generated_from_the_model_and_the_results() -> None:
     assert page == render(RESULTS), "run: .venv/bin/python -m scripts.generate_proof"
 
 
-@pytest.mark.promise("every-step-is-needed")
 def test_every_mutant_has_been_looked_for() -> None:
     assert set(RESULTS["mutants"]) == {one.name for one in MUTANTS}
     assert {name for name, entry in RESULTS["mutants"].items() if entry["by"] is None} == set(KEPT)
 
 
-@pytest.mark.promise("row-that-was-moved-back-loses-nothing")
 def test_every_scope_has_been_searched_without_a_loss() -> None:
     assert set(RESULTS["scopes"]) == set(SCOPES)
     assert [name for name, found in RESULTS["scopes"].items() if found["loss"] or not found["captures"]] == []
