@@ -34,7 +34,6 @@ from pipelines.lake.run_summary import DELETABLE, DONE, HELD, RunKey, RunSummary
 if TYPE_CHECKING:
     from pipelines.reconcile.ports import PublishedPage
 
-HELP = "three nights of a generated cluster, an audit and a dump of its queues, a rehearsal of their migration"
 DESCRIPTION = """\
 Runs the main job on a generated HBase cluster, three nights in a row: some 20,000 WALs, 4 replication peers, 30 region
 servers. A peer is disabled, servers have crashed, a queue has stalled, a file blocks HBase's own cleaner. It needs no

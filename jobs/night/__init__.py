@@ -6,7 +6,6 @@ from jobs.cli.context import JobContext
 from jobs.reconcile import acceptance
 from pipelines.common.job_result import JobResult
 
-HELP = "one whole night of a cluster: capture, reconcile, clean as far as it is approved, purge, maintain"
 NEEDS_SPARK = True
 DESCRIPTION = """\
 Runs the jobs of a night in one application: capture, reconcile, a rehearsal of clean, clean --execute if the

@@ -6,7 +6,6 @@ from jobs.cli.context import JobContext
 from pipelines.common.errors import UsageError
 from pipelines.common.job_result import JobResult
 
-HELP = "replication queues as HBase's DumpReplicationQueues prints them, the cluster up or down"
 NEEDS_SPARK = True
 DESCRIPTION = """\
 Prints peers and replication queues of a snapshot (see capture) as HBase's own tool prints those of a live cluster:

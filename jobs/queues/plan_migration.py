@@ -5,7 +5,6 @@ from argparse import ArgumentParser, Namespace
 from jobs.cli.context import JobContext
 from pipelines.common.job_result import JobResult
 
-HELP = "before an upgrade to HBase 3: what the migration of the queues would write, drop and stumble over"
 NEEDS_SPARK = True
 DESCRIPTION = """\
 HBase 3 keeps replication queues in hbase:replication. Its master moves them there from ZooKeeper when it first starts,

@@ -5,7 +5,6 @@ from argparse import ArgumentParser, Namespace
 from jobs.cli.context import JobContext
 from pipelines.common.job_result import JobResult
 
-HELP = "what ReplicationSyncUp would ship with the source cluster down, and what it would lose"
 NEEDS_SPARK = True
 DESCRIPTION = """\
 HBase's ReplicationSyncUp ships what is left in the queues of a source cluster that is down; it has no dry run. From a

@@ -5,7 +5,6 @@ from argparse import ArgumentParser, Namespace
 from jobs.cli.context import JobContext
 from pipelines.common.job_result import JobResult
 
-HELP = "after an upgrade to HBase 3: whether hbase:replication has what ZooKeeper had, row by row"
 NEEDS_SPARK = True
 DESCRIPTION = """\
 Holds a snapshot of hbase:replication against one of ZooKeeper that was captured before the migration: every queue with

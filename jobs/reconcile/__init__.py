@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from jobs.cli.context import JobContext
 from pipelines.common.job_result import JobResult
 
-HELP = "decide which oldWALs are delete-safe; write the list, tables, report"
 NEEDS_SPARK = True
 DESCRIPTION = """\
 Decides, for every file below oldWALs in a snapshot, whether any replication peer may still need it.
