@@ -48,8 +48,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace, context: JobContext) -> JobResult:
     """Reads the arguments, wires the ports and runs the use case."""
     from jobs.cli.config.configuration import load_config
-    from jobs.queues.wiring import run_plan_syncup
-    from pipelines.queues.syncup.plan_syncup import PlanRequest
+    from jobs.queues.wiring import snapshots_and_lake
+    from pipelines.queues.syncup.plan_syncup import PlanRequest, plan
+    from pipelines.queues.syncup.rows import PLAN_SUFFIX
 
-    request = PlanRequest(args.snapshot, load_config(args.config, context).settings())
-    return run_plan_syncup(context, request, args.lake)
+    settings = load_config(args.config, context).settings()
+    ports = snapshots_and_lake(context, settings, args.lake, PLAN_SUFFIX)
+    return plan(PlanRequest(args.snapshot, settings), *ports)
