@@ -64,7 +64,6 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     context.need_spark()
 
     from jobs.reconcile.wiring import OutputPlaces, run_reconcile
-    from pipelines.decide.rule.settings import Acceptances
 
     return run_reconcile(
         context,
@@ -74,7 +73,7 @@ def run(args: Namespace, context: JobContext) -> JobResult:
         fleet=args.fleet,
         cluster=args.cluster,
         run_id=args.run_id,
-        acceptances=Acceptances(reasons),
+        acceptances=reasons,
     )
 
 
