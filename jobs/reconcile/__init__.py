@@ -38,14 +38,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--config", metavar="FILE", help="configuration (docs/configuration.md); default: safe values")
     parser.add_argument("--cluster", metavar="NAME", help="the cluster of every snapshot; another one is an error")
     parser.add_argument("--run-id", metavar="ID", help="default: start of the listing and 8 digits of its digest")
-    parser.add_argument(
-        "--accept",
-        action="append",
-        default=[],
-        type=acceptance,
-        metavar="EXPECTATION=REASON",
-        help="overrule an expectation of the gate; recorded, never implied",
-    )
+    add_acceptances(parser, "overrule an expectation of the gate; recorded, never implied")
     parser.add_argument("--reports", metavar="DIR", help="where the HTML pages go (default: <lake>/reports)")
 
 
@@ -77,12 +70,15 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     )
 
 
-def acceptance(text: str) -> tuple[str, str]:
-    """Returns a value of `--accept`: the expectation and the reason.
+def add_acceptances(parser: ArgumentParser, words: str) -> None:
+    """Declares `--accept`, with these words in the help; `reasons_of` takes its value."""
+    parser.add_argument(
+        "--accept", action="append", default=[], type=_acceptance, metavar="EXPECTATION=REASON", help=words
+    )
 
-    Raises:
-        ArgumentTypeError: one of the two is missing.
-    """
+
+def _acceptance(text: str) -> tuple[str, str]:
+    """Returns a value of `--accept`: the expectation and the reason."""
     name, equals, reason = text.partition("=")
     if not equals or not name or not reason.strip():
         raise ArgumentTypeError(f"{text!r} must be EXPECTATION=REASON, with the reason in your own words")
