@@ -91,7 +91,7 @@ def _lines(raw: bytes) -> list[tuple[int, str]]:
 
 def _names(name: str) -> object:
     wal = parse_wal_name(name)
-    return (file_kind(name), wal, wal and wal.sync_peer_id, server_of(name), wal_timestamp(name))
+    return (file_kind(name), wal, server_of(name), wal_timestamp(name))
 
 
 def _queue_row(raw: bytes) -> object:
