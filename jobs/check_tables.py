@@ -9,7 +9,6 @@ from jobs.cli.context import JobContext
 from jobs.cli.local_paths import directory_here
 from pipelines.common.job_result import JobResult
 
-HELP = "do the published tables of the newest night agree? a suite of Great Expectations"
 NEEDS_SPARK = True
 DESCRIPTION = """\
 Checks the tables of the newest DONE run of each cluster: every file has one verdict, totals and sums agree, no

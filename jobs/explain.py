@@ -7,7 +7,6 @@ from jobs.cli.context import JobContext
 from jobs.cli.launch.places import PROGRAM
 from pipelines.common.job_result import JobResult
 
-HELP = "the state of a cluster, what is new, who holds a file, peer or server"
 NEEDS_SPARK = True
 DESCRIPTION = """\
 Answers from the tables that reconcile wrote, for the newest run of each cluster; it asks the cluster nothing.

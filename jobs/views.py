@@ -5,7 +5,6 @@ from argparse import ArgumentParser, Namespace
 from jobs.cli.context import JobContext
 from pipelines.common.job_result import JobResult
 
-HELP = "the SQL of views over the tables, for DuckDB, Spark or Trino"
 NEEDS_SPARK = False
 DESCRIPTION = """\
 Prints SQL that creates six views with this lake's paths in place: latest_runs, latest_verdicts, night_diff,

@@ -16,7 +16,6 @@ from pipelines.decide.rule.trust import unfinished_migration_reason
 from pipelines.snapshot.model import QUEUE_STORAGE_ZOOKEEPER
 from pipelines.snapshot.syncup_facts import EXTRA as SYNC_UP
 
-HELP = "take a snapshot of a live cluster"
 DESCRIPTION = """\
 Reads files, servers, procedures, peers and replication queues of one HBase cluster, in the one order in which no
 needed file can look deletable, and writes them as a snapshot directory. It only reads the cluster; a capture that

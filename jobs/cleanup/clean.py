@@ -5,7 +5,6 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from jobs.cli.context import JobContext
 from pipelines.common.job_result import JobResult
 
-HELP = "move the files of a delete-safe list to a quarantine, after deciding on each again"
 NEEDS_SPARK = True
 DESCRIPTION = """\
 Acts on a delete-safe list: checks it, reads the cluster again, decides on each file again, and moves those that are

@@ -5,7 +5,6 @@ from argparse import ArgumentParser, Namespace
 from jobs.cli.context import JobContext
 from pipelines.common.job_result import JobResult
 
-HELP = "delete quarantined runs for good once their grace is over, or archive them"
 NEEDS_SPARK = True
 DESCRIPTION = """\
 Deletes quarantined runs whose grace (clean.grace, default 7 days) is over, after reading the cluster once more: a

@@ -5,7 +5,6 @@ from argparse import ArgumentParser, Namespace
 from jobs.cli.context import JobContext
 from pipelines.common.job_result import JobResult
 
-HELP = "put quarantined files back where they were"
 NEEDS_SPARK = True
 DESCRIPTION = """\
 Moves files that clean put into the quarantine back below oldWALs, all of a run or some by path. Nothing is ever

@@ -17,12 +17,10 @@ class Job(Protocol):
     validation of the arguments import it too, before any JVM starts.
 
     Attributes:
-        HELP: one line, as in the registry.
         DESCRIPTION: what a newcomer must know before the first use; shown by `JOB --help`.
         NEEDS_SPARK: whether `spark-submit.sh` starts a JVM for it.
     """
 
-    HELP: str
     DESCRIPTION: str
     NEEDS_SPARK: bool
 
@@ -41,7 +39,7 @@ class JobEntry:
 
     Attributes:
         module: dotted name of the module.
-        help: one line for the overview; the HELP of the module.
+        help: one line for the overview.
         small: it never decides a large listing, so the JVM may skip its optimizing compiler for a faster start.
         gentle: on Ctrl-C it ends after its current batch.
         archives_classes: its first run writes Java's archive of loaded classes. It loads nearly all classes that any

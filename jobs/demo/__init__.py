@@ -21,7 +21,7 @@ from jobs.demo.cluster.zookeeper import before_upgrade
 from jobs.demo.commands import demo_commands
 from jobs.demo.dump import DUMP_TITLE, queue_lines
 from jobs.demo.generated_snapshot import write_snapshot
-from jobs.demo.migration import MIGRATION_TITLE, migration_lines, write_zookeeper_snapshot
+from jobs.demo.migration import MIGRATION_TITLE, migration_lines
 from jobs.demo.places import DemoPlaces, new_directory
 from jobs.demo.queues import AUDIT_TITLE, audit_lines
 from jobs.demo.text import demo_text, night_line
@@ -34,7 +34,6 @@ from pipelines.lake.run_summary import DELETABLE, DONE, HELD, RunKey, RunSummary
 if TYPE_CHECKING:
     from pipelines.reconcile.ports import PublishedPage
 
-HELP = "three nights of a generated cluster, an audit and a dump of its queues, a rehearsal of their migration"
 DESCRIPTION = """\
 Runs the main job on a generated HBase cluster, three nights in a row: some 20,000 WALs, 4 replication peers, 30 region
 servers. A peer is disabled, servers have crashed, a queue has stalled, a file blocks HBase's own cleaner. It needs no
@@ -104,7 +103,7 @@ def _without_spark(plan: ClusterPlan, made: GeneratedCapture, places: DemoPlaces
     """Writes the simulated cluster of the last night, and its queues before an upgrade; returns what needs no Spark."""
     write_cluster_files(made, places.cluster)
     old = before_upgrade(plan, made)
-    write_zookeeper_snapshot(old, places.old_snapshot)
+    write_snapshot(old, places.old_snapshot)
     return [(DUMP_TITLE, queue_lines(made, DISABLED_PEER)), (MIGRATION_TITLE, migration_lines(old))]
 
 

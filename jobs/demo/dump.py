@@ -27,7 +27,7 @@ def queue_lines(made: GeneratedCapture, peer_id: str) -> list[str]:
     parsed = [(path, length, parse_wal_name(name)) for path, length, name in named if name.startswith(groups)]
     files = [InspectedFile(path, name, length) for path, length, name in parsed if name is not None]
     complete = complete_before(made.snapshot.files_step.started_at)
-    dump = table_dump((), [row], (), files, made.snapshot.peers, None, complete)
+    dump = table_dump((), [row], {}, files, made.snapshot.peers, None, complete)
     queue, _, _ = distributed_text(dump, made.snapshot.wal_root, sizes=True).partition("\n\n")
     return [line for line in queue.splitlines() if not line.startswith(_POSITION)]
 

@@ -1,11 +1,9 @@
 """Shows plan-migration and verify-migration on the demo's cluster, as if it were an HBase 2 before the upgrade."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from jobs.demo.cluster.snapshots import SAFE_FLAGS
 from jobs.demo.cluster.zookeeper import ZooKeeperCapture
-from pipelines.files.file_batch import FileBatch
 from pipelines.hbase.replication_queues import GroupOffset, QueueId, parse_queue_id
 from pipelines.hbase.zookeeper.queued_wals import unsettled_reason
 from pipelines.hbase.zookeeper.tree import parse_tree
@@ -53,19 +51,3 @@ def _differences(before: BeforeMigration, after: AfterMigration) -> Iterator[str
         if check.severity == ERROR:
             yield f"verification of a table without one of the rows: {check.rule} {check.answer}, {check.subject}"
             yield f"  expected {check.expected}, found {check.found or 'nothing'}"
-
-
-def write_zookeeper_snapshot(made: ZooKeeperCapture, out: Path) -> None:
-    """Writes the generated capture with the writer of real captures."""
-    from pipelines.snapshot.target import LocalTarget
-    from pipelines.snapshot.writer import SnapshotWriter
-
-    files = made.files
-    batch = FileBatch(
-        [file.path for file in files], [file.length for file in files], [file.modification_time for file in files]
-    )
-    with SnapshotWriter(LocalTarget(out)) as writer:
-        writer.files([batch])
-        writer.znodes("queues-1.jsonl", made.znodes)
-        writer.znodes("queues-2.jsonl", made.znodes)
-        writer.finish(made.snapshot)

@@ -5,7 +5,6 @@ from argparse import ArgumentParser, Namespace
 from jobs.cli.context import JobContext
 from pipelines.common.job_result import JobResult
 
-HELP = "retention, compaction and vacuum of the tables, expiry of lists, snapshots and pages"
 NEEDS_SPARK = True
 DESCRIPTION = """\
 Keeps walsafe's own output from growing forever; it never touches a file of HBase. Without --execute it is a

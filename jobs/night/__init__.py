@@ -3,10 +3,9 @@
 from argparse import ArgumentParser, Namespace
 
 from jobs.cli.context import JobContext
-from jobs.reconcile import acceptance
+from jobs.reconcile import add_acceptances
 from pipelines.common.job_result import JobResult
 
-HELP = "one whole night of a cluster: capture, reconcile, clean as far as it is approved, purge, maintain"
 NEEDS_SPARK = True
 DESCRIPTION = """\
 Runs the jobs of a night in one application: capture, reconcile, a rehearsal of clean, clean --execute if the
@@ -38,14 +37,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--run-id", metavar="ID", help="of the night; default: the time of its start, in UTC")
     parser.add_argument("--part", choices=("decide", "finish"), help="only this part; default: the whole night")
     parser.add_argument("--approved", metavar="DIGEST", help="with --part finish: clean the list with this digest")
-    parser.add_argument(
-        "--accept",
-        action="append",
-        default=[],
-        type=acceptance,
-        metavar="EXPECTATION=REASON",
-        help="overrule an expectation of the gate, as in reconcile",
-    )
+    add_acceptances(parser, "overrule an expectation of the gate, as in reconcile")
     parser.add_argument("--plan", action="store_true", help="print the commands of the night and start none")
 
 

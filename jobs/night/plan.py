@@ -14,7 +14,6 @@ from pipelines.common.instants import compact_instant
 from pipelines.common.job_result import JobResult
 from pipelines.common.names import LATEST, NAME
 from pipelines.decide.gate.gate import check_acceptances
-from pipelines.decide.rule.settings import Acceptances
 
 Command = tuple[str, ...]
 """The name of a job and its options."""
@@ -114,7 +113,7 @@ def night_plan(config_file: str, config: Config, wanted: NightRequest, clock: Cl
     retention_policy(config)
     common = ("--config", config_file)
     of_cluster = (*common, "--cluster", cluster, "--lake", str(config.lake))
-    check_acceptances(Acceptances(reasons_of(wanted.accept)), config.quality.max_deletable_share)
+    check_acceptances(reasons_of(wanted.accept), config.quality.max_deletable_share)
     accept = tuple(word for name, reason in wanted.accept for word in ("--accept", f"{name}={reason}"))
     digest = () if wanted.approved is None else ("--list-sha256", wanted.approved)
     limits = [("--max-files", night.max_files), ("--max-bytes", night.max_bytes)]

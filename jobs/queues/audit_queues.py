@@ -5,7 +5,6 @@ from argparse import ArgumentParser, Namespace
 from jobs.cli.context import JobContext
 from pipelines.common.job_result import JobResult
 
-HELP = "what state every replication queue is in, who claimed it when, and how orphans can be claimed"
 NEEDS_SPARK = True
 DESCRIPTION = """\
 Looks at every replication queue of a snapshot (see capture), in hbase:replication or in ZooKeeper, and says what it is:

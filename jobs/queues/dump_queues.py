@@ -6,7 +6,6 @@ from jobs.cli.context import JobContext
 from pipelines.common.errors import UsageError
 from pipelines.common.job_result import JobResult
 
-HELP = "replication queues as HBase's DumpReplicationQueues prints them, the cluster up or down"
 NEEDS_SPARK = True
 DESCRIPTION = """\
 Prints peers and replication queues of a snapshot (see capture) as HBase's own tool prints those of a live cluster:
@@ -47,7 +46,9 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     settings = load_config(args.config, context).settings()
     context.need_spark()
 
-    from jobs.queues.wiring import run_dump_queues
-    from pipelines.queues.dump.dump_queues import DumpRequest
+    from jobs.queues.wiring import snapshots_and_lake
+    from pipelines.queues.dump.dump_queues import DumpRequest, dump_queues
+    from pipelines.queues.dump.rows import DUMP_SUFFIX
 
-    return run_dump_queues(context, DumpRequest(args.snapshot, settings, args.distributed, args.hdfs), args.lake)
+    request = DumpRequest(args.snapshot, settings, args.distributed, args.hdfs)
+    return dump_queues(request, *snapshots_and_lake(context, settings, args.lake, DUMP_SUFFIX))

@@ -6,7 +6,6 @@ from jobs.cli.context import JobContext
 from pipelines.common.errors import UsageError
 from pipelines.common.job_result import JobResult
 
-HELP = "look into the WALs that queues still have to read: whose edits, and what peers want of them"
 NEEDS_SPARK = True
 DESCRIPTION = """\
 Reads the WALs themselves, where they lie, and tells

@@ -5,7 +5,6 @@ from argparse import ArgumentParser, Namespace
 from jobs.cli.context import JobContext
 from pipelines.common.job_result import JobResult
 
-HELP = "before an upgrade to HBase 3: what the migration of the queues would write, drop and stumble over"
 NEEDS_SPARK = True
 DESCRIPTION = """\
 HBase 3 keeps replication queues in hbase:replication. Its master moves them there from ZooKeeper when it first starts,
@@ -33,6 +32,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace, context: JobContext) -> JobResult:
     """Reads the arguments, wires the ports and runs the use case."""
     from jobs.cli.config.configuration import load_config
-    from jobs.queues.wiring import run_plan_migration
+    from jobs.queues.wiring import snapshots_and_lake
+    from pipelines.queues.migration.plan_migration import plan_migration
+    from pipelines.queues.migration.rows import PLAN_SUFFIX
 
-    return run_plan_migration(context, args.snapshot, load_config(args.config, context).settings(), args.lake)
+    settings = load_config(args.config, context).settings()
+    return plan_migration(args.snapshot, settings, *snapshots_and_lake(context, settings, args.lake, PLAN_SUFFIX))

@@ -5,7 +5,6 @@ from argparse import ArgumentParser, Namespace
 from jobs.cli.context import JobContext
 from pipelines.common.job_result import JobResult
 
-HELP = "what ReplicationSyncUp would ship with the source cluster down, and what it would lose"
 NEEDS_SPARK = True
 DESCRIPTION = """\
 HBase's ReplicationSyncUp ships what is left in the queues of a source cluster that is down; it has no dry run. From a
@@ -49,8 +48,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace, context: JobContext) -> JobResult:
     """Reads the arguments, wires the ports and runs the use case."""
     from jobs.cli.config.configuration import load_config
-    from jobs.queues.wiring import run_plan_syncup
-    from pipelines.queues.syncup.plan_syncup import PlanRequest
+    from jobs.queues.wiring import snapshots_and_lake
+    from pipelines.queues.syncup.plan_syncup import PlanRequest, plan
+    from pipelines.queues.syncup.rows import PLAN_SUFFIX
 
-    request = PlanRequest(args.snapshot, load_config(args.config, context).settings())
-    return run_plan_syncup(context, request, args.lake)
+    settings = load_config(args.config, context).settings()
+    ports = snapshots_and_lake(context, settings, args.lake, PLAN_SUFFIX)
+    return plan(PlanRequest(args.snapshot, settings), *ports)

@@ -5,7 +5,6 @@ from argparse import ArgumentParser, Namespace
 from jobs.cli.context import JobContext
 from pipelines.common.job_result import JobResult
 
-HELP = "after an upgrade to HBase 3: whether hbase:replication has what ZooKeeper had, row by row"
 NEEDS_SPARK = True
 DESCRIPTION = """\
 Holds a snapshot of hbase:replication against one of ZooKeeper that was captured before the migration: every queue with
@@ -36,7 +35,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace, context: JobContext) -> JobResult:
     """Reads the arguments, wires the ports and runs the use case."""
     from jobs.cli.config.configuration import load_config
-    from jobs.queues.wiring import run_verify_migration
+    from jobs.queues.wiring import snapshots_and_lake
+    from pipelines.queues.migration.rows import VERIFY_SUFFIX
+    from pipelines.queues.migration.verify_migration import verify_migration
 
     settings = load_config(args.config, context).settings()
-    return run_verify_migration(context, args.zookeeper, args.table, settings, args.lake)
+    ports = snapshots_and_lake(context, settings, args.lake, VERIFY_SUFFIX)
+    return verify_migration(args.zookeeper, args.table, settings, *ports)

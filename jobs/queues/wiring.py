@@ -12,14 +12,6 @@ from pipelines.lake.job_run import JobLake
 from pipelines.lake.reader import LakeReader
 from pipelines.queues.audit.audit_queues import AuditPorts, AuditRequest, audit_queues
 from pipelines.queues.audit.rows import AUDIT_SUFFIX
-from pipelines.queues.dump.dump_queues import DumpRequest, dump_queues
-from pipelines.queues.dump.rows import DUMP_SUFFIX
-from pipelines.queues.migration.plan_migration import plan_migration
-from pipelines.queues.migration.rows import PLAN_SUFFIX as MIGRATION_PLAN
-from pipelines.queues.migration.rows import VERIFY_SUFFIX
-from pipelines.queues.migration.verify_migration import verify_migration
-from pipelines.queues.syncup.plan_syncup import PlanRequest, plan
-from pipelines.queues.syncup.rows import PLAN_SUFFIX
 from pipelines.queues.wals.executors import SparkWalContents
 from pipelines.queues.wals.inspect_wals import InspectPorts, InspectRequest, inspect_wals
 from pipelines.queues.wals.rows import INSPECTION_SUFFIX
@@ -46,17 +38,6 @@ def run_audit_queues(context: JobContext, request: AuditRequest, lake: str | Non
     return audit_queues(request, ports)
 
 
-def run_dump_queues(context: JobContext, request: DumpRequest, lake: str | None) -> JobResult:
-    """Run dump-queues with the production ports.
-
-    Args:
-        context: the environment of the job.
-        request: what to print.
-        lake: folder of the Delta tables; None = nothing is written.
-    """
-    return dump_queues(request, *_snapshots_and_lake(context, request.settings, lake, DUMP_SUFFIX))
-
-
 def run_inspect_wals(context: JobContext, request: InspectRequest, lake: str | None) -> JobResult:
     """Run inspect-wals with the production ports.
 
@@ -74,34 +55,11 @@ def run_inspect_wals(context: JobContext, request: InspectRequest, lake: str | N
     return inspect_wals(request, ports)
 
 
-def run_plan_migration(context: JobContext, snapshot: str, settings: ReconcileSettings, lake: str | None) -> JobResult:
-    """Run plan-migration with the production ports.
-
-    Args:
-        context: the environment of the job.
-        snapshot: directory of a snapshot of ZooKeeper.
-        settings: from the configuration.
-        lake: folder of the Delta tables; None = nothing is written.
-    """
-    return plan_migration(snapshot, settings, *_snapshots_and_lake(context, settings, lake, MIGRATION_PLAN))
-
-
-def run_verify_migration(
-    context: JobContext, zookeeper: str, table: str, settings: ReconcileSettings, lake: str | None
-) -> JobResult:
-    """Run verify-migration with the production ports; arguments as in `run_plan_migration` and `verify_migration`."""
-    return verify_migration(zookeeper, table, settings, *_snapshots_and_lake(context, settings, lake, VERIFY_SUFFIX))
-
-
-def run_plan_syncup(context: JobContext, request: PlanRequest, lake: str | None) -> JobResult:
-    """Run plan-syncup with the production ports.
-
-    Args:
-        context: the environment of the job.
-        request: what to plan.
-        lake: folder of the Delta tables; None = nothing is written.
-    """
-    return plan(request, *_snapshots_and_lake(context, request.settings, lake, PLAN_SUFFIX))
+def snapshots_and_lake(
+    context: JobContext, settings: ReconcileSettings, lake: str | None, suffix: str
+) -> tuple[SnapshotDirectories, JobLake]:
+    """Returns the production ports of a job that only reads snapshots; without a lake it writes no tables."""
+    return SnapshotDirectories(context.spark, settings.row_layout), JobLake.of(context.spark, lake, suffix)
 
 
 def _plan_writer(spark: SparkSession, folder: str) -> Callable[[str, str], str]:
@@ -113,9 +71,3 @@ def _plan_writer(spark: SparkSession, folder: str) -> Callable[[str, str], str]:
         return uri
 
     return write
-
-
-def _snapshots_and_lake(
-    context: JobContext, settings: ReconcileSettings, lake: str | None, suffix: str
-) -> tuple[SnapshotDirectories, JobLake]:
-    return SnapshotDirectories(context.spark, settings.row_layout), JobLake.of(context.spark, lake, suffix)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from jobs.cli.context import JobContext
 from pipelines.common.job_result import JobResult
 
-HELP = "decide which oldWALs are delete-safe; write the list, tables, report"
 NEEDS_SPARK = True
 DESCRIPTION = """\
 Decides, for every file below oldWALs in a snapshot, whether any replication peer may still need it.
@@ -39,14 +38,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--config", metavar="FILE", help="configuration (docs/configuration.md); default: safe values")
     parser.add_argument("--cluster", metavar="NAME", help="the cluster of every snapshot; another one is an error")
     parser.add_argument("--run-id", metavar="ID", help="default: start of the listing and 8 digits of its digest")
-    parser.add_argument(
-        "--accept",
-        action="append",
-        default=[],
-        type=acceptance,
-        metavar="EXPECTATION=REASON",
-        help="overrule an expectation of the gate; recorded, never implied",
-    )
+    add_acceptances(parser, "overrule an expectation of the gate; recorded, never implied")
     parser.add_argument("--reports", metavar="DIR", help="where the HTML pages go (default: <lake>/reports)")
 
 
@@ -65,7 +57,6 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     context.need_spark()
 
     from jobs.reconcile.wiring import OutputPlaces, run_reconcile
-    from pipelines.decide.rule.settings import Acceptances
 
     return run_reconcile(
         context,
@@ -75,16 +66,19 @@ def run(args: Namespace, context: JobContext) -> JobResult:
         fleet=args.fleet,
         cluster=args.cluster,
         run_id=args.run_id,
-        acceptances=Acceptances(reasons),
+        acceptances=reasons,
     )
 
 
-def acceptance(text: str) -> tuple[str, str]:
-    """Returns a value of `--accept`: the expectation and the reason.
+def add_acceptances(parser: ArgumentParser, words: str) -> None:
+    """Declares `--accept`, with these words in the help; `reasons_of` takes its value."""
+    parser.add_argument(
+        "--accept", action="append", default=[], type=_acceptance, metavar="EXPECTATION=REASON", help=words
+    )
 
-    Raises:
-        ArgumentTypeError: one of the two is missing.
-    """
+
+def _acceptance(text: str) -> tuple[str, str]:
+    """Returns a value of `--accept`: the expectation and the reason."""
     name, equals, reason = text.partition("=")
     if not equals or not name or not reason.strip():
         raise ArgumentTypeError(f"{text!r} must be EXPECTATION=REASON, with the reason in your own words")

@@ -7,12 +7,12 @@ from jobs.cli.context import JobContext
 from jobs.cli.launch.places import PROGRAM
 from pipelines.lake.cleanup_history import cleanup_steps
 from pipelines.lake.forecast import Forecast, capacity_of, days_until_full, night_totals
+from pipelines.lake.lake_records import newest_by_cluster, newest_done
 from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_summary import DONE, RunSummary
 from pipelines.reconcile.ports import PublishedPage
 from pipelines.reconcile.report import DETAILED, by_urgency
 from pipelines.reconcile.report_files import HtmlReports
-from pipelines.reconcile.report_index import newest_by_cluster, newest_done
 from pipelines.reconcile.text import cluster_object
 
 NIGHTS = 30

@@ -1,6 +1,6 @@
 """Wires reconcile with its production ports."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from getpass import getuser
 
@@ -9,7 +9,6 @@ from jobs.cli.context import JobContext
 from jobs.reconcile.reporting import ReconcileReports
 from pipelines.common.job_result import JobResult
 from pipelines.decide.gate import gate
-from pipelines.decide.rule.settings import Acceptances
 from pipelines.lake.delta_tables import DeltaTables
 from pipelines.reconcile.lake_history import LakeHistory
 from pipelines.reconcile.list_writer import DeleteListWriter
@@ -43,7 +42,7 @@ def run_reconcile(
     fleet: str | None = None,
     cluster: str | None = None,
     run_id: str | None = None,
-    acceptances: Acceptances | None = None,
+    acceptances: Mapping[str, str] | None = None,
     reporter: Reporter | None = None,
 ) -> JobResult:
     """Run reconcile on snapshots with the production ports."""
@@ -56,7 +55,7 @@ def run_reconcile(
         configured=config.cluster,
         run_id=run_id,
         settings=config.settings(),
-        acceptances=acceptances or Acceptances(),
+        acceptances=acceptances or {},
         config_sha256=config.digest(),
         run_by=getuser(),
         data_docs=config.quality.data_docs,

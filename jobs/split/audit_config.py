@@ -8,7 +8,6 @@ from pipelines.common.errors import UsageError
 from pipelines.common.instants import HOUR_MS, SECOND_MS
 from pipelines.common.job_result import JobResult
 
-HELP = "did the configurations of a Pegasus split follow its rules? stuck children, ballots, garbage replicas"
 NEEDS_SPARK = True
 DESCRIPTION = """\
 Reads states of a Pegasus cluster, one a moment, from a directory (conf/export/pegasus-state.sh saves one with Pegasus's

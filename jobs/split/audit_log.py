@@ -6,7 +6,6 @@ from jobs.cli.context import JobContext
 from jobs.split.options import acknowledged_findings, add_run_options
 from pipelines.common.job_result import JobResult
 
-HELP = "Pegasus's private logs: parent against child by decree, late writes, and which logs are delete-safe"
 NEEDS_SPARK = True
 DESCRIPTION = """\
 Decodes private logs (<node>/…/<app>.<partition>.pegasus/plog/log.*) on Spark's executors, one log a task, without

@@ -12,7 +12,6 @@ from pipelines.common.errors import EXIT_DONE, EXIT_REFUSED, RefusedError, Usage
 from pipelines.common.instants import compact_instant
 from pipelines.common.job_result import JobResult
 
-HELP = "a split of a simulated Pegasus table with one row lost, found by split-verify"
 NEEDS_SPARK = True
 DESCRIPTION = """\
 Plays the split of a Pegasus table from 4 to 8 partitions, with crashes and failovers, on a model of the protocol;

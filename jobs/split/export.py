@@ -8,7 +8,6 @@ from jobs.split.row_options import add_reading_options, check_reading_options, c
 from pipelines.common.errors import UsageError
 from pipelines.common.job_result import JobResult
 
-HELP = "the rows of a Pegasus table as Parquet, as they lie in its partitions: what the other split jobs read"
 NEEDS_SPARK = True
 DESCRIPTION = """\
 Reads the data of every partition of a table, from stopped replicas or a cold backup, and writes each row as Parquet

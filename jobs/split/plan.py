@@ -7,7 +7,6 @@ from jobs.split.options import acknowledged_findings, add_run_options
 from pipelines.common.errors import UsageError
 from pipelines.common.job_result import JobResult
 
-HELP = "what a split of a Pegasus table would yield: sizes, skew, hash keys too hot to split, doublings needed"
 NEEDS_SPARK = True
 DESCRIPTION = """\
 Hashes every key of a table as Pegasus does and tells what each partition would keep and what its child would get, how

@@ -6,7 +6,6 @@ from jobs.cli.context import JobContext
 from jobs.split.options import acknowledged_findings, add_run_options
 from pipelines.common.job_result import JobResult
 
-HELP = "may these Pegasus tables be split now? blockers and warnings"
 NEEDS_SPARK = True
 DESCRIPTION = """\
 Asks of one state of a Pegasus cluster (a directory that conf/export/pegasus-state.sh saved from Pegasus's shell, or a

@@ -7,7 +7,6 @@ from jobs.split.options import acknowledged_findings, add_run_options
 from pipelines.common.errors import UsageError
 from pipelines.common.job_result import JobResult
 
-HELP = "what clients of a Pegasus table were told during a split, or would be told: rejected, misused, accepted"
 NEEDS_SPARK = True
 DESCRIPTION = """\
 Holds a journal of requests (docs/split-route.md) against what a primary must say: ERR_OK, a rejection while its

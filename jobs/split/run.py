@@ -7,7 +7,6 @@ from jobs.split.options import acknowledged_findings, add_run_options
 from jobs.split.row_options import add_reading_options, check_reading_options, committed_decrees, local_directory
 from pipelines.common.job_result import JobResult
 
-HELP = "split a Pegasus table offline, by any power of two, into files for a bulk load"
 NEEDS_SPARK = True
 DESCRIPTION = """\
 Reads the data of every partition of a table, from stopped replicas, a cold backup or Parquet, and writes each row into

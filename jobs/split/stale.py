@@ -7,7 +7,6 @@ from jobs.split.options import acknowledged_findings, add_run_options
 from jobs.split.row_options import add_identity, add_instant, instant_ms, partition_numbers
 from pipelines.common.job_result import JobResult
 
-HELP = "what Pegasus's compaction filter would drop after a partition split, and why"
 NEEDS_SPARK = True
 DESCRIPTION = """\
 After a partition split parent and child both hold all rows of the parent; half of them are stale copies. Pegasus's

@@ -8,7 +8,6 @@ from jobs.split.row_options import add_identity, add_instant, instant_ms
 from pipelines.common.errors import UsageError
 from pipelines.common.job_result import JobResult
 
-HELP = "prove that two copies of a Pegasus table hold the same rows: before and after a split, or two clusters"
 NEEDS_SPARK = True
 DESCRIPTION = """\
 Compares two copies of a Pegasus table, whatever their numbers of partitions: before and after a partition split, or

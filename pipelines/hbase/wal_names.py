@@ -17,10 +17,8 @@ WAL_NAME = re.compile(rf"({_NO_LINE_END}+)\.([0-9]+)(\.[0-9A-Za-z]+)?")
 PROCEDURE_WAL_NAME = re.compile(rf"{_NO_LINE_END}*pv2-[0-9]{{20}}{_NO_LINE_END}log")
 MASTER_LOCAL_WAL_SUFFIX = "$masterlocalwal$"
 META_SUFFIX = ".meta"
-SYNC_REPLICATION_SUFFIX = ".syncrep"
 _SERVER_AT_START = re.compile(r"[^,]+,[0-9]+,[0-9]+")
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
-_SYNC_PEER = re.compile(rf"{_NO_LINE_END}*-[0-9]+-({_NO_LINE_END}+)")
 
 
 class FileKind(StrEnum):
@@ -53,14 +51,6 @@ class WalName:
     def is_meta(self) -> bool:
         """Returns whether this is a WAL of hbase:meta, which HBase never replicates."""
         return self.name.endswith(META_SUFFIX)
-
-    @property
-    def sync_peer_id(self) -> str | None:
-        """Returns the peer of a synchronous replication WAL (`SyncReplicationWALProvider`); None for other WALs."""
-        if not self.name.endswith(SYNC_REPLICATION_SUFFIX):
-            return None
-        match = _SYNC_PEER.fullmatch(self.group)
-        return match.group(1) if match else None
 
 
 def file_kind(name: str) -> FileKind:

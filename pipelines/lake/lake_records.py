@@ -1,10 +1,10 @@
 """Records read back from the lake: runs and verdicts on single files. Instants are ms since the epoch, UTC."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from pipelines.lake.run_summary import QueueGroup, RunKey
+from pipelines.lake.run_summary import DONE, QueueGroup, RunKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,28 @@ class RunRecord:
         until then.
         """
         return min(self.night, self.at), self.at
+
+
+def runs_by_cluster(runs: Iterable[RunRecord]) -> Mapping[str, Sequence[RunRecord]]:
+    """Returns the runs of each cluster, in the order in which they are given."""
+    found: dict[str, list[RunRecord]] = {}
+    for run in runs:
+        found.setdefault(run.cluster, []).append(run)
+    return found
+
+
+def newest_by_cluster(runs: Iterable[RunRecord]) -> Mapping[str, RunRecord]:
+    """Returns the first run of each cluster.
+
+    Args:
+        runs: newest first.
+    """
+    return {cluster: own[0] for cluster, own in runs_by_cluster(runs).items()}
+
+
+def newest_done(runs: Iterable[RunRecord]) -> Mapping[str, RunRecord]:
+    """Returns the newest DONE run of each cluster that has one."""
+    return newest_by_cluster(run for run in runs if run.status == DONE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -231,11 +231,6 @@ class LakeReader:
                 found[key].append(value)
         return found
 
-    @property
-    def queries(self) -> LakeQueries:
-        """The engines that answer; for a query of a single job."""
-        return self._ask
-
     def has(self, table: Table) -> bool:
         """Returns whether the lake has this table."""
         return self._ask.has(table)

@@ -1,7 +1,7 @@
 """The manifest of a delete-safe list, format 1; without a manifest there is no list."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Annotated
 
@@ -72,15 +72,9 @@ def manifest_json(manifest: Manifest) -> str:
     """Returns the text of manifest.json."""
     document = {
         "format": FORMAT,
-        "cluster": manifest.cluster,
-        "cluster_id": manifest.cluster_id,
-        "run_id": manifest.run_id,
-        "snapshot_sha256": manifest.snapshot_sha256,
+        **asdict(manifest),
         "decided_at": format_instant(manifest.decided_at),
         "not_after": format_instant(manifest.not_after),
-        "files": manifest.files,
-        "bytes": manifest.bytes,
-        "parts": [{"name": part.name, "lines": part.lines, "sha256": part.sha256} for part in manifest.parts],
     }
     return json.dumps(document, indent=1) + "\n"
 

@@ -76,7 +76,7 @@ def append_runs(night: NightRun, status: str | None, reason: str | None, exit_co
         "spark_app_id": ports.spark.sparkContext.applicationId,
         "run_by": request.run_by,
         "valid_for_reason": request.settings.valid_for_reason,
-        "accepted": [{"expectation": name, "reason": words} for name, words in request.acceptances.reasons.items()],
+        "accepted": [{"expectation": name, "reason": words} for name, words in request.acceptances.items()],
     }
     summaries = {one.cluster: one for one in night.summaries()}
     rows = []

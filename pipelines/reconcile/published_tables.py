@@ -13,7 +13,7 @@ from pipelines.common.job_result import JobResult
 from pipelines.decide.gate.expectations import ColumnAtMost, ColumnsEqual
 from pipelines.decide.gate.validation import documents_of, validate
 from pipelines.decide.reason_texts import REASON_TEXTS
-from pipelines.lake.lake_queries import LakeQueries
+from pipelines.lake.lake_records import newest_done
 from pipelines.lake.query import Query
 from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_rows import rows_of, texts
@@ -56,13 +56,10 @@ def check_tables(lake: LakeReader, cluster: str | None) -> tuple[JobResult, Mapp
     Raises:
         UsageError: there is no DONE run, or the lake cannot be read.
     """
-    newest: dict[str, RunKey] = {}
-    for run in lake.newest_runs(cluster):
-        if run.status == DONE:
-            newest.setdefault(run.cluster, run.key)
+    newest = [run.key for run in newest_done(lake.newest_runs(cluster)).values()]
     if not newest:
         raise UsageError(f"{cluster or 'the lake'} has no DONE run of reconcile yet: check --lake and --cluster")
-    columns = _columns(lake.queries, list(newest.values()))
+    columns = _columns(lake, newest)
     outcome = validate(columns, RULES, SUITE, ("cluster", "run_id"))
     documents = documents_of(outcome, RULES, SUITE)
     failed = {
@@ -70,12 +67,12 @@ def check_tables(lake: LakeReader, cluster: str | None) -> tuple[JobResult, Mapp
         for result in outcome.results
         if not result.success
     }
-    runs = [{"cluster": run.cluster, "run_id": run.run_id} for run in newest.values()]
+    runs = [{"cluster": run.cluster, "run_id": run.run_id} for run in newest]
     answer = {"suite": SUITE, "success": bool(outcome.success), "runs": runs, "failed": failed}
     return JobResult(EXIT_DONE if outcome.success else EXIT_REFUSED, answer, _text(runs, failed)), documents
 
 
-def _columns(ask: LakeQueries, runs: Collection[RunKey]) -> Mapping[str, list[object]]:
+def _columns(lake: LakeReader, runs: Collection[RunKey]) -> Mapping[str, list[object]]:
     """Returns the frame: a row for each run, 0 where a table has no row of it."""
     known = texts(sorted(REASON_TEXTS))
     selects = (
@@ -102,7 +99,7 @@ def _columns(ask: LakeQueries, runs: Collection[RunKey]) -> Mapping[str, list[ob
     for table, condition, wanted in selects:
         select = ", ".join(("cluster", "run_id", *(f"{sql} AS {name}" for name, sql in wanted.items())))
         where = f"{rows_of(runs)} AND {condition}"
-        for row in ask.rows(Query(table, select, where, "GROUP BY cluster, run_id")):
+        for row in lake.ask(Query(table, select, where, "GROUP BY cluster, run_id")):
             found[row["cluster"], row["run_id"]] |= {name: row[name] for name in wanted}
     names = [name for _, _, wanted in selects for name in wanted]
     frame: dict[str, list[object]] = {"cluster": [], "run_id": [], **{name: [] for name in names}}

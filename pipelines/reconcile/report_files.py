@@ -11,13 +11,13 @@ from pipelines.common.names import PROGRAM
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
 from pipelines.files.text_files import text_files_for, write_text
 from pipelines.lake.forecast import Forecast
-from pipelines.lake.lake_records import RunRecord
+from pipelines.lake.lake_records import RunRecord, newest_by_cluster, runs_by_cluster
 from pipelines.lake.run_summary import FindingRow, RunSummary
 from pipelines.reconcile.cluster_cases import UNREADABLE
 from pipelines.reconcile.data_docs import data_docs
 from pipelines.reconcile.page_head import QUALITY, page_head
 from pipelines.reconcile.report import report_html
-from pipelines.reconcile.report_index import NIGHTS, index_html, newest_by_cluster, runs_by_cluster
+from pipelines.reconcile.report_index import NIGHTS, index_html
 from pipelines.reconcile.report_templates import page, resource
 
 _LOG = logging.getLogger(__name__)

@@ -1,6 +1,6 @@
 """Renders `index.html`: every cluster of a lake, its last nights, and where to look first."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -8,7 +8,7 @@ from markupsafe import Markup
 from pipelines.common.human import human_bytes, human_count, human_duration, human_instant
 from pipelines.common.instants import DAY_MS, HOUR_MS
 from pipelines.lake.findings import ERROR
-from pipelines.lake.lake_records import RunRecord
+from pipelines.lake.lake_records import RunRecord, runs_by_cluster
 from pipelines.lake.look_back import LOOK_BACK
 from pipelines.lake.run_summary import DONE, FindingRow
 from pipelines.reconcile.charts import trend
@@ -53,28 +53,6 @@ class IndexCluster:
     deletable: int | None
     trend: Markup
     nights: Sequence[IndexNight]
-
-
-def runs_by_cluster(runs: Iterable[RunRecord]) -> Mapping[str, Sequence[RunRecord]]:
-    """Returns the runs of each cluster, in the order in which they are given."""
-    found: dict[str, list[RunRecord]] = {}
-    for run in runs:
-        found.setdefault(run.cluster, []).append(run)
-    return found
-
-
-def newest_by_cluster(runs: Sequence[RunRecord]) -> Mapping[str, RunRecord]:
-    """Returns the first run of each cluster.
-
-    Args:
-        runs: newest first.
-    """
-    return {run.cluster: run for run in reversed(runs)}
-
-
-def newest_done(runs: Sequence[RunRecord]) -> Mapping[str, RunRecord]:
-    """Returns the newest DONE run of each cluster that has one."""
-    return newest_by_cluster([run for run in runs if run.status == DONE])
 
 
 def index_html(

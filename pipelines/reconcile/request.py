@@ -1,12 +1,12 @@
 """The request and the ports of reconcile."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
 from pipelines.common.clock import Clock
-from pipelines.decide.rule.settings import Acceptances, ReconcileSettings
+from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.lake.delta_tables import DeltaTables
 from pipelines.reconcile.lake_history import LakeHistory
 from pipelines.reconcile.list_writer import DeleteListWriter
@@ -23,7 +23,7 @@ class ReconcileRequest:
         fleet: a directory whose sub-directories are snapshots.
         run_id: None = the default of each snapshot.
         settings: from the configuration.
-        acceptances: from `--accept EXPECTATION=REASON`.
+        acceptances: the reason of each expectation that `--accept EXPECTATION=REASON` overrules.
         config_sha256: digest of the effective configuration.
         run_by: the user.
         cluster: of every snapshot; None = any.
@@ -35,7 +35,7 @@ class ReconcileRequest:
     fleet: str | None
     run_id: str | None
     settings: ReconcileSettings
-    acceptances: Acceptances
+    acceptances: Mapping[str, str]
     config_sha256: str
     run_by: str
     cluster: str | None = None

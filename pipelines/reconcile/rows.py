@@ -115,9 +115,7 @@ def gate_metrics(
         listed_bytes=_bytes(listed),
         verdict_files=_files(decided),
         verdict_bytes=_bytes(decided),
-        rows_promised=sum(
-            content.rows for name, content in case.snapshot.contents.items() if name.startswith("files/")
-        ),
+        rows_promised=case.snapshot.listed,
         rows_read=_files(counted.totals),
         duplicate_paths=duplicate_paths,
         undecided=_files(undecided),
@@ -204,16 +202,7 @@ def small_tables(
             QUALITY_RESULTS,
             [
                 {
-                    "cluster": result.cluster,
-                    "run_id": keys[result.cluster].run_id,
-                    "run_date": keys[result.cluster].run_date,
-                    "expectation": result.expectation,
-                    "description": result.description,
-                    "success": result.success,
-                    "observed": result.observed,
-                    "unexpected_count": result.unexpected_count,
-                    "accepted": result.accepted,
-                    "accepted_reason": result.accepted_reason,
+                    **table_row(keys[result.cluster], result),
                     "examples": list(examples.get((result.cluster, result.expectation), ())),
                 }
                 for result in gate_results

@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.common.instants import utc_day
-from pipelines.lake.run_summary import RunKey
+from pipelines.lake.run_summary import RunKey, table_row
 from pipelines.reconcile.lake_history import LakeHistory
 from pipelines.reconcile.past import PastNight
 from pipelines.reconcile.remote_wals import FOLDER, UNFINISHED_SUFFIX, RemoteDirectory
@@ -86,7 +86,7 @@ def sync_tables(
     """
     remote: list[Mapping[str, object]] = [
         {
-            **_identity(key),
+            **asdict(key),
             "directory": one.path,
             "peer_id": one.peer_id,
             "peer_exists": one.peer_id in peers,
@@ -101,9 +101,5 @@ def sync_tables(
         for key, own, peers in rows
         for one in own.remote
     ]
-    states = [{**_identity(key), **asdict(one)} for key, own, _ in rows for one in own.peers]
-    return {REMOTE_WALS.name: (REMOTE_WALS, remote), SYNC_PEERS.name: (SYNC_PEERS, list(states))}
-
-
-def _identity(key: RunKey) -> dict[str, object]:
-    return {"cluster": key.cluster, "run_id": key.run_id, "run_date": key.run_date}
+    states = [table_row(key, one) for key, own, _ in rows for one in own.peers]
+    return {REMOTE_WALS.name: (REMOTE_WALS, remote), SYNC_PEERS.name: (SYNC_PEERS, states)}

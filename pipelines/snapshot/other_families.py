@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from pipelines.common.errors import MalformedError
 from pipelines.hbase.replication_queues import Cell
 from pipelines.hbase.zookeeper.tree import ReplicationTree
 
@@ -41,6 +42,31 @@ class OtherFamilyCells:
                 key = (cell.row.decode("utf-8", "replace"), cell.qualifier.decode("utf-8", "replace"))
                 self.pushed[key] = int.from_bytes(cell.value, "big", signed=True)
             yield cell
+
+
+def hfile_refs_of(cells: Iterable[Cell]) -> dict[str, tuple[str, ...]]:
+    """Returns the HFiles of each peer's row. HBase's own listing of peer 1 scans from `1` and so includes peer 10.
+
+    Raises:
+        MalformedError: a name is not UTF-8.
+    """
+    found: dict[str, list[str]] = {}
+    for peer, name in (peer_and_name(cell) for cell in cells if cell.family == HFILE_REF_FAMILY):
+        found.setdefault(peer, []).append(name)
+    return {peer: tuple(names) for peer, names in found.items()}
+
+
+def peer_and_name(cell: Cell) -> tuple[str, str]:
+    """Returns the row and the qualifier of a cell of another family: the peer, and the region or the HFile.
+
+    Raises:
+        MalformedError: one of them is not UTF-8.
+    """
+    try:
+        return cell.row.decode("utf-8"), cell.qualifier.decode("utf-8")
+    except UnicodeDecodeError:
+        family = cell.family.decode("utf-8")
+        raise MalformedError(f"row {cell.row!r}, family {family}, qualifier {cell.qualifier!r}: not UTF-8") from None
 
 
 def beside_rows(passes: Sequence[OtherFamilyCells]) -> OtherFamilies:

@@ -1,6 +1,5 @@
 """Writes a snapshot directory, format 1, completely or not at all."""
 
-import base64
 import hashlib
 import itertools
 import json
@@ -22,6 +21,7 @@ from pipelines.files.file_batch import FileBatch
 from pipelines.hbase.replication_queues import Cell
 from pipelines.hbase.zookeeper.tree import Znode
 from pipelines.snapshot.model import Snapshot, SnapshotFile
+from pipelines.snapshot.queue_lines import cell_document, znode_document
 from pipelines.snapshot.snapshot_json import SNAPSHOT_JSON, snapshot_document
 from pipelines.snapshot.target import SnapshotTarget
 
@@ -174,20 +174,6 @@ class SnapshotWriter:
         self._target.put(local, name)
         self._contents[name] = SnapshotFile(rows, digest)
         return rows
-
-
-def cell_document(cell: Cell) -> dict[str, str]:
-    """Returns one line of `queues-*.jsonl` for queues in `hbase:replication`."""
-    return {
-        field: base64.b64encode(getattr(cell, field)).decode("ascii")
-        for field in ("row", "family", "qualifier", "value")
-    }
-
-
-def znode_document(znode: Znode) -> dict[str, str | int]:
-    """Returns one line of `queues-*.jsonl` for queues in ZooKeeper."""
-    data = base64.b64encode(znode.data).decode("ascii")
-    return {"path": znode.path, "data": data, "cversion": znode.cversion}
 
 
 def _write_parquet(tables: Iterable[pa.Table], out: BinaryIO) -> int:

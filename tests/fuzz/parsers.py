@@ -66,10 +66,9 @@ from pipelines.snapshot.backup import (
 from pipelines.snapshot.barriers import barriers_document, region_barriers, serial_gaps
 from pipelines.snapshot.extras import SPACE
 from pipelines.snapshot.extras_lines import REGION, SESSION, parse_extras
-from pipelines.snapshot.queue_lines import CELL, ZNODE
+from pipelines.snapshot.queue_lines import CELL, ZNODE, znode_document
 from pipelines.snapshot.snapshot_json import parse_snapshot
 from pipelines.snapshot.syncup_lines import parse_facts
-from pipelines.snapshot.writer import znode_document
 from tests.fuzz.export_parsers import EXPORT_PARSERS
 from tests.fuzz.parser import Parser, of_text
 from tests.fuzz.samples import CELLS, LS_LINES, PROCEDURES, ROOT, SERVER, SNAPSHOT, cell_line
@@ -91,7 +90,7 @@ def _lines(raw: bytes) -> list[tuple[int, str]]:
 
 def _names(name: str) -> object:
     wal = parse_wal_name(name)
-    return (file_kind(name), wal, wal and wal.sync_peer_id, server_of(name), wal_timestamp(name))
+    return (file_kind(name), wal, server_of(name), wal_timestamp(name))
 
 
 def _queue_row(raw: bytes) -> object:

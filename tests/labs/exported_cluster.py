@@ -14,7 +14,7 @@ from pipelines.decide.rule.verdict import ArchivedFile
 from pipelines.hbase.replication_queues import Cell
 from pipelines.hbase.zookeeper.tree import Znode
 from pipelines.snapshot.model import MasterFlags, Membership
-from pipelines.snapshot.writer import znode_document
+from pipelines.snapshot.queue_lines import cell_document, znode_document
 
 EDGE = "edge1"
 """The host that ran the script."""
@@ -22,10 +22,7 @@ EDGE = "edge1"
 
 def cell_lines(cells: Iterable[Cell]) -> list[str]:
     """Returns the cells of a scan, one a line."""
-    return [
-        json.dumps({name: b64encode(getattr(cell, name)).decode() for name in ("row", "family", "qualifier", "value")})
-        for cell in cells
-    ]
+    return [json.dumps(cell_document(cell)) for cell in cells]
 
 
 def closed(cells: Sequence[Cell]) -> list[str]:

@@ -30,7 +30,6 @@ from jobs.demo.generated_snapshot import write_snapshot
 from jobs.reconcile.wiring import OutputPlaces, run_reconcile
 from pipelines.common.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from pipelines.common.job_result import JobResult
-from pipelines.decide.rule.settings import Acceptances
 from pipelines.decide.rule.verdict import ArchivedFile
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import QUEUE_FAMILY, Cell
@@ -214,7 +213,7 @@ class Desk:
             [f"file:{snapshot}" for snapshot in snapshots],
             fleet=f"file:{fleet}" if fleet else None,
             run_id=run_id,
-            acceptances=Acceptances(accept or {}),
+            acceptances=accept or {},
         )
 
     def rows(self, table: str, condition: str = "true") -> list[dict[str, Any]]:

@@ -1,6 +1,5 @@
 """A generated cluster laid out on disk, where capture and the clean-up find it as they find a live one."""
 
-import base64
 import json
 import os
 from contextlib import suppress
@@ -8,7 +7,7 @@ from itertools import groupby
 from pathlib import Path
 
 from jobs.demo.cluster.model import GeneratedCapture
-from pipelines.hbase.replication_queues import Cell
+from pipelines.snapshot.queue_lines import cell_document
 from pipelines.snapshot.snapshot_json import snapshot_document
 
 ROOT = "hbase"
@@ -40,13 +39,8 @@ def write_answers(made: GeneratedCapture, directory: Path) -> None:
     document = snapshot_document(made.snapshot) | {"wal_root": (directory / ROOT).resolve().as_uri()}
     _replace(directory / "state.json", json.dumps(document, indent=1) + "\n")
     rows = sum(1 for _ in groupby(made.pass_2, key=lambda cell: cell.row))
-    lines = [*(json.dumps(_cell(cell)) for cell in made.pass_2), f"{rows} row(s)"]
+    lines = [*(json.dumps(cell_document(cell)) for cell in made.pass_2), f"{rows} row(s)"]
     _replace(directory / "queues.jsonl", "".join(f"{line}\n" for line in lines))
-
-
-def _cell(cell: Cell) -> dict[str, str]:
-    names = ("row", "family", "qualifier", "value")
-    return {name: base64.b64encode(getattr(cell, name)).decode("ascii") for name in names}
 
 
 def _replace(file: Path, text: str) -> None:

@@ -14,7 +14,6 @@ from pipelines.common.errors import RefusedError, UsageError
 from pipelines.decide.gate.expectations import ACCEPTABLE, SHARE, ColumnAtMost, ColumnsEqual, expectations
 from pipelines.decide.gate.gate_metrics import ClusterMetrics, ExpectationResult
 from pipelines.decide.gate.validation import documents_of, great_expectations, validate
-from pipelines.decide.rule.settings import Acceptances
 
 SUITE = "gate"
 """The name of the gate's suite in the documents of Great Expectations."""
@@ -27,14 +26,14 @@ def preload() -> threading.Thread:
     return thread
 
 
-def check_acceptances(accepted: Acceptances, max_deletable_share: float) -> None:
+def check_acceptances(accepted: Mapping[str, str], max_deletable_share: float) -> None:
     """Checks that `--accept` names only expectations that can be overruled. Call it before any work is done.
 
     Raises:
         UsageError: an expectation is unknown, is a proof of safety, or is accepted without a reason.
     """
     known = [one.name for one in expectations(max_deletable_share)]
-    for name, reason in accepted.reasons.items():
+    for name, reason in accepted.items():
         if name not in known:
             raise UsageError(f"--accept {name}: no such expectation; --accept takes {', '.join(sorted(ACCEPTABLE))}")
         if name not in ACCEPTABLE:
@@ -48,7 +47,7 @@ def check_acceptances(accepted: Acceptances, max_deletable_share: float) -> None
 
 def check(
     metrics: Sequence[ClusterMetrics],
-    accepted: Acceptances,
+    accepted: Mapping[str, str],
     max_deletable_share: float,
     documents: dict[str, object] | None = None,
 ) -> list[ExpectationResult]:
@@ -56,8 +55,8 @@ def check(
 
     Args:
         metrics: one per cluster; cluster names are unique.
-        accepted: expectations that the operator overruled, for every cluster of the run; a result records the
-            operator's reason only if the expectation failed.
+        accepted: why the operator overruled an expectation, for every cluster of the run; a result records the reason
+            only if the expectation failed.
         max_deletable_share: largest allowed share of all bytes under oldWALs, 0 to 1.
         documents: gets `suite` and `validation` as Great Expectations writes them; None = nobody wants them.
 
@@ -77,9 +76,9 @@ def check(
 
 
 def _result(
-    one: ClusterMetrics, rule: ColumnsEqual | ColumnAtMost, broken: bool, accepted: Acceptances
+    one: ClusterMetrics, rule: ColumnsEqual | ColumnAtMost, broken: bool, accepted: Mapping[str, str]
 ) -> ExpectationResult:
-    reason = accepted.reasons.get(rule.name) if broken else None
+    reason = accepted.get(rule.name) if broken else None
     return ExpectationResult(
         cluster=one.cluster,
         expectation=rule.name,

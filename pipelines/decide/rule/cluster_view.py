@@ -153,10 +153,6 @@ class ClusterView:
             rows=tuple(row for row in self.rows if row.queue.peer_id != peer_id),
         )
 
-    def without_row(self, queue: QueueId) -> "ClusterView":
-        """Returns this view as if one queue had shipped everything: its row needs no file any more."""
-        return replace(self, rows=tuple(row for row in self.rows if row.queue != queue))
-
 
 def cluster_view(
     snapshot: Snapshot,

@@ -1,6 +1,5 @@
 """Settings that change a decision; the defaults are the safe values (docs/configuration.md)."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pipelines.common.instants import DAY_MS
@@ -65,10 +64,3 @@ class ReconcileSettings:
     backup_age_ms: int = 8 * DAY_MS
     acknowledged: tuple[Acknowledgement, ...] = ()
     capacity_bytes: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Acceptances:
-    """The `--accept EXPECTATION=REASON` options of one run."""
-
-    reasons: Mapping[str, str] = field(default_factory=dict)

@@ -27,7 +27,7 @@ def zookeeper_distrust_reason(snapshot: Snapshot, trees: Sequence[ReplicationTre
 
 
 def zookeeper_doubts(snapshot: Snapshot, trees: Sequence[ReplicationTree], release: Release) -> Doubts:
-    """Yields the doubts of `distrust_zookeeper`."""
+    """Yields the doubts of `zookeeper_distrust_reason`."""
     yield extra_condition(snapshot), unknown_extra(snapshot)
     yield Condition.SNAPSHOT_OUT_OF_ORDER, wrong_order(snapshot, ZOOKEEPER_CAPTURE_ORDER)
     yield Condition.PEER_ID_AMBIGUOUS, ambiguous_peer(snapshot.peers)

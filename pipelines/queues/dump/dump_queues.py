@@ -9,7 +9,7 @@ from pipelines.common.instants import format_instant
 from pipelines.common.job_result import JobResult
 from pipelines.decide.rule.replication_storage_factory import replication_queue_storage
 from pipelines.decide.rule.settings import ReconcileSettings
-from pipelines.decide.rule.trust import first_doubt
+from pipelines.decide.rule.trust import Doubts
 from pipelines.lake.job_run import JobLake
 from pipelines.queues.dump.queue_storage import DUMPED_STORAGES
 from pipelines.queues.dump.rows import (
@@ -22,7 +22,7 @@ from pipelines.queues.dump.rows import (
     wal_rows,
 )
 from pipelines.queues.dump.text import distributed_text, peers_text
-from pipelines.queues.snapshot_run import snapshot_run
+from pipelines.queues.snapshot_run import believed, malformed, snapshot_run
 from pipelines.snapshot.model import Snapshot
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 from pipelines.snapshot.reader import SnapshotDirectories
@@ -61,8 +61,11 @@ def dump_queues(request: DumpRequest, snapshots: SnapshotDirectories, lake: JobL
             moving from ZooKeeper to the table.
         UnavailableError: the lake cannot be written.
     """
-    opened = _believed(snapshots.open([request.snapshot])[0])
-    snapshot = opened.known
+    (opened,) = snapshots.open([request.snapshot])
+    snapshot = believed(opened, _doubts(opened)).known
+    restless = replication_queue_storage(snapshot).restless(opened)
+    if restless is not None:
+        _LOG.warning("Queues moved during the capture: %s. This is its last reading", restless)
     queues = DUMPED_STORAGES[snapshot.queue_storage]
     try:
         dump = queues.dump(snapshots, opened, request.settings.row_layout)
@@ -85,28 +88,12 @@ def dump_queues(request: DumpRequest, snapshots: SnapshotDirectories, lake: JobL
     return run.answer(dump_result(snapshot, dump), (peers_text(dump.peers), body.removesuffix("\n")))
 
 
-def _believed(opened: OpenedSnapshot) -> OpenedSnapshot:
-    """Returns the snapshot if it is unchanged since its capture and all of its queues can be read.
-
-    Raises:
-        RefusedError: the snapshot is faulty, has a malformed queue, or is in the middle of a migration.
-    """
-    if opened.fault is not None or opened.snapshot is None:
-        raise RefusedError(opened.fault_condition, opened.fault or f"{opened.uri}: snapshot.json cannot be read")
-    if opened.malformed is not None:
-        raise RefusedError(
-            Condition.QUEUE_MALFORMED,
-            f"malformed queue: {opened.malformed}; HBase itself throws on it. Mend it, capture again",
-        )
-    snapshot = opened.snapshot
-    storage = replication_queue_storage(snapshot)
-    doubt = first_doubt(storage.elsewhere(snapshot))
-    if doubt is not None:
-        raise RefusedError(doubt[0], doubt[1])
-    restless = storage.restless(opened)
-    if restless is not None:
-        _LOG.warning("Queues moved during the capture: %s. This is its last reading", restless)
-    return opened
+def _doubts(opened: OpenedSnapshot) -> Doubts:
+    """Yields why the queues cannot be read, or are not where they were read."""
+    yield from malformed(
+        opened, f"malformed queue: {opened.malformed}; HBase itself throws on it. Mend it, capture again"
+    )
+    yield from replication_queue_storage(opened.known).elsewhere(opened.known)
 
 
 def dump_result(snapshot: Snapshot, dump: QueueDump) -> dict[str, object]:

@@ -21,7 +21,7 @@ from pipelines.queues.wals.rows import InspectedFile
 from pipelines.queues.wals.selection import needed_wals
 from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, QUEUE_STORAGE_ZOOKEEPER, complete_before
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
-from pipelines.snapshot.other_families import HFILE_REF_FAMILY
+from pipelines.snapshot.other_families import hfile_refs_of
 from pipelines.snapshot.reader import SnapshotDirectories
 
 _LOG = logging.getLogger(__name__)
@@ -52,7 +52,7 @@ class DumpedTableQueues:
         cells = snapshots.cells(opened)
         queued = parse_queue_cells(cells, layout)
         rows = merge_passes([queued])
-        refs = [cell for cell in cells if cell.family == HFILE_REF_FAMILY]
+        refs = hfile_refs_of(cells)
         snapshot = opened.known
         online = snapshot.membership_2.online if snapshot.membership_2 else None
         complete = complete_before(snapshot.files_step.started_at)

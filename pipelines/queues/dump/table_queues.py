@@ -1,11 +1,11 @@
 """Builds the dump of queues in `hbase:replication` from one reading of the table and the listed WALs."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from pipelines.common.errors import MalformedError
 from pipelines.decide.rule.cluster_view import MergedQueueRow
 from pipelines.hbase.peers import Peer
-from pipelines.hbase.replication_queues import NEEDS_ALL, Cell, GroupOffset, QueueCell
+from pipelines.hbase.replication_queues import NEEDS_ALL, GroupOffset, QueueCell
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.wal_names import wal_timestamp
 from pipelines.queues.dump.rows import (
@@ -25,7 +25,7 @@ from pipelines.snapshot.model import QUEUE_STORAGE_TABLE
 def table_dump(
     cells: Sequence[QueueCell],
     rows: Iterable[MergedQueueRow],
-    hfile_refs: Iterable[Cell],
+    hfile_refs: Mapping[str, tuple[str, ...]],
     files: Iterable[InspectedFile],
     peers: Sequence[Peer],
     online: Collection[ServerName] | None,
@@ -36,14 +36,11 @@ def table_dump(
     Args:
         cells: of family `queue`, in scan order.
         rows: the same cells, grouped by row.
-        hfile_refs: cells of family `hfileref`, in scan order.
+        hfile_refs: names of bulk-loaded HFiles by peer.
         files: WALs that some queue still has to read.
         peers: all peers.
         online: live servers; None = unknown.
         complete_before: see `pipelines.snapshot.model.complete_before`.
-
-    Raises:
-        MalformedError: the name of an hfileref row or file is not UTF-8.
     """
     states = {peer.peer_id: peer.state for peer in peers}
     groups = by_group(files)
@@ -53,7 +50,7 @@ def table_dump(
         storage=QUEUE_STORAGE_TABLE,
         peers=peers_of(peers),
         queues=tuple(queues),
-        hfile_refs=_refs(hfile_refs),
+        hfile_refs=hfile_refs,
         dead_replicators=tuple(str(owner) for owner in owners if online is not None and owner not in online),
         recorded=tuple(
             RecordedOffset(
@@ -114,18 +111,3 @@ def _age(wal: str) -> int:
         return wal_timestamp(wal)
     except MalformedError:
         return NEEDS_ALL
-
-
-def _refs(cells: Iterable[Cell]) -> dict[str, tuple[str, ...]]:
-    """Returns the HFiles of each row. HBase's own listing of peer 1 scans from `1` and so includes peer 10."""
-    refs: dict[str, list[str]] = {}
-    for cell in cells:
-        refs.setdefault(_text(cell, cell.row), []).append(_text(cell, cell.qualifier))
-    return {peer: tuple(names) for peer, names in refs.items()}
-
-
-def _text(cell: Cell, data: bytes) -> str:
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        raise MalformedError(f"row {cell.row!r}, family hfileref, qualifier {cell.qualifier!r}: not UTF-8") from None

@@ -1,6 +1,6 @@
 """The two sides of a verification: the content of ZooKeeper before, and of the table after the migration."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from pipelines.common.errors import MalformedError
@@ -9,6 +9,7 @@ from pipelines.hbase.replication_queues import Cell, GroupOffset, QueueCell, Que
 from pipelines.queues.migration.plan import MigrationPeers
 from pipelines.queues.migration.rows import Family, MigrationAction, MigrationReason, MigrationRow
 from pipelines.snapshot.model import MasterFlags
+from pipelines.snapshot.other_families import SEQUENCE_ID_FAMILY, peer_and_name
 
 _LONG = 8
 
@@ -56,7 +57,7 @@ class AfterMigration:
     rows: Mapping[QueueId, Mapping[str, GroupOffset]]
     complete_before: int
     sequence_ids: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    hfile_refs: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    hfile_refs: Mapping[str, Collection[str]] = field(default_factory=dict)
     listed: frozenset[str] = frozenset()
     flags: tuple[MasterFlags | None, ...] = ()
 
@@ -87,28 +88,8 @@ def sequence_ids_of(cells: Iterable[Cell]) -> dict[tuple[str, str], int]:
     """
     found = {}
     for cell in cells:
-        if cell.family == Family.SEQUENCE_ID.value.encode():
+        if cell.family == SEQUENCE_ID_FAMILY:
             if len(cell.value) != _LONG:
                 raise MalformedError(f"row {cell.row!r}, sid:{cell.qualifier!r}: not 8 bytes but {len(cell.value)}")
-            found[_text(cell.row), _text(cell.qualifier)] = int.from_bytes(cell.value, "big", signed=True)
+            found[peer_and_name(cell)] = int.from_bytes(cell.value, "big", signed=True)
     return found
-
-
-def hfile_refs_of(cells: Iterable[Cell]) -> dict[str, frozenset[str]]:
-    """Returns the names of bulk-loaded HFiles by peer.
-
-    Raises:
-        MalformedError: a name is not UTF-8.
-    """
-    found: dict[str, set[str]] = {}
-    for cell in cells:
-        if cell.family == Family.HFILE_REF.value.encode():
-            found.setdefault(_text(cell.row), set()).add(_text(cell.qualifier))
-    return {peer: frozenset(names) for peer, names in found.items()}
-
-
-def _text(value: bytes) -> str:
-    try:
-        return value.decode("utf-8")
-    except UnicodeDecodeError:
-        raise MalformedError(f"not UTF-8: {value!r}") from None

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from pipelines.common.conditions import Condition
 from pipelines.common.errors import EXIT_DONE, EXIT_REFUSED, RefusedError, UsageError
 from pipelines.common.job_result import JobResult
 from pipelines.decide.rule.settings import ReconcileSettings
@@ -16,7 +15,7 @@ from pipelines.queues.migration.findings import plan_findings
 from pipelines.queues.migration.plan import MigrationPeers, migration_rows
 from pipelines.queues.migration.rows import PLAN_SUFFIX, MigrationRow
 from pipelines.queues.migration.text import plan_lines, plan_result
-from pipelines.queues.snapshot_run import snapshot_run
+from pipelines.queues.snapshot_run import believed, malformed, snapshot_run
 from pipelines.queues.wals.listed_wals import wal_lengths
 from pipelines.snapshot.model import QUEUE_STORAGE_ZOOKEEPER, complete_before
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
@@ -99,11 +98,5 @@ def readable_snapshot(opened: OpenedSnapshot) -> OpenedSnapshot:
     Raises:
         RefusedError: otherwise.
     """
-    if opened.fault is not None or opened.snapshot is None:
-        raise RefusedError(opened.fault_condition, opened.fault or f"{opened.uri}: snapshot.json cannot be read")
-    if opened.malformed is not None:
-        raise RefusedError(
-            Condition.QUEUE_MALFORMED,
-            f"{opened.uri}: {opened.malformed}. HBase throws on it, and a migration never ends. Mend it, capture again",
-        )
-    return opened
+    told = f"{opened.uri}: {opened.malformed}. HBase throws on it, and a migration never ends. Mend it, capture again"
+    return believed(opened, malformed(opened, told))

@@ -71,7 +71,7 @@ def _hfile_refs(before: BeforeMigration, after: AfterMigration) -> Iterator[Migr
     for row in before.written(Family.HFILE_REF):
         expected.setdefault(row.peer_id, set()).add(row.qualifier or "")
     for peer in sorted(before.peers.migrated):
-        old, new = expected.get(peer, set()), after.hfile_refs.get(peer, frozenset())
+        old, new = expected.get(peer, set()), set(after.hfile_refs.get(peer, ()))
         for name in sorted(old | new):
             if name in old and name in new:
                 answer, severity = CheckAnswer.SAME, None

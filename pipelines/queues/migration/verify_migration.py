@@ -10,7 +10,6 @@ from pipelines.lake.job_run import JobLake
 from pipelines.queues.migration.before_and_after import (
     AfterMigration,
     BeforeMigration,
-    hfile_refs_of,
     rows_of,
     sequence_ids_of,
     states_of,
@@ -24,6 +23,7 @@ from pipelines.queues.snapshot_run import snapshot_run
 from pipelines.queues.wals.listed_wals import wal_lengths
 from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, complete_before
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
+from pipelines.snapshot.other_families import hfile_refs_of
 from pipelines.snapshot.reader import SnapshotDirectories
 from schemas.migration_checks import MIGRATION_CHECKS
 

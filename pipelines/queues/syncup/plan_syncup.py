@@ -8,8 +8,9 @@ from pipelines.common.errors import RefusedError
 from pipelines.common.human import human_bytes, human_count
 from pipelines.common.job_result import JobResult
 from pipelines.decide.rule.settings import ReconcileSettings
+from pipelines.decide.rule.trust import Doubts
 from pipelines.lake.job_run import JobLake
-from pipelines.queues.snapshot_run import snapshot_run
+from pipelines.queues.snapshot_run import believed, malformed, snapshot_run
 from pipelines.queues.syncup.plan import SyncUpPlan, UnreadReason, UnreadWal
 from pipelines.queues.syncup.queue_storage import SYNCUP_STORAGES, SyncUpStorage
 from pipelines.queues.syncup.rows import PLAN_SUFFIX
@@ -59,10 +60,11 @@ def plan(request: PlanRequest, snapshots: SnapshotDirectories, lake: JobLake) ->
         RefusedError: the snapshot is not of a cluster that is down, or the tool would die or lose edits.
         UnavailableError: the lake cannot be written.
     """
-    opened = _believed(snapshots.open([request.snapshot])[0])
-    snapshot = opened.known
-    facts = parse_facts(snapshots.extra_lines(opened, EXTRA))
+    (opened,) = snapshots.open([request.snapshot])
+    snapshot = believed(opened, _doubts(opened)).known
     storage = SYNCUP_STORAGES[snapshot.queue_storage]
+    storage.refuse(opened)
+    facts = parse_facts(snapshots.extra_lines(opened, EXTRA))
     planned = storage.plan(snapshots, opened, facts, request.settings)
     _refuse(planned, storage)
     queues = [queue_row(one) for one in planned.queues]
@@ -75,33 +77,18 @@ def plan(request: PlanRequest, snapshots: SnapshotDirectories, lake: JobLake) ->
     return run.answer(plan_result(snapshot, facts, planned, queues, wals, peers), lines, findings)
 
 
-def _believed(opened: OpenedSnapshot) -> OpenedSnapshot:
-    """Returns the snapshot if it is of a cluster that is down and its queues can be read.
-
-    Raises:
-        RefusedError: otherwise.
-    """
-    if opened.fault is not None or opened.snapshot is None:
-        raise RefusedError(opened.fault_condition, opened.fault or f"{opened.uri}: snapshot.json cannot be read")
-    snapshot = opened.snapshot
-    if EXTRA not in snapshot.extras:
-        raise RefusedError(
-            Condition.CLUSTER_RUNNING,
-            f"{opened.uri} has no extra {EXTRA!r}: it was taken of a running cluster, and ReplicationSyncUp is for one "
-            "that is down. Stop HBase, then capture with state.source offline (docs/syncup.md)",
-        )
-    foreign = sorted(named_extras(snapshot) - {EXTRA})
-    if foreign:
-        raise RefusedError(
-            Condition.FORMAT_UNKNOWN, f"{opened.uri}: extra {foreign[0]!r} is not known to plan-syncup; capture again"
-        )
-    if opened.malformed is not None:
-        raise RefusedError(
-            Condition.QUEUE_MALFORMED,
-            f"malformed queue: {opened.malformed}; ReplicationSyncUp throws on it. Start HBase, mend it there",
-        )
-    SYNCUP_STORAGES[snapshot.queue_storage].refuse(opened)
-    return opened
+def _doubts(opened: OpenedSnapshot) -> Doubts:
+    """Yields why this is no snapshot of a cluster that is down, or why its queues cannot be read."""
+    running = (
+        f"{opened.uri} has no extra {EXTRA!r}: it was taken of a running cluster, and ReplicationSyncUp is for one "
+        "that is down. Stop HBase, then capture with state.source offline (docs/syncup.md)"
+    )
+    yield Condition.CLUSTER_RUNNING, None if EXTRA in opened.known.extras else running
+    for foreign in sorted(named_extras(opened.known) - {EXTRA}):
+        yield Condition.FORMAT_UNKNOWN, f"{opened.uri}: extra {foreign!r} is not known to plan-syncup; capture again"
+    yield from malformed(
+        opened, f"malformed queue: {opened.malformed}; ReplicationSyncUp throws on it. Start HBase, mend it there"
+    )
 
 
 def _refuse(planned: SyncUpPlan, storage: SyncUpStorage) -> None:

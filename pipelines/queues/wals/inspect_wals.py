@@ -6,17 +6,16 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from pipelines.common.conditions import Condition
-from pipelines.common.errors import RefusedError, UnavailableError, UsageError
+from pipelines.common.errors import UnavailableError, UsageError
 from pipelines.common.human import human_bytes, human_count
 from pipelines.common.job_result import JobResult
 from pipelines.decide.rule.cluster_view import MergedQueueRow
 from pipelines.decide.rule.replication_storage_factory import replication_queue_storage
 from pipelines.decide.rule.settings import ReconcileSettings
-from pipelines.decide.rule.trust import first_doubt
+from pipelines.decide.rule.trust import Doubts
 from pipelines.hbase.wal_names import parse_wal_name
 from pipelines.lake.job_run import JobLake
-from pipelines.queues.snapshot_run import snapshot_run
+from pipelines.queues.snapshot_run import believed, malformed, snapshot_run
 from pipelines.queues.wals.executors import SparkWalContents
 from pipelines.queues.wals.findings import wal_findings
 from pipelines.queues.wals.pending import (
@@ -93,8 +92,8 @@ def inspect_wals(request: InspectRequest, ports: InspectPorts) -> JobResult:
         RefusedError: the snapshot differs from what was captured, or its queues cannot be read.
         UnavailableError: no file could be read, or the lake cannot be written.
     """
-    opened = _believed(ports.snapshots.open([request.snapshot])[0])
-    snapshot = opened.known
+    (opened,) = ports.snapshots.open([request.snapshot])
+    snapshot = believed(opened, _doubts(opened)).known
     storage = INSPECTED_STORAGES[snapshot.queue_storage]
     if request.queue is not None:
         request = replace(request, queue=storage.row_name(opened, request.queue))
@@ -119,23 +118,12 @@ def inspect_wals(request: InspectRequest, ports: InspectPorts) -> JobResult:
     return run.answer(inspection_result(snapshot, files, queues), lines, findings)
 
 
-def _believed(opened: OpenedSnapshot) -> OpenedSnapshot:
-    """Returns the snapshot if its listing and its queues are unchanged since the capture.
-
-    Raises:
-        RefusedError: the snapshot is faulty, has a malformed queue, or is in the middle of a migration.
-    """
-    if opened.fault is not None or opened.snapshot is None:
-        raise RefusedError(opened.fault_condition, opened.fault or f"{opened.uri}: snapshot.json cannot be read")
-    doubt = first_doubt(replication_queue_storage(opened.snapshot).elsewhere(opened.snapshot))
-    if doubt is not None:
-        raise RefusedError(doubt[0], doubt[1])
-    if opened.malformed is not None:
-        raise RefusedError(
-            Condition.QUEUE_MALFORMED,
-            f"malformed queue: {opened.malformed}; no offset can be believed. Mend it, capture again",
-        )
-    return opened
+def _doubts(opened: OpenedSnapshot) -> Doubts:
+    """Yields why the queues are not where they were read, or cannot be read."""
+    yield from replication_queue_storage(opened.known).elsewhere(opened.known)
+    yield from malformed(
+        opened, f"malformed queue: {opened.malformed}; no offset can be believed. Mend it, capture again"
+    )
 
 
 def _rows(request: InspectRequest, rows: Sequence[MergedQueueRow]) -> list[MergedQueueRow]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pipelines.common.errors import UsageError
 from pipelines.common.instants import format_instant
 from pipelines.lake.findings import Acknowledgement
-from pipelines.lake.lake_records import RunRecord
+from pipelines.lake.lake_records import RunRecord, runs_by_cluster
 from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_summary import DONE
 from pipelines.reconcile.pause import Pause
@@ -47,9 +47,7 @@ def deciding_runs(
     cluster: str | None, lake: LakeReader, now: int, acknowledged: Sequence[Acknowledgement] = ()
 ) -> dict[str, AnsweringRun]:
     """Returns the newest DONE run of each cluster, or its newest run if none is DONE."""
-    found: dict[str, list[RunRecord]] = {}
-    for record in lake.newest_runs(cluster):
-        found.setdefault(record.cluster, []).append(record)
+    found = runs_by_cluster(lake.newest_runs(cluster))
     if not found:
         there = sorted({record.cluster for record in lake.newest_runs(None)}) if cluster else []
         known = f"; this lake knows {first_names(there)}" if there else "; let reconcile write a run first"

@@ -11,7 +11,6 @@ from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError
 from pipelines.common.job_result import JobResult
 
-HELP = "a job of the tests"
 DESCRIPTION = "Does what it is told."
 NEEDS_SPARK = True
 

@@ -8,7 +8,6 @@ from pipelines.common.errors import EXIT_DONE, EXIT_REFUSED, UsageError
 from pipelines.common.job_result import JobResult
 from tests.models.commands.seeds import Request, capture_text, play_seeds, replay, write_history
 
-HELP = "try to make the rule lose data: random histories of a model cluster, by seed"
 NEEDS_SPARK = False
 DESIGNS = {"table": "design", "zookeeper": "zk-design"}
 """The design that is played when no mutant is named, by `queue_storage`."""

@@ -10,7 +10,6 @@ from tests.models.split.emitting import emit_table, histories_of
 from tests.models.split.injections import BY_ROW
 from tests.models.split.report import split_search, subjects_of
 
-HELP = "make a model of Pegasus's partition split break: every failure, every order of events"
 NEEDS_SPARK = False
 DESCRIPTION = """\
 Plays the protocol of a partition split (start, learning mutation by mutation, the sync point, the count update,

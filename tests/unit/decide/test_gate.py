@@ -1,6 +1,6 @@
 """The gate: Great Expectations really evaluates, for every cluster at once, and nobody can overrule a proof."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,6 @@ from pipelines.decide.gate import gate
 from pipelines.decide.gate.expectations import ACCEPTABLE, SHARE, ColumnAtMost, ColumnsEqual, expectations
 from pipelines.decide.gate.gate import check, check_acceptances
 from pipelines.decide.gate.gate_metrics import ClusterMetrics
-from pipelines.decide.rule.settings import Acceptances
 
 SOUND = ClusterMetrics(
     cluster="prod-a",
@@ -24,7 +23,7 @@ SOUND = ClusterMetrics(
     rows_promised=12,
     rows_read=12,
 )
-NOTHING = Acceptances({})
+NOTHING: Mapping[str, str] = {}
 BROKEN = {
     "listing_is_whole": {"rows_read": 11},
     "paths_are_unique": {"duplicate_paths": 1},
@@ -41,7 +40,7 @@ BROKEN = {
 }
 
 
-def failed(metrics: ClusterMetrics, accepted: Acceptances = NOTHING) -> list[str]:
+def failed(metrics: ClusterMetrics, accepted: Mapping[str, str] = NOTHING) -> list[str]:
     return [result.expectation for result in check([metrics], accepted, 0.95) if result.refuses]
 
 
@@ -106,7 +105,7 @@ def test_a_fleet_is_one_validation(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_share_can_be_accepted_and_the_words_are_kept() -> None:
-    accepted = Acceptances({SHARE: "first clean-up, checked by hand"})
+    accepted = {SHARE: "first clean-up, checked by hand"}
     results = check([replace(SOUND, listed_bytes=999), replace(SOUND, cluster="b")], accepted, 0.95)
     share = [result for result in results if result.expectation == SHARE]
     assert [(one.success, one.accepted, one.accepted_reason, one.refuses) for one in share] == [
@@ -119,14 +118,14 @@ def test_share_can_be_accepted_and_the_words_are_kept() -> None:
 def test_the_share_counts_from_some_size_on(size: int, refuses: bool) -> None:
     """A small cluster may have shipped everything; listing everything of a large one is worth a person's look."""
     shipped = replace(SOUND, bytes=size, verdict_bytes=size, listed_bytes=size, share_from_bytes=1000)
-    assert [one.expectation for one in check([shipped], Acceptances(), 0.95) if one.refuses] == [SHARE] * refuses
+    assert [one.expectation for one in check([shipped], {}, 0.95) if one.refuses] == [SHARE] * refuses
 
 
 @pytest.mark.promise("only-the-share-can-be-overruled")
 @pytest.mark.parametrize("name", sorted(set(BROKEN) - ACCEPTABLE))
 def test_a_proof_cannot_be_overruled(name: str) -> None:
     with pytest.raises(UsageError, match="cannot be overruled"):
-        check([SOUND], Acceptances({name: "because"}), 0.95)
+        check([SOUND], {name: "because"}, 0.95)
 
 
 @pytest.mark.parametrize(
@@ -134,4 +133,4 @@ def test_a_proof_cannot_be_overruled(name: str) -> None:
 )
 def test_accept_needs_a_known_name_and_a_reason(name: str, reason: str, words: str) -> None:
     with pytest.raises(UsageError, match=words):
-        check_acceptances(Acceptances({name: reason}), 0.95)
+        check_acceptances({name: reason}, 0.95)

@@ -33,16 +33,6 @@ def test_the_kind_of_a_file_is_in_its_name(name: str, kind: FileKind) -> None:
     assert file_kind(name) is kind
 
 
-@pytest.mark.parametrize(
-    ("name", "peer"),
-    [(f"{E}-6-p1.7.syncrep", "p1"), (f"{E}-6-p1.7", None), (f"{E}-6-p1.7.copy", None), (f"{E}.7.syncrep", None)],
-)
-def test_only_a_wal_of_synchronous_replication_has_a_peer(name: str, peer: str | None) -> None:
-    wal = parse_wal_name(name)
-    assert wal is not None
-    assert wal.sync_peer_id == peer
-
-
 def test_a_time_that_does_not_fit_is_none_and_no_smaller_one() -> None:
     name = f"{E}.9223372036854775808"
     wal = parse_wal_name(name)

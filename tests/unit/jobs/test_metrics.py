@@ -213,7 +213,7 @@ def test_a_question_has_no_metrics(tmp_path: Path, job: str, options: dict[str, 
 class Unavailable:
     """A job that finds nobody."""
 
-    HELP = DESCRIPTION = ""
+    DESCRIPTION = ""
     NEEDS_SPARK = False
 
     def add_arguments(self, _parser: object) -> None:

@@ -19,11 +19,8 @@ SLOW = ("pyspark", "delta", "pyarrow", "pandas", "great_expectations", "matplotl
 
 @pytest.mark.promise("every-job-explains-itself")
 @pytest.mark.parametrize("name", JOBS)
-def test_a_job_says_what_the_overview_says(name: str) -> None:
-    entry = JOBS[name]
-    job = entry.load()
-    assert entry.help == job.HELP
-    assert len(job.DESCRIPTION) > len(job.HELP)
+def test_a_job_says_more_than_the_overview(name: str) -> None:
+    assert len(JOBS[name].load().DESCRIPTION) > len(JOBS[name].help)
 
 
 @pytest.mark.parametrize("name", JOBS)

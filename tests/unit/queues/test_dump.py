@@ -30,6 +30,7 @@ from pipelines.queues.dump.text import distributed_text, human_size, peers_text,
 from pipelines.queues.dump.zookeeper_queues import zookeeper_dump
 from pipelines.queues.wals.rows import InspectedFile
 from pipelines.snapshot.model import complete_before
+from pipelines.snapshot.other_families import hfile_refs_of
 from schemas.dumped_hfile_refs import DUMPED_HFILE_REFS
 from schemas.dumped_peers import DUMPED_PEERS
 from schemas.dumped_queues import DUMPED_QUEUES
@@ -59,8 +60,7 @@ def of_table(
     online: frozenset[ServerName] | None = frozenset({H1, RS1}),
 ) -> QueueDump:
     queued = parse_queue_cells(cells)
-    refs = [cell for cell in cells if cell.family == b"hfileref"]
-    return table_dump(queued, merge_passes([queued]), refs, files, peers, online, complete_before(NOW))
+    return table_dump(queued, merge_passes([queued]), hfile_refs_of(cells), files, peers, online, complete_before(NOW))
 
 
 def of_tree(znodes: Sequence[Znode], listed: dict[str, tuple[str, int]], *peers: Peer) -> QueueDump:

@@ -13,7 +13,6 @@ from pipelines.hbase.zookeeper.tree import Znode, parse_tree
 from pipelines.queues.migration.before_and_after import (
     AfterMigration,
     BeforeMigration,
-    hfile_refs_of,
     rows_of,
     sequence_ids_of,
     states_of,
@@ -23,6 +22,7 @@ from pipelines.queues.migration.plan import MigrationPeers, migration_rows
 from pipelines.queues.migration.rows import LEGACY_PEER, MigrationRule
 from pipelines.queues.migration.verify import verify
 from pipelines.snapshot.model import MasterFlags, complete_before
+from pipelines.snapshot.other_families import hfile_refs_of
 from tests.labs.small_cluster import D1, H1, H2, NOW, group, wal
 from tests.strategies.zookeeper import BASE, Queues, znodes
 
@@ -347,7 +347,7 @@ def test_findings_are_one_for_each_rule_and_severity() -> None:
 def test_cells_of_the_other_families() -> None:
     cells = [Cell(b"1", b"sid", b"r", (-1).to_bytes(8, "big", signed=True)), Cell(b"1", b"hfileref", b"f", b"")]
     assert sequence_ids_of(cells) == {("1", "r"): -1}
-    assert hfile_refs_of(cells) == {"1": frozenset({"f"})}
+    assert hfile_refs_of(cells) == {"1": ("f",)}
     with pytest.raises(MalformedError, match=r"sid:b'r': not 8 bytes but 3"):
         sequence_ids_of([Cell(b"1", b"sid", b"r", b"443")])
     with pytest.raises(MalformedError, match="not UTF-8"):

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from pipelines.decide.gate.gate import check
-from pipelines.decide.rule.settings import Acceptances, ReconcileSettings
+from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.totals import BucketTotal
 from pipelines.hbase.replication_queues import parse_queue_cells
 from pipelines.reconcile.cluster_cases import cluster_cases
@@ -27,7 +27,7 @@ def refusing(*decided: BucketTotal) -> list[str]:
     one = OpenedSnapshot("file:///prod", "0" * 64, known, listing_readable=True, listing=listing, passes=passes)
     (case,) = cluster_cases([one], None, ReconcileSettings(), NOW)
     metrics = gate_metrics(case, ClusterTotals(decided), 0, ReconcileSettings())
-    return [result.expectation for result in check([metrics], Acceptances({}), 0.95) if result.refuses]
+    return [result.expectation for result in check([metrics], {}, 0.95) if result.refuses]
 
 
 def test_a_decision_on_every_row_passes() -> None:

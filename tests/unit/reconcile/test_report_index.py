@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from pipelines.common.instants import utc_day
-from pipelines.lake.lake_records import RunRecord
+from pipelines.lake.lake_records import RunRecord, newest_by_cluster, newest_done
 from pipelines.reconcile.report_files import findings_html, latest_html
-from pipelines.reconcile.report_index import index_html, newest_by_cluster, newest_done
+from pipelines.reconcile.report_index import index_html
 from tests.labs.report_nights import BAD, DAY, GIB, NOW
 
 
