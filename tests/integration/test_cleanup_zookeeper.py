@@ -87,6 +87,7 @@ def queues(zookeeper_cluster: HBaseCluster) -> Iterator[Queues]:
     found.clear()
     for peer in found.reader.peers():
         zookeeper_cluster.remove_peer(peer.peer_id)
+    wait_until(lambda: not found.owners(), "HBase removes the queues of removed peers")
     writer.stop()
     writer.close()
     client.close()
