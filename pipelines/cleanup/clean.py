@@ -1,13 +1,13 @@
 """Implements the clean job: it decides each file of a delete-safe list again, then moves it to the quarantine."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from pipelines.cleanup.audit_ports import AttemptEnd, CleanupAttempt, DecidedRun
 from pipelines.cleanup.deletions import CleanupAction, CleanupFile, CleanupTally, FileOutcome, FileResult
 from pipelines.cleanup.holder import LeaseHolder
 from pipelines.cleanup.list_checks import check_age, check_approved, check_begun, check_manifest, check_once
-from pipelines.cleanup.move_files import BatchResult, MoveRoute, is_same_file, move_files
+from pipelines.cleanup.move_files import BatchResult, MoveRoute, look_again, move_files
 from pipelines.cleanup.pause_checks import find_pause, refuse_while_paused, say_pause_first
 from pipelines.cleanup.progress import CleanupProgress
 from pipelines.cleanup.request import (
@@ -185,7 +185,7 @@ def _execute(
             ports.audit.intend(attempt, number, wanted)
             late = _late(report, ports)  # writing to the lake may have taken until after not_after
             moved = _untouched(wanted, late) if late else move_files(ports.store, wanted, way, holder)
-        results = [*moved.results, *_looked_at([known for _, known in batch if known is not None], place, holder)]
+        results = [*moved.results, *look_again([known for _, known in batch if known is not None], way, holder)]
         # after a lost lease a file may look gone, because the next holder renamed the directory; that holder settles it
         holder.check()
         ports.audit.record(attempt, number, results)
@@ -211,22 +211,6 @@ def _untouched(subjects: Sequence[CleanupFile], why: str) -> BatchResult:
     return BatchResult(
         [FileResult(subject, FileOutcome.REFUSED, why=f"{why}: it was not touched") for subject in subjects]
     )
-
-
-def _looked_at(results: Sequence[FileResult], place: CleanupPlace, holder: LeaseHolder) -> list[FileResult]:
-    """Returns the outcomes of files that are not to be moved, after looking for the files reported gone.
-
-    A file that the second look did not list, but that the file system shows, becomes REFUSED.
-    """
-    gone = [one.subject for one in results if one.outcome is FileOutcome.ALREADY_GONE]
-    seen = holder.seen([f"{place.wal_root}/{one.path}" for one in gone]) if gone else []
-    there = {one.path for one, found in zip(gone, seen, strict=True) if is_same_file(one, found)}
-    return [
-        replace(one, outcome=FileOutcome.REFUSED, why="the second look did not list it, but it is there")
-        if one.subject.path in there
-        else one
-        for one in results
-    ]
 
 
 def _batches(

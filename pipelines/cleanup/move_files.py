@@ -1,7 +1,7 @@
 """Moves batches of files from one directory to another, and checks each file before and after."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pipelines.cleanup.deletions import CleanupFile, FileOutcome, FileResult
 from pipelines.cleanup.holder import LeaseHolder
@@ -10,6 +10,8 @@ from pipelines.cleanup.stores.store_failures import parse_failure
 from pipelines.common.errors import UnavailableError
 
 TAKEN = "a file of that name is there already"
+UNLISTED = "the second look did not list it, but it is there"
+RESTS = "a file of its name rests in the quarantine; restore with this path puts that file back"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +123,25 @@ def move_files(store: WalStore, subjects: Sequence[CleanupFile], way: MoveRoute,
             batch.results.append(result)
     _take_back(store, strangers, way, holder, batch)
     return batch
+
+
+def look_again(results: Sequence[FileResult], way: MoveRoute, holder: LeaseHolder) -> list[FileResult]:
+    """Returns the outcomes of files that are not to be moved, after looking for those that are gone or changed.
+
+    A gone file that the file system shows becomes REFUSED. A file becomes FAILED if the target has a file of its name:
+    an earlier attempt moved another file in its place, and somebody may need that file.
+    """
+    unsure = [one.subject for one in results if one.outcome in (FileOutcome.ALREADY_GONE, FileOutcome.CHANGED)]
+    seen = {one.path: (source, found) for one, source, found in _ends(unsure, way, holder)} if unsure else {}
+    return [_left(one, *seen[one.subject.path], way) if one.subject.path in seen else one for one in results]
+
+
+def _left(result: FileResult, source: FileState | None, found: FileState | None, way: MoveRoute) -> FileResult:
+    if found is not None:
+        return replace(result, outcome=FileOutcome.FAILED, place=f"{way.place}/{result.subject.path}", why=RESTS)
+    if result.outcome is FileOutcome.ALREADY_GONE and is_same_file(result.subject, source):
+        return replace(result, outcome=FileOutcome.REFUSED, why=UNLISTED)
+    return result
 
 
 def _ends(

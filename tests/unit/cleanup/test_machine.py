@@ -170,6 +170,21 @@ def test_a_file_made_anew_at_any_step_is_not_taken_for_the_one_of_the_list(kind:
         assert world.home()[path] == made, "it stays where HBase put it"
 
 
+@pytest.mark.promise("gone-is-looked-up")
+@pytest.mark.parametrize(("kind", "number"), NAMED)
+def test_a_file_made_anew_under_a_job_that_dies_is_named_wherever_it_rests(kind: str, number: int) -> None:
+    """No answer says that it is gone, though the file in whose place it was moved is."""
+    for path in LISTED:
+        world = world_before(kind)
+        anew = partial(world.archives, path, needed=True)
+        attempted(JOBS[kind], world, Process(Kill(number, after=True), {number: anew}))
+        world.disk.now += LEASE_MS
+        error = attempted(JOBS[kind], world, Process())
+        world.check()
+        rests = world.needed & {entry.modification_time for entry in world.resting().values()}
+        assert not rests or error is UnavailableError
+
+
 LAGS = (1, 2, 3, 5, 8, 13, 21, 34, 55, 1000)
 
 
