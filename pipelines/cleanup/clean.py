@@ -66,7 +66,7 @@ class CleanReport:
         reason: why the clean-up stopped.
         late: whether it stopped because the list is no longer valid.
         unsettled: in a rehearsal, the number of files that an earlier job began and that have no outcome yet.
-        begun: in a rehearsal, whether an earlier job began to move files of the list.
+        begun: whether this job or an earlier one began to move files of the list.
     """
 
     manifest: Manifest
@@ -136,6 +136,7 @@ def clean(request: CleanRequest, place: CleanupPlace, ports: CleanupPorts) -> Jo
         return say_pause_first(outcome, find_pause(place, ports), option(report))
     if request.resume:
         check_begun(ports.audit.actions(decided.run), request.run_id)
+        report.begun = True
     ports.audit.ensure()
     with LeaseHolder(ports.store, place.quarantine, place.holder, place.lease_ms) as holder:
         # checked again under the lease: from now on no other job can begin anything
@@ -173,7 +174,7 @@ def _execute(
     progress = CleanupProgress("moved", report.manifest.files, ports)
     way = MoveRoute(place.wal_root, directory, FileOutcome.MOVED, place.quarantine.at_rest(request.run_id))
     for number, batch in enumerate(_batches(plan, request, place, report), start=1):
-        if number > 1 and ports.stop():  # there is more to do, so the clean-up has not ended
+        if ports.stop():
             report.status, report.reason = STOPPED, "a person asked for it"
             return
         if _late(report, ports):
@@ -183,6 +184,7 @@ def _execute(
         moved = BatchResult()
         if wanted:
             ports.audit.intend(attempt, number, wanted)
+            report.begun = True
             late = _late(report, ports)  # writing to the lake may have taken until after not_after
             moved = _untouched(wanted, late) if late else move_files(ports.store, wanted, way, holder)
         results = [*moved.results, *look_again([known for _, known in batch if known is not None], way, holder)]

@@ -202,6 +202,9 @@ def _execute(
     report.tally = report.tally.plus(report.left)
     progress = CleanupProgress("purged", len(files), ports)
     for number, batch in enumerate(batches(ready, place.batch), start=1):
+        if ports.stop():
+            report.status = STOPPED
+            return
         holder.check()
         kept_at = (
             [ports.archive.place(archive_name(one, attempt.run.run_id, place)) for one in batch]
@@ -218,9 +221,6 @@ def _execute(
         report.tally = report.tally.plus(results)
         progress.more(report.tally)
         deleted.check("deleting", "The next restore, or purge --execute,")
-        if ports.stop() and report.tally.files < len(files):
-            report.status = STOPPED
-            return
     report.status = DONE
 
 

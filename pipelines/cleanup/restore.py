@@ -70,6 +70,9 @@ def restore(request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts) -
             way = MoveRoute(directory, place.wal_root, FileOutcome.RESTORED, place.wal_root)
             progress = CleanupProgress("restored", len(asked), ports)
             for number, batch in enumerate(batches(wanted, place.batch), start=1):
+                stopped = ports.stop()
+                if stopped:
+                    break
                 holder.check()
                 ports.audit.intend(attempt, number, batch)
                 moved = move_files(ports.store, batch, way, holder)
@@ -82,9 +85,6 @@ def restore(request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts) -
                 tally = tally.plus(done)
                 progress.more(tally)
                 moved.check("putting back", "The same command")
-                stopped = ports.stop() and tally.files < len(asked)
-                if stopped:
-                    break
             code = EXIT_UNAVAILABLE if count_failures(results) else EXIT_DONE
             ending = AttemptEnd(STOPPED if stopped else DONE, code, tally)
         except WalsafeError as error:

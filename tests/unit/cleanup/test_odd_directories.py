@@ -217,7 +217,9 @@ def test_what_was_purged_is_in_the_answer_whatever_happens_after_it(for_good: bo
 def test_a_wish_to_stop_is_heard_between_two_runs() -> None:
     world = cleaned(N1, N2)
     place, ports = world.edges(Process())
-    done = purge(PurgeRequest(None, "full", execute=True), place, replace(ports, stop=lambda: True))
+    told: list[str] = []
+    ports = replace(ports, tell=told.append, stop=lambda: bool(told))
+    done = purge(PurgeRequest(None, "full", execute=True), place, ports)
     assert answered(done) == {N1: ("STOPPED", 2), N2: ("NOT_BEGUN", 0)}
     assert done.exit_code == 0
     assert "n2: NOT_BEGUN: a person asked for an end" in done.text

@@ -84,10 +84,22 @@ def test_a_wish_to_stop_holds_for_all_runs_after_it() -> None:
     assert {one["reason"] for run, one in runs_of(answer).items() if run != N1} == {"a person asked for an end"}
 
 
+def test_a_wish_to_stop_during_the_second_look_deletes_nothing() -> None:
+    """What is deleted cannot come back, and there was no batch to finish."""
+    world = cleaned(N1, N2)
+    resting = world.resting()
+    answer = done(world, stop=lambda: True)
+    assert statuses(answer) == {N1: "STOPPED", N2: "NOT_BEGUN"}
+    assert world.resting() == resting
+    assert [row for row in world.lake.deletions if row.action is CleanupAction.PURGE] == []
+
+
 def test_a_wish_to_stop_during_the_last_batch_changes_nothing() -> None:
     world = cleaned()
     place, ports = world.edges(Process())
-    answer = purge(PurgeRequest(N1, FULL, execute=True), replace(place, batch=3), replace(ports, stop=lambda: True))
+    told: list[str] = []
+    ports = replace(ports, tell=told.append, stop=lambda: bool(told))
+    answer = purge(PurgeRequest(N1, FULL, execute=True), replace(place, batch=3), ports)
     assert statuses(answer) == {N1: "DONE"}
     assert [status for attempt, status in world.lake.cleanups if attempt.action is CleanupAction.PURGE] == [
         "STARTED",

@@ -133,7 +133,9 @@ def test_a_file_that_no_restore_gave_back_is_named(*, purged: bool) -> None:
     world = cleaned()
     place, ports = world.edges(Process())
     if purged:
-        purge(PurgeRequest(RUN, "full", execute=True), replace(place, batch=1), replace(ports, stop=lambda: True))
+        told: list[str] = []
+        ports = replace(ports, tell=told.append, stop=lambda: bool(told))
+        purge(PurgeRequest(RUN, "full", execute=True), replace(place, batch=1), ports)
     else:
         del world.disk.files[f"{PLACE.at_rest(RUN)}/{FILES[0]}"]
     done(world, FILES[1])
@@ -190,18 +192,23 @@ def test_a_file_that_is_nowhere_is_named_and_nothing_is_put_back() -> None:
     assert statuses(world) == []
 
 
-def test_a_wish_to_stop_is_heard_between_two_batches() -> None:
+@pytest.mark.parametrize("after", [0, 1])
+def test_a_wish_to_stop_is_heard_before_each_batch(after: int) -> None:
     world = cleaned()
-    outcome = done(world, stop=lambda: True)
-    assert (outcome.result["status"], outcome.result["done_files"], outcome.exit_code) == ("STOPPED", 2, 0)
+    told: list[str] = []
+    outcome = done(world, tell=told.append, stop=lambda: len(told) >= after)
+    moved = 2 * after
+    assert (outcome.result["status"], outcome.result["done_files"], outcome.exit_code) == ("STOPPED", moved, 0)
     assert "Stopped because a person asked for it; the same command goes on." in outcome.text
     assert statuses(world) == ["STARTED", "STOPPED"]
-    assert set(world.home()) == set(FILES[:2])
+    assert set(world.home()) == set(FILES[:moved])
+    assert len(written(world, intents=True)) == moved
 
 
 def test_a_wish_to_stop_during_the_last_batch_changes_nothing() -> None:
     world = cleaned()
-    outcome = done(world, FILES[0], FILES[1], stop=lambda: True)
+    told: list[str] = []
+    outcome = done(world, FILES[0], FILES[1], tell=told.append, stop=lambda: bool(told))
     assert outcome.result["status"] == "DONE"
     assert "Stopped" not in outcome.text
     assert statuses(world) == ["STARTED", "DONE"]
