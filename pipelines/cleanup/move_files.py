@@ -173,8 +173,9 @@ def _moved(
         return FileResult(subject, way.done, f"{way.place}/{subject.path}")
     if error is None:
         # nobody else writes to the quarantine, so the rename moved the file that was checked; if the origin has a file
-        # now, it came later
-        return None if found is None else FileResult(subject, way.done, f"{way.place}/{subject.path}")
+        # now, it came later; if a restored file has left the quarantine, HBase's cleaner may have taken it since
+        seen = found is not None or (way.done is FileOutcome.RESTORED and source is None)
+        return FileResult(subject, way.done, f"{way.place}/{subject.path}") if seen else None
     if parse_failure(error).perhaps_done:
         return None
     if source is None:

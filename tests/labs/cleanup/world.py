@@ -142,6 +142,10 @@ class World:
         """Returns the actions for which files of a run were begun."""
         return {row.action for row in self.lake.deletions if row.run.run_id == run_id and row.result is None}
 
+    def open_intents(self) -> set[tuple[object, ...]]:
+        """Returns the intents of all runs that have no outcome."""
+        return {row.key for decided in self.lake.decided.values() for row in self.lake.unsettled(decided.run)}
+
     # what must hold
 
     def check(self) -> None:

@@ -113,6 +113,22 @@ def test_a_restore_of_some_files_goes_on_after_hbase_deleted_what_it_gave_back()
     world.check()
 
 
+@pytest.mark.promise("hbases-cleaner-is-no-rival")
+@pytest.mark.parametrize(("kind", "number"), NAMED)
+def test_hbases_cleaner_at_any_step_leaves_no_file_without_an_outcome(kind: str, number: int) -> None:
+    """Also when it takes a file that restore has just given back, before restore looks at it again."""
+    for path in LISTED:
+        world = world_before(kind)
+
+        def cleaner(world: World = world, path: str = path) -> None:
+            if path in world.home():
+                world.hbase_cleans(path)
+
+        assert attempted(JOBS[kind], world, Process(meanwhile={number: cleaner})) is None
+        assert not world.open_intents()
+        world.check()
+
+
 OTHERS: dict[str, Job] = {
     "clean": cleaning(N1),
     "restore": restoring(N1),
@@ -289,7 +305,9 @@ class CleanupMachine(RuleBasedStateMachine):
     @rule(job=JOB, step=STEP, kill=KILL, path=st.sampled_from(FILES))
     def hbase_beside_a_job(self, job: Job, step: int, kill: Kill | None, path: str) -> None:
         self.world.disk.now += LEASE_MS
+        before = self.world.open_intents()
         attempted(job, self.world, Process(kill, {step: partial(self.hbase_cleans, path)}))
+        assert kill or self.world.open_intents() <= before, "a job that lives knows what became of its files"
 
     @rule(job=JOB, behind=BEHIND, kill=KILL)
     def a_job_that_reads_behind(self, job: Job, behind: Behind, kill: Kill | None) -> None:
