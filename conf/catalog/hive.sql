@@ -235,7 +235,7 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.deletions (
   `reason` string COMMENT 'The reason of the verdict at the second look, or why the file was left.',
   `length` bigint COMMENT 'Bytes.',
   `modification_time` timestamp COMMENT 'Modification time of the file (UTC)\; a rename keeps it.',
-  `place` string COMMENT 'URI of the file in the quarantine once it is there\; for ARCHIVED and in PURGE\'s INTENT rows, in the archive.',
+  `place` string COMMENT 'URI of the file in the quarantine once it is there, and in CLEAN\'s INTENT rows\; for ARCHIVED and in PURGE\'s INTENT rows, in the archive.',
   `attempt` string COMMENT 'Id of the attempt\; joins the row with its rows in `cleanups`.',
   `lease` bigint COMMENT 'Number of the lease that the job held\; it rises with every job.',
   `batch` int COMMENT 'Number of the batch within the attempt.',

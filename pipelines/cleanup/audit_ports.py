@@ -45,14 +45,15 @@ class OpenIntent:
     """An INTENT row without an outcome.
 
     Attributes:
-        archive: where the file was to be archived before its deletion; None = it was not to be archived.
+        place: where clean was to move the file, or where purge was to archive it before its deletion; None = neither,
+            or an older walsafe wrote the row.
     """
 
     action: CleanupAction
     lease: int
     batch: int
     subject: CleanupFile
-    archive: str | None = None
+    place: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ class CleanupAudit(Protocol):
         ...
 
     def intend(
-        self, attempt: CleanupAttempt, batch: int, subjects: Sequence[CleanupFile], archive: Sequence[str] | None = None
+        self, attempt: CleanupAttempt, batch: int, subjects: Sequence[CleanupFile], places: Sequence[str] | None = None
     ) -> None:
         """Writes an INTENT row for each file; no file is touched before this call returns.
 
@@ -98,7 +99,7 @@ class CleanupAudit(Protocol):
             attempt: the attempt that will touch the files.
             batch: the number of the batch.
             subjects: the files.
-            archive: where each file will be archived; None = the files will not be archived.
+            places: where each file will be in the quarantine or the archive; None = in neither.
         """
         ...
 

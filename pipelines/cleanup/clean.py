@@ -183,7 +183,7 @@ def _execute(
         wanted = [subject for subject, known in batch if known is None]
         moved = BatchResult()
         if wanted:
-            ports.audit.intend(attempt, number, wanted)
+            ports.audit.intend(attempt, number, wanted, [f"{way.place}/{one.path}" for one in wanted])
             report.begun = True
             late = _late(report, ports)  # writing to the lake may have taken until after not_after
             moved = _untouched(wanted, late) if late else move_files(ports.store, wanted, way, holder)

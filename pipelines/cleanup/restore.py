@@ -59,7 +59,9 @@ def restore(request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts) -
         )  # first, so that no later failure prevents it
         taken = ports.audit.taken(decided.run)
         absent = _absent(taken, ports.audit.actions(decided.run)) if request.paths else ()
-        asked = _wanted(resting_files(ports.store, directory), request, place, holder, absent)
+        resting = resting_files(ports.store, directory)
+        elsewhere = _elsewhere(taken, resting) if not request.paths else 0
+        asked = _wanted(resting, request, place, holder, absent)
         wanted, results = _ours(asked, taken)
         ports.audit.started(attempt, len(asked), sum(one.length for one in asked))
         ending = AttemptEnd(FAILED, EXIT_UNAVAILABLE, tally, "the job was interrupted")
@@ -92,7 +94,7 @@ def restore(request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts) -
             raise
         finally:
             ports.audit.ended(attempt, ending)
-    return _outcome(place, request, ending, results, settled, len(asked))
+    return _outcome(place, request, ending, results, settled, len(asked), elsewhere)
 
 
 def _wanted(
@@ -132,6 +134,12 @@ def _absent(taken: Mapping[str, CleanupFile | None], actions: Collection[Cleanup
     if CleanupAction.RESTORE not in actions or CleanupAction.PURGE in actions:
         return ()
     return {path for path, moved in taken.items() if moved is None}
+
+
+def _elsewhere(taken: Mapping[str, CleanupFile | None], resting: Sequence[CleanupFile]) -> int:
+    """Returns how many files clean moved, of those that the quarantine does not have."""
+    here = {one.path for one in resting}
+    return sum(moved is not None and path not in here for path, moved in taken.items())
 
 
 def _ours(
@@ -174,6 +182,7 @@ def _outcome(
     left: Sequence[FileResult],
     settled: int,
     asked: int,
+    elsewhere: int,
 ) -> JobResult:
     tally = ending.tally
     result = {
@@ -192,6 +201,11 @@ def _outcome(
     if absent > 0:
         lines.append(
             f"{absent:,} of the given files are not in the quarantine; the table deletions says what became of them."
+        )
+    if elsewhere:
+        lines.append(
+            f"{elsewhere:,} other files that walsafe moved are not in {place.quarantine.at_rest(request.run_id)}; "
+            "`place` in the table deletions says where it moved them."
         )
     if ending.status == STOPPED:
         lines.append("Stopped because a person asked for it; the same command goes on.")

@@ -127,6 +127,20 @@ def test_a_file_that_hbase_deleted_after_its_restore_does_not_keep_the_others_fr
     assert "not in the quarantine" not in done(world, FILES[2], FILES[2]).text
 
 
+def test_a_restore_of_a_run_says_how_many_files_that_were_moved_are_not_there() -> None:
+    """Somebody took them out of the quarantine, or `clean.quarantine` was another place when they were moved."""
+    said = (
+        f"1 other files that walsafe moved are not in {PLACE.at_rest(RUN)}; `place` in the table deletions says where"
+    )
+    world = cleaned()
+    del world.disk.files[f"{PLACE.at_rest(RUN)}/{FILES[0]}"]
+    assert "that walsafe moved" not in done(world, FILES[1]).text
+    outcome = done(world)
+    assert said in outcome.text
+    assert (outcome.exit_code, outcome.result["done_files"]) == (0, 1)
+    assert "that walsafe moved" not in done(cleaned()).text
+
+
 @pytest.mark.parametrize("purged", [True, False])
 def test_a_file_that_no_restore_gave_back_is_named(*, purged: bool) -> None:
     """It was purged, or somebody took it out of the quarantine."""
