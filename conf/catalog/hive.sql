@@ -215,7 +215,7 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.cleanups (
   `done_bytes` bigint COMMENT 'Bytes of these files.',
   `left_files` bigint COMMENT 'Files left where they were: changed, refused or failed.',
   `gone_files` bigint COMMENT 'Files that were gone already\; who removed them is not known.',
-  `exit_code` int COMMENT 'Exit code of the job\; NULL in a STARTED row.',
+  `exit_code` int COMMENT 'Exit code of the job\; NULL in a STARTED row, and if the job was interrupted or failed unexpectedly.',
   `walsafe_version` string COMMENT 'Version of walsafe that ran.',
   `done_by` string COMMENT 'User who ran the job.',
   `host` string COMMENT 'Host on which the job\'s driver ran.',

@@ -9,6 +9,9 @@ from pipelines.common.conditions import Condition
 from pipelines.lake.run_summary import RunKey
 from pipelines.reconcile.delete_list import Manifest
 
+UNEXPECTED = "the job was interrupted, or failed unexpectedly: see its log"
+"""The reason of an attempt that ended with another exception than a WalsafeError."""
+
 
 @dataclass(frozen=True, slots=True)
 class CleanupAttempt:
@@ -31,10 +34,14 @@ class CleanupAttempt:
 
 @dataclass(frozen=True, slots=True)
 class AttemptEnd:
-    """How an attempt ended; becomes a terminal row of `cleanups`."""
+    """How an attempt ended; becomes a terminal row of `cleanups`.
+
+    Attributes:
+        exit_code: of the job; None = an interruption or an unexpected error, which gets its exit code later.
+    """
 
     status: str
-    exit_code: int
+    exit_code: int | None
     tally: CleanupTally
     reason: str | None = None
     recheck_sha256: str | None = None

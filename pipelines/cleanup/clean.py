@@ -1,9 +1,9 @@
 """Implements the clean job: it decides each file of a delete-safe list again, then moves it to the quarantine."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from pipelines.cleanup.audit_ports import AttemptEnd, CleanupAttempt, DecidedRun
+from pipelines.cleanup.audit_ports import UNEXPECTED, AttemptEnd, CleanupAttempt, DecidedRun
 from pipelines.cleanup.deletions import CleanupAction, CleanupFile, CleanupTally, FileOutcome, FileResult
 from pipelines.cleanup.holder import LeaseHolder
 from pipelines.cleanup.list_checks import check_age, check_approved, check_begun, check_manifest, check_once
@@ -143,7 +143,7 @@ def clean(request: CleanRequest, place: CleanupPlace, ports: CleanupPorts) -> Jo
         check_once(ports.audit.actions(decided.run), request.run_id, anew=request.execute)
         attempt = CleanupAttempt(decided.run, CleanupAction.CLEAN, place.identity, holder.number, request.resume)
         ports.audit.started(attempt, manifest.files, manifest.bytes)
-        ending = AttemptEnd(FAILED, EXIT_UNAVAILABLE, report.tally, "the job was interrupted")
+        ending = AttemptEnd(FAILED, None, report.tally, UNEXPECTED)
         try:
             _execute(request, decided, attempt, holder, place, ports, report)
             ending = AttemptEnd(report.status, report.exit_code, report.tally, report.reason, report.recheck_sha256)
@@ -152,7 +152,7 @@ def clean(request: CleanRequest, place: CleanupPlace, ports: CleanupPorts) -> Jo
             ending = AttemptEnd(status, error.exit_code, report.tally, str(error), report.recheck_sha256)
             raise
         finally:
-            ports.audit.ended(attempt, ending)
+            ports.audit.ended(attempt, replace(ending, tally=report.tally))
             ports.second_look.forget()
     return say_pause_first(clean_outcome(place, request.run_id, report, executed=True), None)
 

@@ -1,9 +1,9 @@
 """Implements the restore job: it moves quarantined files back to where they were."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from pipelines.cleanup.audit_ports import AttemptEnd, CleanupAttempt
+from pipelines.cleanup.audit_ports import UNEXPECTED, AttemptEnd, CleanupAttempt
 from pipelines.cleanup.deletions import CleanupAction, CleanupFile, CleanupTally, FileOutcome, FileResult
 from pipelines.cleanup.holder import LeaseHolder
 from pipelines.cleanup.move_files import MoveRoute, batches, move_files
@@ -64,7 +64,7 @@ def restore(request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts) -
         asked = _wanted(resting, request, place, holder, absent)
         wanted, results = _ours(asked, taken)
         ports.audit.started(attempt, len(asked), sum(one.length for one in asked))
-        ending = AttemptEnd(FAILED, EXIT_UNAVAILABLE, tally, "the job was interrupted")
+        ending = AttemptEnd(FAILED, None, tally, UNEXPECTED)
         try:
             if results:
                 ports.audit.record(attempt, 0, results)
@@ -93,8 +93,8 @@ def restore(request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts) -
             ending = AttemptEnd(FAILED, error.exit_code, tally, str(error))
             raise
         finally:
-            ports.audit.ended(attempt, ending)
-    return _outcome(place, request, ending, results, settled, len(asked), elsewhere)
+            ports.audit.ended(attempt, replace(ending, tally=tally))
+    return JobResult(code, *_answer(place, request, ending, results, settled, len(asked), elsewhere))
 
 
 def _wanted(
@@ -175,7 +175,7 @@ def _ours(
     return wanted, left
 
 
-def _outcome(
+def _answer(
     place: CleanupPlace,
     request: RestoreRequest,
     ending: AttemptEnd,
@@ -183,9 +183,10 @@ def _outcome(
     settled: int,
     asked: int,
     elsewhere: int,
-) -> JobResult:
+) -> tuple[dict[str, object], str]:
+    """Returns the JSON object and the text of the answer."""
     tally = ending.tally
-    result = {
+    result: dict[str, object] = {
         "cluster": place.cluster,
         "run_id": request.run_id,
         "status": ending.status,
@@ -209,4 +210,4 @@ def _outcome(
         )
     if ending.status == STOPPED:
         lines.append("Stopped because a person asked for it; the same command goes on.")
-    return JobResult(ending.exit_code, result, "\n".join(lines))
+    return result, "\n".join(lines)

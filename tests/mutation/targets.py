@@ -139,7 +139,7 @@ _CLEAN_UP = Group(
         Target("moving", "pipelines.cleanup.move_files", words=("_changed",)),
         Target("deleting", "pipelines.cleanup.delete_files"),
         Target("purge", "pipelines.cleanup.purge"),
-        Target("restore", "pipelines.cleanup.restore", words=("_outcome",)),
+        Target("restore", "pipelines.cleanup.restore", words=("_answer",)),
         Target("clean", "pipelines.cleanup.clean"),
         Target("list_checks", "pipelines.cleanup.list_checks"),
         Target("cleanup_ports", "pipelines.cleanup.request"),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.cleanup.audit_ports import AttemptEnd, DecidedRun
+from pipelines.cleanup.audit_ports import UNEXPECTED, AttemptEnd, DecidedRun
 from pipelines.cleanup.clean import CleanRequest, clean
 from pipelines.cleanup.deletions import CleanupAction, CleanupTally
 from pipelines.common.conditions import Condition
@@ -313,6 +313,20 @@ def test_however_it_ends_it_is_written_and_the_second_look_leaves_nothing(
     assert raised is error
     assert look.kept == []
     assert statuses(world) == (["STARTED", status] if execute else [])
+
+
+@pytest.mark.parametrize("error", [UnavailableError("no answer"), BugError(), KeyboardInterrupt()])
+def test_however_it_fails_the_sums_of_the_batches_before_it_are_written(error: BaseException) -> None:
+    world = night()
+
+    def interrupted(_: str) -> None:
+        raise error
+
+    with pytest.raises(type(error)):
+        done(world, tell=interrupted)
+    (ending,) = world.lake.endings
+    assert (ending.status, ending.exit_code) == ("FAILED", getattr(error, "exit_code", None))
+    assert (ending.tally, ending.reason) == (CleanupTally(2, 3), str(error) or UNEXPECTED)
 
 
 # lists that are not cleaned

@@ -1,12 +1,14 @@
 """What restore puts back, where it stops, and what it writes and says about it."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import pytest
 
-from pipelines.cleanup.deletions import CleanupAction, CleanupFile, FileOutcome
+from pipelines.cleanup.deletions import CleanupAction, CleanupFile, CleanupTally, FileOutcome
+from pipelines.cleanup.ports import Move
 from pipelines.cleanup.purge import PurgeRequest, purge
 from pipelines.cleanup.quarantined_files import STRAY
 from pipelines.cleanup.restore import RestoreRequest, restore
@@ -239,19 +241,25 @@ class BugError(Exception):
         RefusedError(Condition.CLUSTER_NOT_QUIET, "no"),
         UsageError("no permission"),
         BugError(),
+        KeyboardInterrupt(),
     ],
 )
-def test_however_it_fails_it_is_written(error: Exception) -> None:
+def test_however_it_fails_it_is_written(error: BaseException) -> None:
+    """With the sums of the batches before it."""
     world = cleaned()
 
     class Broken(MemoryStore):
-        def move(self, _: Any) -> list[str | None]:  # noqa: ANN401
-            raise error
+        def move(self, moves: Sequence[Move]) -> list[str | None]:
+            if moves[0].source.endswith(FILES[2]):
+                raise error
+            return super().move(moves)
 
     with pytest.raises(type(error)):
         done(world, store=Broken(world.disk, Process()))
     assert statuses(world) == ["STARTED", "FAILED"]
-    assert {path for _, path in world.resting()} == set(FILES)
+    assert world.lake.endings[-1].tally == CleanupTally(2, 3)
+    assert world.lake.endings[-1].exit_code == getattr(error, "exit_code", None)
+    assert {path for _, path in world.resting()} == {FILES[2]}
 
 
 def test_a_run_that_never_ended_here_is_not_restored() -> None:
