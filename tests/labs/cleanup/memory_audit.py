@@ -115,6 +115,7 @@ class MemoryAudit:
                 or (failed and number in resting and clean)
                 or (failed and number not in resting and not clean)
                 or (done and number in resting)
+                or (done and one.outcome is not FileOutcome.RESTORED and number in home)
             )
             # who was taken over since its last look may write what was so then: the next holder's rows come after it
             if untrue and self._disk.taken.get(attempt.run.run_id, 0) <= attempt.lease:

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from pipelines.cleanup.deletions import FileOutcome
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError, WalsafeError
 from pipelines.common.instants import DAY_MS
 from tests.labs.cleanup.memory import Behind, Kill, Killed, Process
@@ -98,6 +99,22 @@ def run_again(kind: str, world: World) -> None:
     """The same command; restore alone says so when there is nothing left to do."""
     error = attempted(JOBS[kind], world, Process())
     assert error is None or (error is UsageError and kind == "restore" and not world.resting())
+
+
+@pytest.mark.promise("settled-by-the-file-system")
+@pytest.mark.parametrize(("kind", "number"), NAMED)
+def test_files_that_a_person_put_back_after_a_job_died_are_not_said_to_be_deleted(kind: str, number: int) -> None:
+    world = world_before(kind)
+    assert killed(JOBS[kind], world, Process(Kill(number, after=True)))
+    for path in FILES:
+        world.put_back_by_hand(path)
+    home = world.home()
+    world.disk.now += LEASE_MS
+    assert attempted(OTHERS["settle"], world, Process()) is None
+    world.check()
+    assert world.home() == home
+    says = {row.subject.path: row.result.outcome for row in world.lake.deletions if row.result}
+    assert not {path for path in home if says.get(path) in (FileOutcome.PURGED, FileOutcome.ARCHIVED)}
 
 
 @pytest.mark.promise("restore-brings-back")
@@ -331,6 +348,11 @@ class CleanupMachine(RuleBasedStateMachine):
         entry = self.world.home().get(path)
         if entry is not None and entry.modification_time not in self.world.needed:
             self.world.hbase_cleans(path)
+
+    @rule(path=st.sampled_from(FILES))
+    def a_person_puts_back(self, path: str) -> None:
+        """As the runbook says, where no job can."""
+        self.world.put_back_by_hand(path)
 
     @rule(path=st.sampled_from(FILES), needed=st.booleans())
     def made_anew(self, path: str, *, needed: bool) -> None:
