@@ -126,14 +126,13 @@ def move_files(store: WalStore, subjects: Sequence[CleanupFile], way: MoveRoute,
 
 
 def look_again(results: Sequence[FileResult], way: MoveRoute, holder: LeaseHolder) -> list[FileResult]:
-    """Returns the outcomes of files that are not to be moved, after looking for those that are gone or changed.
+    """Returns the outcomes of files that are not to be moved, after looking at both of their places.
 
     A gone file that the file system shows becomes REFUSED. A file becomes FAILED if the target has a file of its name:
     an earlier attempt moved another file in its place, and somebody may need that file.
     """
-    unsure = [one.subject for one in results if one.outcome in (FileOutcome.ALREADY_GONE, FileOutcome.CHANGED)]
-    seen = {one.path: (source, found) for one, source, found in _ends(unsure, way, holder)} if unsure else {}
-    return [_left(one, *seen[one.subject.path], way) if one.subject.path in seen else one for one in results]
+    looked = _ends([one.subject for one in results], way, holder) if results else ()
+    return [_left(one, source, found, way) for one, (_, source, found) in zip(results, looked, strict=True)]
 
 
 def _left(result: FileResult, source: FileState | None, found: FileState | None, way: MoveRoute) -> FileResult:
@@ -172,10 +171,9 @@ def _moved(
     if is_same_file(subject, found):  # also if the answer to the rename was lost
         return FileResult(subject, way.done, f"{way.place}/{subject.path}")
     if error is None:
-        # nobody else writes to the quarantine, so the rename moved the file that was checked; if the origin has a file
-        # now, it came later; if a restored file has left the quarantine, HBase's cleaner may have taken it since
-        seen = found is not None or (way.done is FileOutcome.RESTORED and source is None)
-        return FileResult(subject, way.done, f"{way.place}/{subject.path}") if seen else None
+        # a restored file that has left the quarantine was below oldWALs: HBase may have taken or replaced it since
+        left = way.done is FileOutcome.RESTORED and source is None
+        return FileResult(subject, way.done, f"{way.place}/{subject.path}") if left else None
     if parse_failure(error).perhaps_done:
         return None
     if source is None:

@@ -204,7 +204,12 @@ def test_a_restored_file_that_hbase_has_taken_is_restored(*, replaced: bool) -> 
 
 @pytest.mark.promise("unseen-gets-no-outcome")
 @pytest.mark.parametrize(
-    "answer", [Answer(None, does=False), Answer(BROKEN, after=lambda disk: disk.files.pop(f"{ROOT}/{A}"))]
+    "answer",
+    [
+        Answer(None, does=False),
+        Answer(None, does=False, after=lambda disk: put(disk, f"{ROOT}/{A}", 5)),
+        Answer(BROKEN, after=lambda disk: disk.files.pop(f"{ROOT}/{A}")),
+    ],
 )
 def test_a_restored_file_is_open_if_it_rests_still_or_its_answer_was_lost(answer: Answer) -> None:
     with moving(Odd(full(A, B, below=REST), answer), FileOutcome.RESTORED) as work:

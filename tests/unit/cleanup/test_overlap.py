@@ -100,6 +100,7 @@ def test_places_that_a_cleaner_may_reach_are_refused(quarantine: str, archive: s
     with pytest.raises(UsageError, match=words) as refused:
         check_quarantine(quarantine, archive, WALS)
     assert "run restore" not in str(refused.value), "it makes the same check"
+    assert "and wal_root" not in words or str(refused.value).endswith(f"Choose a directory outside {WALS}.")
 
 
 @pytest.mark.promise("quarantine-is-out-of-hbases-reach")
@@ -117,4 +118,5 @@ def test_places_in_the_root_of_hbase_are_refused(quarantine: str, archive: str |
         UsageError, match=rf"clean\.{key} .* and hbase\.rootdir .*/hbase overlap: one contains the other"
     ) as refused:
         check_hbase_root(quarantine, archive, ROOT)
-    assert str(refused.value).endswith("restore does not check hbase.rootdir") == (key == "quarantine")
+    way_out = " If it has files already, run restore first: restore does not check hbase.rootdir"
+    assert str(refused.value).endswith(f"outside {ROOT}.{way_out if key == 'quarantine' else ''}")

@@ -134,13 +134,13 @@ def test_a_restore_of_a_run_says_how_many_files_that_were_moved_are_not_there() 
     said = (
         f"1 other files that walsafe moved are not in {PLACE.at_rest(RUN)}; `place` in the table deletions says where"
     )
-    world = cleaned()
-    del world.disk.files[f"{PLACE.at_rest(RUN)}/{FILES[0]}"]
-    assert "that walsafe moved" not in done(world, FILES[1]).text
-    outcome = done(world)
-    assert said in outcome.text
-    assert (outcome.exit_code, outcome.result["done_files"]) == (0, 1)
-    assert "that walsafe moved" not in done(cleaned()).text
+    for paths in ((), (FILES[1],)):
+        world = cleaned()
+        assert "that walsafe moved" not in done(cleaned(), *paths).text
+        del world.disk.files[f"{PLACE.at_rest(RUN)}/{FILES[0]}"]
+        outcome = done(world, *paths)
+        assert (said in outcome.text) == (not paths)
+        assert (outcome.exit_code, outcome.result["done_files"]) == (0, 1 if paths else 2)
 
 
 @pytest.mark.parametrize("purged", [True, False])
