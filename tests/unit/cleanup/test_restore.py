@@ -141,6 +141,7 @@ def test_a_restore_of_a_run_says_how_many_files_that_were_moved_are_not_there() 
         outcome = done(world, *paths)
         assert (said in outcome.text) == (not paths)
         assert (outcome.exit_code, outcome.result["done_files"]) == (0, 1 if paths else 2)
+    assert said in done(world).text, "the other one is back, and is not counted"
 
 
 @pytest.mark.parametrize("purged", [True, False])
