@@ -33,7 +33,11 @@ CLEANUPS = Table(
             column("done_bytes", LongType(), "Bytes of these files."),
             column("left_files", LongType(), "Files left where they were: changed, refused or failed."),
             column("gone_files", LongType(), "Files that were gone already; who removed them is not known."),
-            column("exit_code", IntegerType(), "Exit code of the job; NULL in a STARTED row."),
+            column(
+                "exit_code",
+                IntegerType(),
+                "Exit code of the job; NULL in a STARTED row, and if the job was interrupted or failed unexpectedly.",
+            ),
             column("walsafe_version", StringType(), "Version of walsafe that ran."),
             column("done_by", StringType(), "User who ran the job."),
             column("host", StringType(), "Host on which the job's driver ran."),

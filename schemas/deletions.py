@@ -26,8 +26,8 @@ DELETIONS = Table(
             column(
                 "place",
                 StringType(),
-                "URI of the file in the quarantine once it is there; for ARCHIVED and in PURGE's INTENT rows, in "
-                "the archive.",
+                "URI of the file in the quarantine once it is there, and in CLEAN's INTENT rows; for ARCHIVED and in "
+                "PURGE's INTENT rows, in the archive.",
             ),
             column("attempt", StringType(), "Id of the attempt; joins the row with its rows in `cleanups`."),
             column("lease", LongType(), "Number of the lease that the job held; it rises with every job."),

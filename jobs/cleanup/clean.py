@@ -15,7 +15,7 @@ A file that changed, or whose verdict changed, is left and says why. A new peer,
 cluster that moves while it is read stops everything (exit 3). Every file has a row in the table deletions before it
 is touched and one after. Files come back with restore, and are deleted for good by purge after their grace.
 
-If it was stopped (Ctrl-C stops after the batch), killed, or could not move some files: go on with --resume, which
+If it was stopped (Ctrl-C stops before the next batch), killed, or could not move some files: go on with --resume, which
 moves files as --execute does. If no file was begun yet, --resume says so; then start it with --execute.
 
 examples:

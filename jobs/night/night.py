@@ -63,18 +63,19 @@ def run_night(night: Night) -> JobResult:
 
     Returns:
         The answers of all jobs, and what a person should know of them (`alerts`). The exit code is that of the job that
-        stopped the night; 3 if a finding pauses the clean-up; 5 if all jobs ended, and an error finding is new, purge
-        refused some runs, or the list of a clean-up that had begun expired before `--part finish` resumed it; else 0.
+        stopped the night; 3 if a finding pauses the clean-up. If all jobs ended: 4 if clean could not move some files,
+        or purge could not delete some; 5 if an error finding is new, purge refused runs, or the list of a clean-up that
+        had begun expired before `--part finish` resumed it; else 0.
     """
     plan, answers = night.plan, _Answers()
     log_of_run(plan.run_id)
     logger.info("night of %s, run id %s", plan.cluster, plan.run_id)
     try:
         code, option = (EXIT_DONE, "--execute") if plan.part == "finish" else _decide(night, answers)
-        reasons = ["an error finding is new: see reconcile"] if code else []
+        left = [(code, "an error finding is new: see reconcile")] if code else []
         if plan.part != "decide":
-            reasons += _finish(night, answers, option)
-        code, why = EXIT_PARTIAL if reasons else EXIT_DONE, "; ".join(reasons)
+            left += _finish(night, answers, option)
+        code, why = min((code for code, _ in left), default=EXIT_DONE), "; ".join(reason for _, reason in left)
     except _Ended as end:
         code, why = end.exit_code, end.why
     last = f"The night of {plan.cluster} ({plan.run_id}) ended with exit code {code}{why and f': {why}'}"
@@ -154,7 +155,7 @@ def _decide(night: Night, answers: _Answers) -> tuple[int, str]:
     return decided.exit_code, str(rehearsed.result.get("option", "--execute"))
 
 
-def _finish(night: Night, answers: _Answers, option: str) -> list[str]:
+def _finish(night: Night, answers: _Answers, option: str) -> list[tuple[int, str]]:
     """Cleans what is approved, purges and maintains.
 
     Args:
@@ -163,21 +164,28 @@ def _finish(night: Night, answers: _Answers, option: str) -> list[str]:
         option: with which clean would move files; "" = there is no list to clean.
 
     Returns:
-        What it leaves to a person.
+        What it leaves to a person, each with the exit code that the night has for it.
     """
-    plan, left = night.plan, []
+    plan = night.plan
+    left: list[tuple[int, str]] = []
     if plan.approved and option:
         execute, resume = (*plan.clean, "--execute"), (*plan.clean, "--resume")
         tries = 1 if _is_limited(plan.clean) else None
-        cleaned = _run(night, execute, answers, resume=resume, tries=tries)
+        cleaned = _run(night, execute, answers, passes=_moved_others, resume=resume, tries=tries)
         if _expired(cleaned):
-            left.append("the list of a clean-up that had begun has expired, so files of it may be left: see clean")
+            why = "the list of a clean-up that had begun has expired, so files of it may be left: see clean"
+            left.append((EXIT_PARTIAL, why))
+        elif cleaned.exit_code != EXIT_DONE:
+            left.append((EXIT_UNAVAILABLE, "some files could not be moved: see clean"))
     elif plan.part is None and option:
         command = command_line((*plan.clean, option))
         answers.texts.append(f"Nothing was moved. If you agree with the rehearsal above:\n{command}")
-    # one run that purge refuses may stay for weeks: the tables must not grow as long
-    if plan.purge and _partly(_run(night, plan.purge, answers, passes=_partly)):
-        left.append("purge refused some quarantined runs: see purge")
+    # a run that purge refuses, or a file that it cannot delete, may stay for weeks: the tables must not grow as long
+    purged = _run(night, plan.purge, answers, passes=_answered_for_runs) if plan.purge else None
+    if purged is not None and purged.exit_code == EXIT_UNAVAILABLE:
+        left.append((EXIT_UNAVAILABLE, "some files could not be deleted: see purge"))
+    elif purged is not None and purged.exit_code != EXIT_DONE:
+        left.append((EXIT_PARTIAL, "purge refused quarantined runs: see purge"))
     _run(night, plan.maintain, answers)
     return left
 
@@ -199,6 +207,16 @@ def _expired(outcome: JobResult) -> bool:
 
 def _partly(outcome: JobResult) -> bool:
     return outcome.exit_code == EXIT_PARTIAL
+
+
+def _moved_others(outcome: JobResult) -> bool:
+    """Tells whether clean came to its end, and could not move some files; an error would say that it did not."""
+    return outcome.exit_code == EXIT_UNAVAILABLE and "left" in outcome.result and "error" not in outcome.result
+
+
+def _answered_for_runs(outcome: JobResult) -> bool:
+    """Tells whether purge has an answer for each run; without it, it failed before the first one."""
+    return "runs" in outcome.result
 
 
 def _is_limited(clean: Command) -> bool:

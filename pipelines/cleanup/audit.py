@@ -95,13 +95,12 @@ class LakeAudit:
         )
 
     def intend(
-        self, attempt: CleanupAttempt, batch: int, subjects: Sequence[CleanupFile], archive: Sequence[str] | None = None
+        self, attempt: CleanupAttempt, batch: int, subjects: Sequence[CleanupFile], places: Sequence[str] | None = None
     ) -> None:
         """See `CleanupAudit.intend`."""
-        places = archive or (None for _ in subjects)
         rows = [
             {"phase": INTENT, **_subject(subject), "place": place}
-            for subject, place in zip(subjects, places, strict=True)
+            for subject, place in zip(subjects, places or (None for _ in subjects), strict=True)
         ]
         self._append(attempt, batch, attempt.lease, rows)
 

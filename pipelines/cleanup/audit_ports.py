@@ -9,6 +9,9 @@ from pipelines.common.conditions import Condition
 from pipelines.lake.run_summary import RunKey
 from pipelines.reconcile.delete_list import Manifest
 
+UNEXPECTED = "the job was interrupted, or failed unexpectedly: see its log"
+"""The reason of an attempt that ended with another exception than a WalsafeError."""
+
 
 @dataclass(frozen=True, slots=True)
 class CleanupAttempt:
@@ -31,10 +34,14 @@ class CleanupAttempt:
 
 @dataclass(frozen=True, slots=True)
 class AttemptEnd:
-    """How an attempt ended; becomes a terminal row of `cleanups`."""
+    """How an attempt ended; becomes a terminal row of `cleanups`.
+
+    Attributes:
+        exit_code: of the job; None = an interruption or an unexpected error, which gets its exit code later.
+    """
 
     status: str
-    exit_code: int
+    exit_code: int | None
     tally: CleanupTally
     reason: str | None = None
     recheck_sha256: str | None = None
@@ -45,14 +52,15 @@ class OpenIntent:
     """An INTENT row without an outcome.
 
     Attributes:
-        archive: where the file was to be archived before its deletion; None = it was not to be archived.
+        place: where clean was to move the file, or where purge was to archive it before its deletion; None = neither,
+            or an older walsafe wrote the row.
     """
 
     action: CleanupAction
     lease: int
     batch: int
     subject: CleanupFile
-    archive: str | None = None
+    place: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +98,7 @@ class CleanupAudit(Protocol):
         ...
 
     def intend(
-        self, attempt: CleanupAttempt, batch: int, subjects: Sequence[CleanupFile], archive: Sequence[str] | None = None
+        self, attempt: CleanupAttempt, batch: int, subjects: Sequence[CleanupFile], places: Sequence[str] | None = None
     ) -> None:
         """Writes an INTENT row for each file; no file is touched before this call returns.
 
@@ -98,7 +106,7 @@ class CleanupAudit(Protocol):
             attempt: the attempt that will touch the files.
             batch: the number of the batch.
             subjects: the files.
-            archive: where each file will be archived; None = the files will not be archived.
+            places: where each file will be in the quarantine or the archive; None = in neither.
         """
         ...
 

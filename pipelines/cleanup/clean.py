@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from pipelines.cleanup.audit_ports import AttemptEnd, CleanupAttempt, DecidedRun
+from pipelines.cleanup.audit_ports import UNEXPECTED, AttemptEnd, CleanupAttempt, DecidedRun
 from pipelines.cleanup.deletions import CleanupAction, CleanupFile, CleanupTally, FileOutcome, FileResult
 from pipelines.cleanup.holder import LeaseHolder
 from pipelines.cleanup.list_checks import check_age, check_approved, check_begun, check_manifest, check_once
-from pipelines.cleanup.move_files import BatchResult, MoveRoute, is_same_file, move_files
+from pipelines.cleanup.move_files import BatchResult, MoveRoute, look_again, move_files
 from pipelines.cleanup.pause_checks import find_pause, refuse_while_paused, say_pause_first
 from pipelines.cleanup.progress import CleanupProgress
 from pipelines.cleanup.request import (
@@ -66,7 +66,7 @@ class CleanReport:
         reason: why the clean-up stopped.
         late: whether it stopped because the list is no longer valid.
         unsettled: in a rehearsal, the number of files that an earlier job began and that have no outcome yet.
-        begun: in a rehearsal, whether an earlier job began to move files of the list.
+        begun: whether this job or an earlier one began to move files of the list.
     """
 
     manifest: Manifest
@@ -136,13 +136,14 @@ def clean(request: CleanRequest, place: CleanupPlace, ports: CleanupPorts) -> Jo
         return say_pause_first(outcome, find_pause(place, ports), option(report))
     if request.resume:
         check_begun(ports.audit.actions(decided.run), request.run_id)
+        report.begun = True
     ports.audit.ensure()
     with LeaseHolder(ports.store, place.quarantine, place.holder, place.lease_ms) as holder:
         # checked again under the lease: from now on no other job can begin anything
         check_once(ports.audit.actions(decided.run), request.run_id, anew=request.execute)
         attempt = CleanupAttempt(decided.run, CleanupAction.CLEAN, place.identity, holder.number, request.resume)
         ports.audit.started(attempt, manifest.files, manifest.bytes)
-        ending = AttemptEnd(FAILED, EXIT_UNAVAILABLE, report.tally, "the job was interrupted")
+        ending = AttemptEnd(FAILED, None, report.tally, UNEXPECTED)
         try:
             _execute(request, decided, attempt, holder, place, ports, report)
             ending = AttemptEnd(report.status, report.exit_code, report.tally, report.reason, report.recheck_sha256)
@@ -151,7 +152,7 @@ def clean(request: CleanRequest, place: CleanupPlace, ports: CleanupPorts) -> Jo
             ending = AttemptEnd(status, error.exit_code, report.tally, str(error), report.recheck_sha256)
             raise
         finally:
-            ports.audit.ended(attempt, ending)
+            ports.audit.ended(attempt, replace(ending, tally=report.tally))
             ports.second_look.forget()
     return say_pause_first(clean_outcome(place, request.run_id, report, executed=True), None)
 
@@ -173,7 +174,7 @@ def _execute(
     progress = CleanupProgress("moved", report.manifest.files, ports)
     way = MoveRoute(place.wal_root, directory, FileOutcome.MOVED, place.quarantine.at_rest(request.run_id))
     for number, batch in enumerate(_batches(plan, request, place, report), start=1):
-        if number > 1 and ports.stop():  # there is more to do, so the clean-up has not ended
+        if ports.stop():
             report.status, report.reason = STOPPED, "a person asked for it"
             return
         if _late(report, ports):
@@ -182,10 +183,11 @@ def _execute(
         wanted = [subject for subject, known in batch if known is None]
         moved = BatchResult()
         if wanted:
-            ports.audit.intend(attempt, number, wanted)
+            ports.audit.intend(attempt, number, wanted, [f"{way.place}/{one.path}" for one in wanted])
+            report.begun = True
             late = _late(report, ports)  # writing to the lake may have taken until after not_after
             moved = _untouched(wanted, late) if late else move_files(ports.store, wanted, way, holder)
-        results = [*moved.results, *_looked_at([known for _, known in batch if known is not None], place, holder)]
+        results = [*moved.results, *look_again([known for _, known in batch if known is not None], way, holder)]
         # after a lost lease a file may look gone, because the next holder renamed the directory; that holder settles it
         holder.check()
         ports.audit.record(attempt, number, results)
@@ -211,22 +213,6 @@ def _untouched(subjects: Sequence[CleanupFile], why: str) -> BatchResult:
     return BatchResult(
         [FileResult(subject, FileOutcome.REFUSED, why=f"{why}: it was not touched") for subject in subjects]
     )
-
-
-def _looked_at(results: Sequence[FileResult], place: CleanupPlace, holder: LeaseHolder) -> list[FileResult]:
-    """Returns the outcomes of files that are not to be moved, after looking for the files reported gone.
-
-    A file that the second look did not list, but that the file system shows, becomes REFUSED.
-    """
-    gone = [one.subject for one in results if one.outcome is FileOutcome.ALREADY_GONE]
-    seen = holder.seen([f"{place.wal_root}/{one.path}" for one in gone]) if gone else []
-    there = {one.path for one, found in zip(gone, seen, strict=True) if is_same_file(one, found)}
-    return [
-        replace(one, outcome=FileOutcome.REFUSED, why="the second look did not list it, but it is there")
-        if one.subject.path in there
-        else one
-        for one in results
-    ]
 
 
 def _batches(

@@ -9,6 +9,8 @@ GONE = "it is neither below oldWALs nor in the quarantine"
 SWAPPED = "it is not below oldWALs, and another file of its name rests in the quarantine"
 REPLACED = "another file of its name rests in the quarantine: whether it left before that is not known"
 
+PUT_BACK = "it is below oldWALs: somebody put it back"
+
 
 @dataclass(frozen=True, slots=True)
 class FoundPlaces:
@@ -55,6 +57,8 @@ def outcome_of_intent(
     # the file is no longer in the quarantine: it was moved back (and perhaps deleted by HBase since), or deleted
     if action is CleanupAction.RESTORE:
         return FileResult(subject, FileOutcome.RESTORED)
+    if found.at_home:
+        return FileResult(subject, FileOutcome.ALREADY_GONE, why=PUT_BACK)
     return FileResult(subject, FileOutcome.ARCHIVED if archive else FileOutcome.PURGED, archive)
 
 

@@ -1,7 +1,7 @@
 """Moves batches of files from one directory to another, and checks each file before and after."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pipelines.cleanup.deletions import CleanupFile, FileOutcome, FileResult
 from pipelines.cleanup.holder import LeaseHolder
@@ -10,6 +10,8 @@ from pipelines.cleanup.stores.store_failures import parse_failure
 from pipelines.common.errors import UnavailableError
 
 TAKEN = "a file of that name is there already"
+UNLISTED = "the second look did not list it, but it is there"
+RESTS = "a file of its name rests in the quarantine; restore with this path puts that file back"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +125,24 @@ def move_files(store: WalStore, subjects: Sequence[CleanupFile], way: MoveRoute,
     return batch
 
 
+def look_again(results: Sequence[FileResult], way: MoveRoute, holder: LeaseHolder) -> list[FileResult]:
+    """Returns the outcomes of files that are not to be moved, after looking at both of their places.
+
+    A gone file that the file system shows becomes REFUSED. A file becomes FAILED if the target has a file of its name:
+    an earlier attempt moved another file in its place, and somebody may need that file.
+    """
+    looked = _ends([one.subject for one in results], way, holder) if results else ()
+    return [_left(one, source, found, way) for one, (_, source, found) in zip(results, looked, strict=True)]
+
+
+def _left(result: FileResult, source: FileState | None, found: FileState | None, way: MoveRoute) -> FileResult:
+    if found is not None:
+        return replace(result, outcome=FileOutcome.FAILED, place=f"{way.place}/{result.subject.path}", why=RESTS)
+    if result.outcome is FileOutcome.ALREADY_GONE and is_same_file(result.subject, source):
+        return replace(result, outcome=FileOutcome.REFUSED, why=UNLISTED)
+    return result
+
+
 def _ends(
     subjects: Sequence[CleanupFile], way: MoveRoute, holder: LeaseHolder
 ) -> Iterator[tuple[CleanupFile, FileState | None, FileState | None]]:
@@ -151,9 +171,9 @@ def _moved(
     if is_same_file(subject, found):  # also if the answer to the rename was lost
         return FileResult(subject, way.done, f"{way.place}/{subject.path}")
     if error is None:
-        # nobody else writes to the quarantine, so the rename moved the file that was checked; if the origin has a file
-        # now, it came later
-        return None if found is None else FileResult(subject, way.done, f"{way.place}/{subject.path}")
+        # a restored file that has left the quarantine was below oldWALs: HBase may have taken or replaced it since
+        left = way.done is FileOutcome.RESTORED and source is None
+        return FileResult(subject, way.done, f"{way.place}/{subject.path}") if left else None
     if parse_failure(error).perhaps_done:
         return None
     if source is None:

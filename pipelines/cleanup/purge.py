@@ -4,9 +4,9 @@ It frees the space of quarantined runs if a second look shows that no queue need
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from pipelines.cleanup.audit_ports import AttemptEnd, CleanupAttempt, DecidedRun
+from pipelines.cleanup.audit_ports import UNEXPECTED, AttemptEnd, CleanupAttempt, DecidedRun
 from pipelines.cleanup.delete_files import archive_name, delete_files
 from pipelines.cleanup.deletions import CleanupAction, CleanupFile, CleanupTally, FileOutcome, FileResult
 from pipelines.cleanup.holder import LeaseHolder
@@ -26,7 +26,6 @@ from pipelines.cleanup.settle_intents import settle_intents
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import (
     EXIT_REFUSED,
-    EXIT_UNAVAILABLE,
     RefusedError,
     UsageError,
     WalsafeError,
@@ -172,7 +171,7 @@ def _purge_run(
         report.tally = CleanupTally().plus([FileResult(one, FileOutcome.PURGED) for one in ready]).plus(report.left)
         return
     ports.audit.started(attempt, len(files), sum(one.length for one in files))
-    ending = AttemptEnd(FAILED, EXIT_UNAVAILABLE, report.tally, "the job was interrupted")
+    ending = AttemptEnd(FAILED, None, report.tally, UNEXPECTED)
     try:
         _execute(attempt, decided, files, directory, holder, place, ports, report)
         ending = AttemptEnd(report.status, report.exit_code, report.tally)
@@ -181,7 +180,7 @@ def _purge_run(
         ending = AttemptEnd(status, error.exit_code, report.tally, str(error))
         raise
     finally:
-        ports.audit.ended(attempt, ending)
+        ports.audit.ended(attempt, replace(ending, tally=report.tally))
         ports.second_look.forget()
 
 
@@ -202,6 +201,9 @@ def _execute(
     report.tally = report.tally.plus(report.left)
     progress = CleanupProgress("purged", len(files), ports)
     for number, batch in enumerate(batches(ready, place.batch), start=1):
+        if ports.stop():
+            report.status = STOPPED
+            return
         holder.check()
         kept_at = (
             [ports.archive.place(archive_name(one, attempt.run.run_id, place)) for one in batch]
@@ -218,9 +220,6 @@ def _execute(
         report.tally = report.tally.plus(results)
         progress.more(report.tally)
         deleted.check("deleting", "The next restore, or purge --execute,")
-        if ports.stop() and report.tally.files < len(files):
-            report.status = STOPPED
-            return
     report.status = DONE
 
 

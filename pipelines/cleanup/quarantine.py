@@ -106,18 +106,19 @@ def check_hbase_root(quarantine: str, archive: str | None, root: str) -> None:
     Raises:
         UsageError: one of them is inside the root, or the root is inside it, or they cannot be compared.
     """
-    _keep_apart("hbase.rootdir", root, quarantine, archive)
+    way_out = " If it has files already, run restore first: restore does not check hbase.rootdir"
+    _keep_apart("hbase.rootdir", root, quarantine, archive, way_out)
 
 
-def _keep_apart(name: str, root: str, quarantine: str, archive: str | None) -> None:
-    for key, place in (("clean.quarantine", quarantine), ("clean.archive", archive)):
+def _keep_apart(name: str, root: str, quarantine: str, archive: str | None, way_out: str = "") -> None:
+    """Checks that neither directory overlaps the root; `way_out` is for files that the quarantine has already."""
+    for key, place, then in (("clean.quarantine", quarantine, way_out), ("clean.archive", archive, "")):
         try:
             inside = place is not None and overlap(place, root)
         except UsageError as error:
             raise UsageError(f"{key} and {name} cannot be compared: {error}") from error
         if inside:
             raise UsageError(
-                f"{key} {place} and {name} {root} overlap: one contains the other. HBase's cleaners delete "
-                f"unknown files there, and those in {key} would be the only copies. Choose a directory outside {root}. "
-                "If it has files already, run restore first: restore does not check hbase.rootdir"
+                f"{key} {place} and {name} {root} overlap: one contains the other. HBase's cleaners delete unknown "
+                f"files there, and those in {key} would be the only copies. Choose a directory outside {root}.{then}"
             )

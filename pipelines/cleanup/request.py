@@ -30,7 +30,7 @@ class CleanupPorts:
 
     Attributes:
         store: the store of the cluster and its quarantine; the only port that can move or delete files.
-        stop: returns whether a person asked the job to end (Ctrl-C); called between batches.
+        stop: returns whether a person asked the job to end (Ctrl-C); called before each batch.
         tell: reports progress, one line at a time.
         seconds: a monotonic clock, in seconds.
         archive: None = purge deletes without archiving.

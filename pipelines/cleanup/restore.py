@@ -1,9 +1,9 @@
 """Implements the restore job: it moves quarantined files back to where they were."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from pipelines.cleanup.audit_ports import AttemptEnd, CleanupAttempt
+from pipelines.cleanup.audit_ports import UNEXPECTED, AttemptEnd, CleanupAttempt
 from pipelines.cleanup.deletions import CleanupAction, CleanupFile, CleanupTally, FileOutcome, FileResult
 from pipelines.cleanup.holder import LeaseHolder
 from pipelines.cleanup.move_files import MoveRoute, batches, move_files
@@ -59,10 +59,12 @@ def restore(request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts) -
         )  # first, so that no later failure prevents it
         taken = ports.audit.taken(decided.run)
         absent = _absent(taken, ports.audit.actions(decided.run)) if request.paths else ()
-        asked = _wanted(resting_files(ports.store, directory), request, place, holder, absent)
+        resting = resting_files(ports.store, directory)
+        elsewhere = _elsewhere(taken, resting) if not request.paths else 0
+        asked = _wanted(resting, request, place, holder, absent)
         wanted, results = _ours(asked, taken)
         ports.audit.started(attempt, len(asked), sum(one.length for one in asked))
-        ending = AttemptEnd(FAILED, EXIT_UNAVAILABLE, tally, "the job was interrupted")
+        ending = AttemptEnd(FAILED, None, tally, UNEXPECTED)
         try:
             if results:
                 ports.audit.record(attempt, 0, results)
@@ -70,6 +72,9 @@ def restore(request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts) -
             way = MoveRoute(directory, place.wal_root, FileOutcome.RESTORED, place.wal_root)
             progress = CleanupProgress("restored", len(asked), ports)
             for number, batch in enumerate(batches(wanted, place.batch), start=1):
+                stopped = ports.stop()
+                if stopped:
+                    break
                 holder.check()
                 ports.audit.intend(attempt, number, batch)
                 moved = move_files(ports.store, batch, way, holder)
@@ -82,17 +87,14 @@ def restore(request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts) -
                 tally = tally.plus(done)
                 progress.more(tally)
                 moved.check("putting back", "The same command")
-                stopped = ports.stop() and tally.files < len(asked)
-                if stopped:
-                    break
             code = EXIT_UNAVAILABLE if count_failures(results) else EXIT_DONE
             ending = AttemptEnd(STOPPED if stopped else DONE, code, tally)
         except WalsafeError as error:
             ending = AttemptEnd(FAILED, error.exit_code, tally, str(error))
             raise
         finally:
-            ports.audit.ended(attempt, ending)
-    return _outcome(place, request, ending, results, settled, len(asked))
+            ports.audit.ended(attempt, replace(ending, tally=tally))
+    return JobResult(code, *_answer(place, request, ending, results, settled, len(asked), elsewhere))
 
 
 def _wanted(
@@ -134,6 +136,12 @@ def _absent(taken: Mapping[str, CleanupFile | None], actions: Collection[Cleanup
     return {path for path, moved in taken.items() if moved is None}
 
 
+def _elsewhere(taken: Mapping[str, CleanupFile | None], resting: Sequence[CleanupFile]) -> int:
+    """Returns how many files clean moved, of those that the quarantine does not have."""
+    here = {one.path for one in resting}
+    return sum(moved is not None and path not in here for path, moved in taken.items())
+
+
 def _ours(
     asked: Sequence[CleanupFile], taken: Mapping[str, CleanupFile | None]
 ) -> tuple[list[CleanupFile], list[FileResult]]:
@@ -167,16 +175,18 @@ def _ours(
     return wanted, left
 
 
-def _outcome(
+def _answer(
     place: CleanupPlace,
     request: RestoreRequest,
     ending: AttemptEnd,
     left: Sequence[FileResult],
     settled: int,
     asked: int,
-) -> JobResult:
+    elsewhere: int,
+) -> tuple[dict[str, object], str]:
+    """Returns the JSON object and the text of the answer."""
     tally = ending.tally
-    result = {
+    result: dict[str, object] = {
         "cluster": place.cluster,
         "run_id": request.run_id,
         "status": ending.status,
@@ -193,6 +203,11 @@ def _outcome(
         lines.append(
             f"{absent:,} of the given files are not in the quarantine; the table deletions says what became of them."
         )
+    if elsewhere:
+        lines.append(
+            f"{elsewhere:,} other files that walsafe moved are not in {place.quarantine.at_rest(request.run_id)}; "
+            "`place` in the table deletions says where it moved them."
+        )
     if ending.status == STOPPED:
         lines.append("Stopped because a person asked for it; the same command goes on.")
-    return JobResult(ending.exit_code, result, "\n".join(lines))
+    return result, "\n".join(lines)

@@ -1,14 +1,16 @@
 """Settles the intents that a dead job left: looks up their files and writes the missing outcomes."""
 
+from collections.abc import Sequence
 from itertools import groupby
 
-from pipelines.cleanup.audit_ports import CleanupAttempt
+from pipelines.cleanup.audit_ports import CleanupAttempt, OpenIntent
 from pipelines.cleanup.deletions import CleanupAction
 from pipelines.cleanup.holder import LeaseHolder
 from pipelines.cleanup.intent_outcome import FoundPlaces, outcome_of_intent
 from pipelines.cleanup.move_files import is_same_file
+from pipelines.cleanup.paths import parse_uri
 from pipelines.cleanup.request import CleanupPlace, CleanupPorts
-from pipelines.common.errors import UnavailableError
+from pipelines.common.errors import UnavailableError, UsageError
 
 
 def settle_intents(
@@ -28,9 +30,11 @@ def settle_intents(
 
     Raises:
         UnavailableError: the file system, the lake or the lease did not answer, or an answer may be stale.
+        UsageError: the files were to be moved to another quarantine than that of the configuration.
     """
     intents = ports.audit.unsettled(attempt.run)
     rest = place.quarantine.at_rest(attempt.run.run_id)
+    _check_places(intents, rest, place)
     for (action, lease, batch), group in groupby(intents, key=lambda one: (one.action, one.lease, one.batch)):
         batched = list(group)
         paths = [f"{end}/{one.subject.path}" for one in batched for end in (place.wal_root, directory)]
@@ -47,7 +51,7 @@ def settle_intents(
                 one.subject,
                 FoundPlaces(is_same_file(one.subject, there), is_same_file(one.subject, here), here is not None),
                 f"{rest}/{one.subject.path}",
-                one.archive,
+                one.place,
             )
             for one, there, here in zip(batched, seen[::2], seen[1::2], strict=True)
         ]
@@ -59,3 +63,22 @@ def settle_intents(
             lease=lease,
         )
     return len(intents)
+
+
+def _check_places(intents: Sequence[OpenIntent], rest: str, place: CleanupPlace) -> None:
+    """Checks that clean was to move the files to this quarantine; elsewhere they would look gone.
+
+    Only the paths are compared, because the name of the file system may have changed.
+
+    Raises:
+        UsageError: it was another quarantine.
+    """
+    for one in intents:
+        if one.action is not CleanupAction.CLEAN or one.place is None:
+            continue
+        if parse_uri(one.place).path != parse_uri(f"{rest}/{one.subject.path}").path:
+            raise UsageError(
+                f"an earlier clean-up began to move {one.subject.path} to {one.place}, but clean.quarantine is "
+                f"{place.quarantine.root} now, and the file may rest in the former. Set clean.quarantine back, then "
+                "try again; change it only while the quarantine is empty"
+            )

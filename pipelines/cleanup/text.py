@@ -66,7 +66,7 @@ def clean_outcome(place: CleanupPlace, run_id: str, report: "CleanReport", *, ex
     if report.late:
         lines.append(f"Stopped: {report.reason}. The other files stay where they are. {LATE_WAY_OUT}")
     elif report.reason:
-        way_on = "Go on with --resume." if executed else "The list has more files."
+        way_on = f"Go on with {option(report)}." if executed else "The list has more files."
         lines.append(f"Stopped: {report.reason}. {way_on}")
     elif executed and report.failed:
         lines.append(f"{report.failed:,} files could not be moved; solve this, then go on with --resume.")
@@ -78,7 +78,7 @@ def clean_outcome(place: CleanupPlace, run_id: str, report: "CleanReport", *, ex
 
 
 def option(report: "CleanReport") -> str:
-    """Returns the option of clean that moves the files of a rehearsal; a list is executed once, then resumed."""
+    """Returns the option of clean that moves the files that are left; a list is executed once, then resumed."""
     return "--resume" if report.begun else "--execute"
 
 

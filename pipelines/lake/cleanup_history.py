@@ -32,6 +32,10 @@ class _Attempt:
     done_files: int | None
     done_bytes: int | None
 
+    def step(self, run: RunKey) -> "CleanupStep":
+        """Returns what this row says about the files of a run."""
+        return CleanupStep(run, self.action, self.status, self.at, self.done_files or 0, self.done_bytes or 0)
+
 
 @dataclass(frozen=True, slots=True)
 class CleanupStep:
@@ -72,20 +76,27 @@ def cleanup_steps(lake: "LakeReader", cluster: str, last: date) -> tuple[Cleanup
     It counts by the rows of `cleanups`. Of a run with an attempt that did not end well it sums up `deletions`, which
     has every file.
     """
-    if not lake.has(CLEANUPS):
-        return ()
-    last_rows: dict[str, tuple[RunKey, _Attempt]] = {}
-    for key, row in sorted(lake.recent(CLEANUPS, _Attempt, cluster, last), key=_order):
-        last_rows[row.attempt] = (key, row)
+    last_rows = _last_rows(lake, cluster, last)
     uncertain = {key for key, row in last_rows.values() if row.status not in _COUNTED}
-    steps = [
-        CleanupStep(key, row.action, row.status, row.at, row.done_files or 0, row.done_bytes or 0)
-        for key, row in last_rows.values()
-        if key not in uncertain
-    ]
+    steps = [row.step(key) for key, row in last_rows.values() if key not in uncertain]
     if uncertain:
         steps += _from_files(lake, {name: one for name, one in last_rows.items() if one[0] in uncertain})
     return tuple(sorted(steps, key=lambda step: step.at))
+
+
+def cleaned_runs(lake: "LakeReader", cluster: str, last: date) -> list[str]:
+    """Returns the ids of the runs of the `LOOK_BACK` before a date that clean began to move, the last attempt last.
+
+    Only the attempts of clean count: the job that settles a dead one, perhaps nights later, cleans nothing.
+    """
+    rows = sorted(_last_rows(lake, cluster, last).values(), key=_order)
+    return [key.run_id for key, row in rows if row.action == CLEAN and row.step(key).begun]
+
+
+def _last_rows(lake: "LakeReader", cluster: str, last: date) -> dict[str, tuple[RunKey, _Attempt]]:
+    """Returns the last row of each attempt, by the attempt's id."""
+    rows = lake.recent(CLEANUPS, _Attempt, cluster, last) if lake.has(CLEANUPS) else ()
+    return {row.attempt: (key, row) for key, row in sorted(rows, key=_order)}
 
 
 def _order(row: tuple[RunKey, _Attempt]) -> tuple[int, bool]:

@@ -5,7 +5,7 @@ from pipelines.common.errors import RefusedError, UsageError
 from pipelines.common.names import LATEST
 from pipelines.common.text import did_you_mean
 from pipelines.lake.answers import FindingReader
-from pipelines.lake.cleanup_history import CLEAN, cleanup_steps
+from pipelines.lake.cleanup_history import cleaned_runs
 from pipelines.lake.query import Query
 from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_rows import literal
@@ -52,15 +52,14 @@ def latest_list(cluster: str, lake: FindingReader) -> str:
 
 
 def latest_cleaned(cluster: str, lake: LakeReader) -> str:
-    """Returns the id of the run whose files clean moved last, or began to move; it looks back `LOOK_BACK`.
+    """Returns the id of the run whose files clean moved last, or began to move; looks back `LOOK_BACK`.
 
     Raises:
         UsageError: no run of the cluster was cleaned.
         UnavailableError: the lake did not answer.
     """
     newest = lake.newest_runs(cluster)[:1]
-    steps = [step for run in newest for step in cleanup_steps(lake, cluster, run.run_date)]
-    cleaned = [step.run.run_id for step in steps if step.action == CLEAN and step.begun]
+    cleaned = [run_id for run in newest for run_id in cleaned_runs(lake, cluster, run.run_date)]
     if not cleaned:
         raise UsageError(
             f"--run-id latest: no run of cluster {cluster} was cleaned in this lake; check --cluster and --lake"

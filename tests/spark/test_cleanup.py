@@ -265,7 +265,7 @@ def test_a_limit_stops_and_resume_goes_on(lab: Lab) -> None:
 def test_what_was_not_begun_before_the_list_ended_stays(lab: Lab) -> None:
     """The list ends while the first of two batches is moved, or while the lake takes the second one's intents."""
     before = lab.home()
-    lab.changed = lambda ports: replace(ports, stop=lambda: bool(lab.pass_on(DAY_MS + 1)))
+    lab.changed = lambda ports: replace(ports, tell=lambda _: lab.pass_on(DAY_MS + 1))
     done = lab.clean(execute=True)
     assert (done.exit_code, done.result["status"], done.result["done_files"]) == (3, "STOPPED", 2)
     assert "the list was valid until" in str(done.result["reason"])
@@ -317,14 +317,13 @@ def test_nobody_else_while_one_is_at_work(lab: Lab) -> None:
     told = []
 
     def with_a_second_job(ports: CleanupPorts) -> CleanupPorts:
-        def stop() -> bool:
+        def tell(_: str) -> None:
             lab.changed = lambda inner: inner
             with pytest.raises(UnavailableError, match="another job is at work on this cluster") as error:
                 lab.clean(resume=True)
             told.append(error.value.exit_code)
-            return False
 
-        return replace(ports, stop=stop)
+        return replace(ports, tell=tell)
 
     lab.changed = with_a_second_job
     assert lab.clean(execute=True).result["done_files"] == 4

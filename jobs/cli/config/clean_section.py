@@ -14,7 +14,8 @@ class CleanSection(Section):
     """The quarantine of cleaned files until they are purged, and how the clean-up works."""
 
     quarantine: WalRoot = Field(
-        description="folder on the file system of wal_root, outside of wal_root and hbase.rootdir",
+        description="folder on the file system of wal_root, outside of wal_root and hbase.rootdir; change it only "
+        "while the quarantine is empty",
         examples=["hdfs://ns1/walsafe/quarantine"],
     )
     grace: DurationMs = Field(

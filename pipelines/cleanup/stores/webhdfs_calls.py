@@ -89,15 +89,7 @@ class WebHdfsCalls:
         )
 
     def rename(self, source: str, target: str) -> None:
-        """See `FileCalls.rename`.
-
-        Raises:
-            UsageError: the server ignores `renameoptions`, so a rename could replace a file or end inside a directory.
-            UnavailableError: the server does not say whether it knows `renameoptions`.
-        """
-        with self._proving:
-            if not self._renames_safely:
-                self._prove_rename(source)
+        """See `FileCalls.rename`; raises the errors of `_rename`."""
         self._rename(source, target, "NONE")
 
     def rename_file(self, source: str, target: str) -> None:
@@ -106,7 +98,7 @@ class WebHdfsCalls:
         self.rename(source, target)
 
     def replace(self, source: str, target: str) -> None:
-        """See `FileCalls.replace`."""
+        """See `FileCalls.replace`; raises the errors of `_rename`."""
         self._rename(source, target, "OVERWRITE")
 
     def delete_file(self, uri: str) -> None:
@@ -146,6 +138,18 @@ class WebHdfsCalls:
         self._send(self._client.deleting, uri, recursive="false")
 
     def _rename(self, source: str, target: str, options: str) -> None:
+        """Renames a path, after the server has proved that it knows `renameoptions`.
+
+        Raises:
+            UsageError: the server ignores them, so a rename could replace a file or end inside a directory.
+            UnavailableError: the server does not say whether it knows them.
+        """
+        with self._proving:
+            if not self._renames_safely:
+                self._prove_rename(source)
+        self._send_rename(source, target, options)
+
+    def _send_rename(self, source: str, target: str, options: str) -> None:
         response = self._send(self._client.renaming, source, destination=_path(target), renameoptions=options)
         if response.content:  # the older rename, which does not know the options, answers {"boolean": …}
             raise FileCallError(_IGNORED)
@@ -161,7 +165,7 @@ class WebHdfsCalls:
         """
         nobody = f"{source.rpartition('/')[0]}/.walsafe-{uuid.uuid4().hex}"
         try:
-            self._rename(nobody, f"{nobody}.moved", "NONE")
+            self._send_rename(nobody, f"{nobody}.moved", "NONE")
         except FileCallError as error:
             if error.failure == _IGNORED:
                 raise UsageError(

@@ -11,7 +11,17 @@ from pipelines.lake.forecast import NIGHTS, capacity_of, days_until_full, night_
 from pipelines.lake.look_back import last_of_each_night
 from pipelines.lake.night_changes import holding_servers
 from pipelines.lake.reader import LakeReader
-from pipelines.lake.run_summary import DELETABLE, DONE, HELD, STARTED, FindingRow, PinnedRow, VerdictTotal, by_reason
+from pipelines.lake.run_summary import (
+    DELETABLE,
+    DONE,
+    HELD,
+    STARTED,
+    FindingRow,
+    PinnedRow,
+    RunKey,
+    VerdictTotal,
+    by_reason,
+)
 from pipelines.reconcile.explain.changes import small_changes
 from pipelines.reconcile.explain.holders import pin
 from pipelines.reconcile.explain.runs import AnsweringRun, Json
@@ -68,7 +78,7 @@ def cluster_state(run: AnsweringRun, lake: LakeReader, settings: StateSettings, 
         "findings": [_finding(row) for row in by_urgency(lake.findings([key]).get(key.cluster, ()))],
         "changes": _changes(run, lake),
         "approval": _approval(run, steps, settings, now),
-        "unfinished": [_unfinished(step) for step in steps if _is_unfinished(step, steps)],
+        "unfinished": [_unfinished(step) for step in steps if _is_unfinished(step, steps, key)],
         "quarantine": _quarantine(steps, settings.grace_ms, now),
         "forecast": days_until_full(nights, capacity_of(nights, stated, record.free_bytes)).document(),
     }
@@ -150,8 +160,13 @@ def _approval(run: AnsweringRun, steps: tuple[CleanupStep, ...], settings: State
     }
 
 
-def _is_unfinished(step: CleanupStep, steps: tuple[CleanupStep, ...]) -> bool:
-    """Returns whether this is the last attempt that began at its run, and it did not come to its end."""
+def _is_unfinished(step: CleanupStep, steps: tuple[CleanupStep, ...], newest: RunKey) -> bool:
+    """Returns whether this is the last attempt that began at its run, and it did not come to its end.
+
+    A clean that stopped at its limit or by a wish has ended once there is a newer run: no --resume takes its old list.
+    """
+    if (step.action, step.status) == (CLEAN, "STOPPED") and step.run != newest:
+        return False
     later = (one for one in steps if one.run == step.run and one.at > step.at and one.begun)
     return step.status in (STARTED, "STOPPED", "FAILED") and not any(later)
 

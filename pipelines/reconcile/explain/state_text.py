@@ -92,9 +92,11 @@ def _waiting(state: Json) -> Iterator[str]:
                 waits = f"{what} may be cleaned{until}. The next night lists these files again; to clean them now:"
             yield _lines(waits, "")
             yield f"  {approval['command']}"
-    for one in state["unfinished"]:
+    for one in state["unfinished"][-_FEW:]:  # the newest
         begun = f"{one['action'].lower()} of run {one['run_id']}"
         yield f"Not finished: {begun}, {one['status']} since {minute(one['at'])}"
+    if len(state["unfinished"]) > _FEW:
+        yield f"  … and {len(state['unfinished']) - _FEW} earlier"
     for one in state["quarantine"][:_FEW]:
         when = "now" if one["grace_is_over"] else f"from {minute(one['purge_from'])}"
         yield f"In the quarantine: {_amount(one)} of run {one['run_id']}; purge may delete them {when}"

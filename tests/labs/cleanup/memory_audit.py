@@ -13,7 +13,7 @@ _LEFT_THE_QUARANTINE = (FileOutcome.RESTORED, FileOutcome.PURGED, FileOutcome.AR
 
 @dataclass(frozen=True)
 class Row:
-    """A row of `deletions`: an intent if it has no result; `archive` is where the file was to be archived."""
+    """A row of `deletions`: an intent if it has no result; `place` is that of the intent."""
 
     run: RunKey
     action: CleanupAction
@@ -22,7 +22,7 @@ class Row:
     at: int
     subject: CleanupFile
     result: FileResult | None = None
-    archive: str | None = None
+    place: str | None = None
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -96,10 +96,9 @@ class MemoryAudit:
         self._process.step("ended", append)
 
     def intend(
-        self, attempt: CleanupAttempt, batch: int, subjects: Sequence[CleanupFile], archive: Sequence[str] | None = None
+        self, attempt: CleanupAttempt, batch: int, subjects: Sequence[CleanupFile], places: Sequence[str] | None = None
     ) -> None:
-        kept = archive or [None] * len(subjects)
-        named = [(one, None, at) for one, at in zip(subjects, kept, strict=True)]
+        named = [(one, None, at) for one, at in zip(subjects, places or [None] * len(subjects), strict=True)]
         self._append("intend", attempt, batch, attempt.lease, named)
 
     def record(
@@ -116,6 +115,7 @@ class MemoryAudit:
                 or (failed and number in resting and clean)
                 or (failed and number not in resting and not clean)
                 or (done and number in resting)
+                or (done and one.outcome is not FileOutcome.RESTORED and number in home)
             )
             # who was taken over since its last look may write what was so then: the next holder's rows come after it
             if untrue and self._disk.taken.get(attempt.run.run_id, 0) <= attempt.lease:
@@ -141,7 +141,7 @@ class MemoryAudit:
     def unsettled(self, run: RunKey) -> list[OpenIntent]:
         self._process.alive()
         return [
-            OpenIntent(row.action, row.lease, row.batch, row.subject, row.archive) for row in self._lake.unsettled(run)
+            OpenIntent(row.action, row.lease, row.batch, row.subject, row.place) for row in self._lake.unsettled(run)
         ]
 
     def taken(self, run: RunKey) -> dict[str, CleanupFile | None]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.cleanup.audit_ports import AttemptEnd, DecidedRun
+from pipelines.cleanup.audit_ports import UNEXPECTED, AttemptEnd, DecidedRun
 from pipelines.cleanup.clean import CleanRequest, clean
 from pipelines.cleanup.deletions import CleanupAction, CleanupTally
 from pipelines.common.conditions import Condition
@@ -211,21 +211,28 @@ def test_what_the_second_look_refused_keeps_its_reason() -> None:
 # how it ends
 
 
-def test_a_wish_to_stop_is_heard_after_a_batch() -> None:
+@pytest.mark.parametrize(("after", "moved", "way_on"), [(0, 0, "--execute"), (1, 2, "--resume")])
+def test_a_wish_to_stop_is_heard_before_each_batch(after: int, moved: int, way_on: str) -> None:
+    """The first is begun after the second look, which takes minutes."""
     world = night()
-    outcome = done(world, stop=lambda: True)
+    told: list[str] = []
+    outcome = done(world, tell=told.append, stop=lambda: len(told) >= after)
     assert answered(outcome) == {
-        "status": "STOPPED", "reason": "a person asked for it", "done_files": 2, "done_bytes": 3,
+        "status": "STOPPED", "reason": "a person asked for it", "done_files": moved, "done_bytes": 3 * after,
     }  # fmt: skip
-    assert "Stopped: a person asked for it. Go on with --resume." in outcome.text
+    assert f"Stopped: a person asked for it. Go on with {way_on}." in outcome.text
     assert statuses(world) == ["STARTED", "STOPPED"]
     assert outcome.exit_code == 0
+    assert len(world.resting()) == len(rows(world, intents=True)) == moved
+    resumed = done(world, CleanRequest(RUN, execute=not after, resume=bool(after)), stop=lambda: True)
+    assert f"Go on with {way_on}." in resumed.text
 
 
 def test_a_wish_to_stop_during_the_last_batch_changes_nothing() -> None:
     world = night(4)
     done(world, CleanRequest(RUN, 2, execute=True))
-    outcome = done(world, CleanRequest(RUN, resume=True), stop=lambda: True)
+    told: list[str] = []
+    outcome = done(world, CleanRequest(RUN, resume=True), tell=told.append, stop=lambda: bool(told))
     assert answered(outcome) == {"status": "DONE", "reason": None, "done_files": 2, "done_bytes": 7}
     assert "Stopped" not in outcome.text
     assert statuses(world) == ["STARTED", "STOPPED", "STARTED", "DONE"]
@@ -246,7 +253,8 @@ class Late:
 @pytest.mark.promise("list-ends-in-the-middle")
 def test_a_list_that_ends_between_intent_and_rename_is_refused_though_a_person_asked_for_an_end() -> None:
     world = night()
-    outcome = done(world, clock=Late(world, 3), stop=lambda: True)
+    told: list[str] = []
+    outcome = done(world, clock=Late(world, 3), tell=told.append, stop=lambda: bool(told))
     assert (outcome.exit_code, outcome.result["status"]) == (3, "STOPPED")
     assert str(outcome.result["reason"]).startswith("the list was valid until")
     assert [row.result.outcome.value for row in rows(world) if row.result] == ["REFUSED", "REFUSED"]
@@ -305,6 +313,20 @@ def test_however_it_ends_it_is_written_and_the_second_look_leaves_nothing(
     assert raised is error
     assert look.kept == []
     assert statuses(world) == (["STARTED", status] if execute else [])
+
+
+@pytest.mark.parametrize("error", [UnavailableError("no answer"), BugError(), KeyboardInterrupt()])
+def test_however_it_fails_the_sums_of_the_batches_before_it_are_written(error: BaseException) -> None:
+    world = night()
+
+    def interrupted(_: str) -> None:
+        raise error
+
+    with pytest.raises(type(error)):
+        done(world, tell=interrupted)
+    (ending,) = world.lake.endings
+    assert (ending.status, ending.exit_code) == ("FAILED", getattr(error, "exit_code", None))
+    assert (ending.tally, ending.reason) == (CleanupTally(2, 3), str(error) or UNEXPECTED)
 
 
 # lists that are not cleaned

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from pipelines.cleanup.deletions import FileOutcome
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError, WalsafeError
 from pipelines.common.instants import DAY_MS
 from tests.labs.cleanup.memory import Behind, Kill, Killed, Process
@@ -100,6 +101,22 @@ def run_again(kind: str, world: World) -> None:
     assert error is None or (error is UsageError and kind == "restore" and not world.resting())
 
 
+@pytest.mark.promise("settled-by-the-file-system")
+@pytest.mark.parametrize(("kind", "number"), NAMED)
+def test_files_that_a_person_put_back_after_a_job_died_are_not_said_to_be_deleted(kind: str, number: int) -> None:
+    world = world_before(kind)
+    assert killed(JOBS[kind], world, Process(Kill(number, after=True)))
+    for path in FILES:
+        world.put_back_by_hand(path)
+    home = world.home()
+    world.disk.now += LEASE_MS
+    assert attempted(OTHERS["settle"], world, Process()) is None
+    world.check()
+    assert world.home() == home
+    says = {row.subject.path: row.result.outcome for row in world.lake.deletions if row.result}
+    assert not {path for path in home if says.get(path) in (FileOutcome.PURGED, FileOutcome.ARCHIVED)}
+
+
 @pytest.mark.promise("restore-brings-back")
 def test_a_restore_of_some_files_goes_on_after_hbase_deleted_what_it_gave_back() -> None:
     world = world_before("restore-one")
@@ -111,6 +128,22 @@ def test_a_restore_of_some_files_goes_on_after_hbase_deleted_what_it_gave_back()
     assert attempted(JOBS["restore-one"], world, Process()) is None
     assert FILES[2] in world.home()
     world.check()
+
+
+@pytest.mark.promise("hbases-cleaner-is-no-rival")
+@pytest.mark.parametrize(("kind", "number"), NAMED)
+def test_hbases_cleaner_at_any_step_leaves_no_file_without_an_outcome(kind: str, number: int) -> None:
+    """Also when it takes a file that restore has just given back, before restore looks at it again."""
+    for path in LISTED:
+        world = world_before(kind)
+
+        def cleaner(world: World = world, path: str = path) -> None:
+            if path in world.home():
+                world.hbase_cleans(path)
+
+        assert attempted(JOBS[kind], world, Process(meanwhile={number: cleaner})) is None
+        assert not world.open_intents()
+        world.check()
 
 
 OTHERS: dict[str, Job] = {
@@ -168,6 +201,21 @@ def test_a_file_made_anew_at_any_step_is_not_taken_for_the_one_of_the_list(kind:
         world.check()
         (made,) = (entry for entry in world.disk.files.values() if entry.modification_time == max(world.ever))
         assert world.home()[path] == made, "it stays where HBase put it"
+
+
+@pytest.mark.promise("gone-is-looked-up")
+@pytest.mark.parametrize(("kind", "number"), NAMED)
+def test_a_file_made_anew_under_a_job_that_dies_is_named_wherever_it_rests(kind: str, number: int) -> None:
+    """No answer says that it is gone, though the file in whose place it was moved is."""
+    for path in LISTED:
+        world = world_before(kind)
+        anew = partial(world.archives, path, needed=True)
+        attempted(JOBS[kind], world, Process(Kill(number, after=True), {number: anew}))
+        world.disk.now += LEASE_MS
+        error = attempted(JOBS[kind], world, Process())
+        world.check()
+        rests = world.needed & {entry.modification_time for entry in world.resting().values()}
+        assert not rests or error is UnavailableError
 
 
 LAGS = (1, 2, 3, 5, 8, 13, 21, 34, 55, 1000)
@@ -274,7 +322,9 @@ class CleanupMachine(RuleBasedStateMachine):
     @rule(job=JOB, step=STEP, kill=KILL, path=st.sampled_from(FILES))
     def hbase_beside_a_job(self, job: Job, step: int, kill: Kill | None, path: str) -> None:
         self.world.disk.now += LEASE_MS
+        before = self.world.open_intents()
         attempted(job, self.world, Process(kill, {step: partial(self.hbase_cleans, path)}))
+        assert kill or self.world.open_intents() <= before, "a job that lives knows what became of its files"
 
     @rule(job=JOB, behind=BEHIND, kill=KILL)
     def a_job_that_reads_behind(self, job: Job, behind: Behind, kill: Kill | None) -> None:
@@ -298,6 +348,11 @@ class CleanupMachine(RuleBasedStateMachine):
         entry = self.world.home().get(path)
         if entry is not None and entry.modification_time not in self.world.needed:
             self.world.hbase_cleans(path)
+
+    @rule(path=st.sampled_from(FILES))
+    def a_person_puts_back(self, path: str) -> None:
+        """As the runbook says, where no job can."""
+        self.world.put_back_by_hand(path)
 
     @rule(path=st.sampled_from(FILES), needed=st.booleans())
     def made_anew(self, path: str, *, needed: bool) -> None:

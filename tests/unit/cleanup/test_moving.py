@@ -12,6 +12,7 @@ from pipelines.cleanup.move_files import BatchResult, MoveRoute, batches, move_f
 from pipelines.cleanup.ports import Move
 from pipelines.common.errors import UnavailableError
 from tests.labs.cleanup.memory import Disk, Entry, MemoryStore, Process
+from tests.labs.cleanup.odd_store import BROKEN
 from tests.labs.cleanup.world import FIRST, LEASE_MS, PLACE, ROOT, START
 
 A, B, C = (f"oldWALs/h1/wal.{number}" for number in (1, 2, 3))
@@ -183,14 +184,36 @@ def test_a_name_that_is_taken_in_the_quarantine_between_look_and_rename_is_left_
         assert below(disk, ROOT) == ({} if gone else {A: 1})
 
 
-def test_a_restored_file_that_hbase_has_taken_and_replaced_is_restored() -> None:
+@pytest.mark.promise("hbases-cleaner-is-no-rival")
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_restored_file_that_hbase_has_taken_is_restored(*, replaced: bool) -> None:
     """The rename was acknowledged, and what is there came later: it is none of ours."""
     disk = full(A, B, below=REST)
-    with moving(Odd(disk, Answer(after=lambda disk: put(disk, f"{ROOT}/{A}", 5))), FileOutcome.RESTORED) as work:
+
+    def cleaner(disk: Disk) -> None:
+        del disk.files[f"{ROOT}/{A}"]
+        if replaced:
+            put(disk, f"{ROOT}/{A}", 5)
+
+    with moving(Odd(disk, Answer(after=cleaner)), FileOutcome.RESTORED) as work:
         batch = work(A, B)
     assert told(batch) == {A: "RESTORED", B: "RESTORED"}
-    assert below(disk, ROOT) == {A: 6, B: 1}
+    assert below(disk, ROOT) == ({A: 6, B: 1} if replaced else {B: 1})
     assert below(disk, REST) == {}
+
+
+@pytest.mark.promise("unseen-gets-no-outcome")
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer(None, does=False),
+        Answer(None, does=False, after=lambda disk: put(disk, f"{ROOT}/{A}", 5)),
+        Answer(BROKEN, after=lambda disk: disk.files.pop(f"{ROOT}/{A}")),
+    ],
+)
+def test_a_restored_file_is_open_if_it_rests_still_or_its_answer_was_lost(answer: Answer) -> None:
+    with moving(Odd(full(A, B, below=REST), answer), FileOutcome.RESTORED) as work:
+        assert told(work(A, B)) == {A: "open", B: "RESTORED"}
 
 
 # another file was renamed in the place of the one that was decided on

@@ -29,7 +29,9 @@ AGAIN = {CleanupAction.CLEAN: cleaning(RUN), CleanupAction.RESTORE: restoring(RU
     ("action", "how"),
     [
         pytest.param(CleanupAction.CLEAN, {"hides": ".at-work-"}, id="clean: acknowledged, not seen"),
-        pytest.param(CleanupAction.RESTORE, {"hides": f"{ROOT}/oldWALs"}, id="restore: acknowledged, not seen"),
+        pytest.param(
+            CleanupAction.RESTORE, {"answers": None, "does": False}, id="restore: acknowledged, still in the quarantine"
+        ),
         pytest.param(CleanupAction.CLEAN, {"answers": BROKEN, "does": False}, id="clean: connection broken, not done"),
         pytest.param(
             CleanupAction.CLEAN,

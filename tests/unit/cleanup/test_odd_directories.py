@@ -69,6 +69,41 @@ def test_restore_puts_back_what_clean_took_for_another_file_and_could_not_move_b
     assert world.home() == {FILES[0]: stuck}
 
 
+@pytest.mark.promise("gone-is-looked-up")
+@pytest.mark.parametrize("taken", [False, True])
+def test_resume_names_the_file_that_was_moved_in_the_place_of_another(*, taken: bool) -> None:
+    """Nobody sees what the settling wrote, and the file of the list is gone: only this answer says where the other is.
+
+    Args:
+        taken: whether HBase archives one more file of that name.
+    """
+    world = World()
+    world.archives(FILES[0], needed=False)
+    world.night(N1)
+    undisturbed = Process()
+    cleaning(N1)(deepcopy(world), undisturbed)
+    rename = undisturbed.steps.index("move wal.1")
+    anew = Process(Kill(rename, after=True), {rename: partial(world.archives, FILES[0], needed=True)})
+    assert killed(cleaning(N1), world, anew)
+    (stuck,) = world.resting().values()
+    if taken:
+        world.archives(FILES[0], needed=True)
+    for _ in range(2):
+        world.disk.now += LEASE_MS
+        done = cleaning(N1)(world, Process())
+        assert done is not None
+        assert (done.exit_code, done.result["left_files"], done.result["gone_files"]) == (4, 1, 0)
+        assert f"FAILED   {FILES[0]}: a file of its name rests in the quarantine; restore with this path" in done.text
+        row = world.lake.deletions[-1]
+        assert row.result is not None
+        assert row.result.place == f"{PLACE.at_rest(N1)}/{FILES[0]}"
+        world.check()
+    world.disk.now += LEASE_MS
+    restoring(N1, FILES[0])(world, Process())
+    assert (world.home()[FILES[0]] == stuck) != taken
+    world.check()
+
+
 def answered(outcome: JobResult | None) -> dict[str, tuple[str, int]]:
     """Status and files that were deleted, by run."""
     assert outcome is not None
@@ -182,7 +217,9 @@ def test_what_was_purged_is_in_the_answer_whatever_happens_after_it(for_good: bo
 def test_a_wish_to_stop_is_heard_between_two_runs() -> None:
     world = cleaned(N1, N2)
     place, ports = world.edges(Process())
-    done = purge(PurgeRequest(None, "full", execute=True), place, replace(ports, stop=lambda: True))
+    told: list[str] = []
+    ports = replace(ports, tell=told.append, stop=lambda: bool(told))
+    done = purge(PurgeRequest(None, "full", execute=True), place, ports)
     assert answered(done) == {N1: ("STOPPED", 2), N2: ("NOT_BEGUN", 0)}
     assert done.exit_code == 0
     assert "n2: NOT_BEGUN: a person asked for an end" in done.text

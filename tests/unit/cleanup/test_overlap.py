@@ -97,8 +97,10 @@ def test_places_beside_each_other_are_taken() -> None:
     ],
 )
 def test_places_that_a_cleaner_may_reach_are_refused(quarantine: str, archive: str | None, words: str) -> None:
-    with pytest.raises(UsageError, match=words):
+    with pytest.raises(UsageError, match=words) as refused:
         check_quarantine(quarantine, archive, WALS)
+    assert "run restore" not in str(refused.value), "it makes the same check"
+    assert "and wal_root" not in words or str(refused.value).endswith(f"Choose a directory outside {WALS}.")
 
 
 @pytest.mark.promise("quarantine-is-out-of-hbases-reach")
@@ -114,5 +116,7 @@ def test_places_that_a_cleaner_may_reach_are_refused(quarantine: str, archive: s
 def test_places_in_the_root_of_hbase_are_refused(quarantine: str, archive: str | None, key: str) -> None:
     with pytest.raises(
         UsageError, match=rf"clean\.{key} .* and hbase\.rootdir .*/hbase overlap: one contains the other"
-    ):
+    ) as refused:
         check_hbase_root(quarantine, archive, ROOT)
+    way_out = " If it has files already, run restore first: restore does not check hbase.rootdir"
+    assert str(refused.value).endswith(f"outside {ROOT}.{way_out if key == 'quarantine' else ''}")

@@ -188,7 +188,7 @@ def test_only_what_is_in_the_archive_is_deleted_and_its_place_is_written() -> No
     assert outcomes(world) == {NAMES[0]: "ARCHIVED", NAMES[1]: "FAILED", NAMES[2]: "ARCHIVED"}
     placed = {row.subject.path: row.result.place for row in rows(world) if row.result}
     assert placed == {path: f"hdfs://cold/archive/prod/n1/{path}" for path in (NAMES[0], NAMES[2])} | {NAMES[1]: None}
-    intended = {row.subject.path: row.archive for row in rows(world) if not row.result}
+    intended = {row.subject.path: row.place for row in rows(world) if not row.result}
     assert intended == {path: f"hdfs://cold/archive/prod/n1/{path}" for path in NAMES}
     assert {path for _, path in world.resting()} == {NAMES[1]}
     (run,) = runs_of(answer).values()

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.cleanup.audit_ports import CleanupAttempt
-from pipelines.cleanup.deletions import CleanupAction, FileResult
+from pipelines.cleanup.audit_ports import UNEXPECTED, CleanupAttempt
+from pipelines.cleanup.deletions import CleanupAction, CleanupTally, FileResult
 from pipelines.cleanup.purge import PurgeRequest, purge
 from pipelines.cleanup.quarantine import runs_in
 from pipelines.cleanup.request import CleanupPorts
@@ -84,10 +84,22 @@ def test_a_wish_to_stop_holds_for_all_runs_after_it() -> None:
     assert {one["reason"] for run, one in runs_of(answer).items() if run != N1} == {"a person asked for an end"}
 
 
+def test_a_wish_to_stop_during_the_second_look_deletes_nothing() -> None:
+    """What is deleted cannot come back, and there was no batch to finish."""
+    world = cleaned(N1, N2)
+    resting = world.resting()
+    answer = done(world, stop=lambda: True)
+    assert statuses(answer) == {N1: "STOPPED", N2: "NOT_BEGUN"}
+    assert world.resting() == resting
+    assert [row for row in world.lake.deletions if row.action is CleanupAction.PURGE] == []
+
+
 def test_a_wish_to_stop_during_the_last_batch_changes_nothing() -> None:
     world = cleaned()
     place, ports = world.edges(Process())
-    answer = purge(PurgeRequest(N1, FULL, execute=True), replace(place, batch=3), replace(ports, stop=lambda: True))
+    told: list[str] = []
+    ports = replace(ports, tell=told.append, stop=lambda: bool(told))
+    answer = purge(PurgeRequest(N1, FULL, execute=True), replace(place, batch=3), ports)
     assert statuses(answer) == {N1: "DONE"}
     assert [status for attempt, status in world.lake.cleanups if attempt.action is CleanupAction.PURGE] == [
         "STARTED",
@@ -155,3 +167,17 @@ def test_however_it_ends_it_is_written_and_the_second_look_leaves_nothing(
     written = [status for attempt, status in world.lake.cleanups if attempt.action is CleanupAction.PURGE]
     assert written == (["STARTED", status] if execute else [])
     assert runs_in(world.disk.names(PLACE.home)) == ({} if execute and error is None else {N1: N1})
+
+
+@pytest.mark.parametrize("error", [UnavailableError("no answer"), BugError(), KeyboardInterrupt()])
+def test_however_it_fails_the_sums_of_the_batches_before_it_are_written(error: BaseException) -> None:
+    world = cleaned()
+
+    def interrupted(_: str) -> None:
+        raise error
+
+    with pytest.raises(type(error)):
+        done(world, PurgeRequest(N1, FULL, execute=True), tell=interrupted)
+    ending = world.lake.endings[-1]
+    assert (ending.status, ending.exit_code) == ("FAILED", getattr(error, "exit_code", None))
+    assert (ending.tally, ending.reason) == (CleanupTally(2, 3), str(error) or UNEXPECTED)

@@ -1,12 +1,14 @@
 """What restore puts back, where it stops, and what it writes and says about it."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import pytest
 
-from pipelines.cleanup.deletions import CleanupAction, CleanupFile, FileOutcome
+from pipelines.cleanup.deletions import CleanupAction, CleanupFile, CleanupTally, FileOutcome
+from pipelines.cleanup.ports import Move
 from pipelines.cleanup.purge import PurgeRequest, purge
 from pipelines.cleanup.quarantined_files import STRAY
 from pipelines.cleanup.restore import RestoreRequest, restore
@@ -127,13 +129,30 @@ def test_a_file_that_hbase_deleted_after_its_restore_does_not_keep_the_others_fr
     assert "not in the quarantine" not in done(world, FILES[2], FILES[2]).text
 
 
+def test_a_restore_of_a_run_says_how_many_files_that_were_moved_are_not_there() -> None:
+    """Somebody took them out of the quarantine, or `clean.quarantine` was another place when they were moved."""
+    said = (
+        f"1 other files that walsafe moved are not in {PLACE.at_rest(RUN)}; `place` in the table deletions says where"
+    )
+    for paths in ((), (FILES[1],)):
+        world = cleaned()
+        assert "that walsafe moved" not in done(cleaned(), *paths).text
+        del world.disk.files[f"{PLACE.at_rest(RUN)}/{FILES[0]}"]
+        outcome = done(world, *paths)
+        assert (said in outcome.text) == (not paths)
+        assert (outcome.exit_code, outcome.result["done_files"]) == (0, 1 if paths else 2)
+    assert said in done(world).text, "the other one is back, and is not counted"
+
+
 @pytest.mark.parametrize("purged", [True, False])
 def test_a_file_that_no_restore_gave_back_is_named(*, purged: bool) -> None:
     """It was purged, or somebody took it out of the quarantine."""
     world = cleaned()
     place, ports = world.edges(Process())
     if purged:
-        purge(PurgeRequest(RUN, "full", execute=True), replace(place, batch=1), replace(ports, stop=lambda: True))
+        told: list[str] = []
+        ports = replace(ports, tell=told.append, stop=lambda: bool(told))
+        purge(PurgeRequest(RUN, "full", execute=True), replace(place, batch=1), ports)
     else:
         del world.disk.files[f"{PLACE.at_rest(RUN)}/{FILES[0]}"]
     done(world, FILES[1])
@@ -190,18 +209,23 @@ def test_a_file_that_is_nowhere_is_named_and_nothing_is_put_back() -> None:
     assert statuses(world) == []
 
 
-def test_a_wish_to_stop_is_heard_between_two_batches() -> None:
+@pytest.mark.parametrize("after", [0, 1])
+def test_a_wish_to_stop_is_heard_before_each_batch(after: int) -> None:
     world = cleaned()
-    outcome = done(world, stop=lambda: True)
-    assert (outcome.result["status"], outcome.result["done_files"], outcome.exit_code) == ("STOPPED", 2, 0)
+    told: list[str] = []
+    outcome = done(world, tell=told.append, stop=lambda: len(told) >= after)
+    moved = 2 * after
+    assert (outcome.result["status"], outcome.result["done_files"], outcome.exit_code) == ("STOPPED", moved, 0)
     assert "Stopped because a person asked for it; the same command goes on." in outcome.text
     assert statuses(world) == ["STARTED", "STOPPED"]
-    assert set(world.home()) == set(FILES[:2])
+    assert set(world.home()) == set(FILES[:moved])
+    assert len(written(world, intents=True)) == moved
 
 
 def test_a_wish_to_stop_during_the_last_batch_changes_nothing() -> None:
     world = cleaned()
-    outcome = done(world, FILES[0], FILES[1], stop=lambda: True)
+    told: list[str] = []
+    outcome = done(world, FILES[0], FILES[1], tell=told.append, stop=lambda: bool(told))
     assert outcome.result["status"] == "DONE"
     assert "Stopped" not in outcome.text
     assert statuses(world) == ["STARTED", "DONE"]
@@ -218,19 +242,25 @@ class BugError(Exception):
         RefusedError(Condition.CLUSTER_NOT_QUIET, "no"),
         UsageError("no permission"),
         BugError(),
+        KeyboardInterrupt(),
     ],
 )
-def test_however_it_fails_it_is_written(error: Exception) -> None:
+def test_however_it_fails_it_is_written(error: BaseException) -> None:
+    """With the sums of the batches before it."""
     world = cleaned()
 
     class Broken(MemoryStore):
-        def move(self, _: Any) -> list[str | None]:  # noqa: ANN401
-            raise error
+        def move(self, moves: Sequence[Move]) -> list[str | None]:
+            if moves[0].source.endswith(FILES[2]):
+                raise error
+            return super().move(moves)
 
     with pytest.raises(type(error)):
         done(world, store=Broken(world.disk, Process()))
     assert statuses(world) == ["STARTED", "FAILED"]
-    assert {path for _, path in world.resting()} == set(FILES)
+    assert world.lake.endings[-1].tally == CleanupTally(2, 3)
+    assert world.lake.endings[-1].exit_code == getattr(error, "exit_code", None)
+    assert {path for _, path in world.resting()} == {FILES[2]}
 
 
 def test_a_run_that_never_ended_here_is_not_restored() -> None:

@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
+from pipelines.cleanup.clean import CleanRequest, clean
 from pipelines.cleanup.deletions import CleanupAction
 from pipelines.cleanup.ports import FileState
 from pipelines.cleanup.purge import PurgeRequest, purge
-from pipelines.common.errors import UnavailableError
+from pipelines.cleanup.quarantine import Quarantine
+from pipelines.common.errors import UnavailableError, UsageError
 from tests.labs.cleanup.memory import Kill, MemoryStore, Process
 from tests.labs.cleanup.world import FIRST, LEASE_MS, PLACE, Job, World, cleaning, killed, purging, restoring, settling
 
@@ -128,6 +130,34 @@ def test_a_file_that_rests_in_place_of_another_is_not_said_to_have_left(action: 
     ]
     assert answer.result["left_files"] == 1
     assert {path for _, path in world.resting()} == {FILES[0]}
+
+
+@pytest.mark.promise("settled-by-the-file-system")
+def test_files_on_their_way_to_another_quarantine_are_not_called_gone() -> None:
+    world = died(CleanupAction.CLEAN, "move wal.1", after=True)
+    place, ports = world.edges(Process())
+    changed = replace(place, quarantine=Quarantine("hdfs://ns1/walsafe/other", place.cluster))
+    before = list(world.lake.deletions)
+    said = f"began to move {FILES[0]} to {PLACE.at_rest(RUN)}/{FILES[0]}, but clean.quarantine is .*/walsafe/other now"
+    with pytest.raises(UsageError, match=said):
+        clean(CleanRequest(RUN, resume=True), changed, ports)
+    assert world.lake.deletions == before
+    world.disk.now += LEASE_MS
+    answer = cleaning(RUN)(world, Process())
+    assert answer is not None
+    assert (answer.result["settled_files"], answer.result["gone_files"]) == (2, 0)
+    assert {path for _, path in world.resting()} == set(FILES)
+
+
+@pytest.mark.promise("settled-by-the-file-system")
+@pytest.mark.parametrize("place", [f"hdfs://nn1:8020/walsafe/quarantine/prod/{RUN}", None])
+def test_a_quarantine_under_another_name_of_its_file_system_is_the_same(place: str | None) -> None:
+    """An older walsafe did not write the place into an intent."""
+    world = died(CleanupAction.CLEAN, "move wal.1", after=True)
+    world.lake.deletions = [replace(row, place=place and f"{place}/{row.subject.path}") for row in world.lake.deletions]
+    cleaning(RUN)(world, Process())
+    assert len(world.resting()) == len(FILES)
+    world.check()
 
 
 class Cold:

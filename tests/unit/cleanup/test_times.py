@@ -133,6 +133,8 @@ SUBJECT = CleanupFile(FILES[0], 1, START)
         (CleanupAction.PURGE, FoundPlaces(at_home=False, in_quarantine=True), None, FileOutcome.FAILED),
         (CleanupAction.PURGE, FoundPlaces(at_home=False, in_quarantine=False), None, FileOutcome.PURGED),
         (CleanupAction.PURGE, FoundPlaces(at_home=False, in_quarantine=False), "file:/archive/x", FileOutcome.ARCHIVED),
+        (CleanupAction.PURGE, FoundPlaces(at_home=True, in_quarantine=False), None, FileOutcome.ALREADY_GONE),
+        (CleanupAction.PURGE, FoundPlaces(at_home=True, in_quarantine=False), "file:/a/x", FileOutcome.ALREADY_GONE),
     ],
 )
 def test_an_intent_without_an_outcome_gets_the_one_that_the_file_system_shows(

@@ -12,9 +12,12 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 import pytest
 
+from pipelines.cleanup.holder import LeaseHolder
+from pipelines.cleanup.quarantine import Quarantine
 from pipelines.cleanup.stores.file_calls import FileCallError
+from pipelines.cleanup.stores.wal_store import FileSystemWalStore
 from pipelines.cleanup.stores.webhdfs_calls import WebHdfsCalls
-from pipelines.common.errors import UnavailableError
+from pipelines.common.errors import UnavailableError, UsageError
 from pipelines.files.file_status import FileStatus
 
 ROOT = "hdfs://ns1/hbase"
@@ -157,6 +160,38 @@ def test_a_rename_proves_once_that_the_server_renames_safely(server: Server, cal
     )
     server.answers["RENAME"] = 200, {"boolean": True}
     assert kind(lambda: calls.replace(f"{ROOT}/a", f"{ROOT}/b")) == "UnsupportedOperationException"
+
+
+class HttpFs(Server):
+    """Renames in its own way, whatever options it is given."""
+
+    def __init__(self) -> None:
+        self.files: set[str] = set()
+        super().__init__()
+
+    def answer(self, operation: str, path: str, parameters: dict[str, str]) -> tuple[int, object]:
+        if operation == "GETFILESTATUS":
+            return 200, {"FileStatus": {"pathSuffix": "", **(FILE if path in self.files else DIRECTORY)}}
+        there = path in self.files
+        if operation in ("RENAME", "DELETE"):
+            self.files.discard(path)
+        if operation == "RENAME" and there:
+            self.files.add(parameters["destination"])
+        if operation == "CREATE":
+            self.files.add(path)
+        return (200, {"boolean": there}) if operation == "RENAME" else super().answer(operation, path, parameters)
+
+
+def test_a_job_on_httpfs_ends_before_its_lease_and_leaves_no_file() -> None:
+    """Its first rename puts a probe in its place: no WAL has been renamed yet."""
+    server = HttpFs()
+    store = FileSystemWalStore(WebHdfsCalls([server.url], "me", 300_000), ROOT, ["hdfs://ns1/quarantine"])
+    holder = LeaseHolder(store, Quarantine("hdfs://ns1/quarantine", "prod"), "me@edge clean 1", 10_000)
+    with pytest.raises(UsageError, match="ignores renameoptions, as HttpFS does"), holder:
+        pass
+    store.close()
+    server.close()
+    assert server.files == set()
 
 
 def test_only_a_missing_file_proves_how_the_server_renames(server: Server, calls: WebHdfsCalls) -> None:

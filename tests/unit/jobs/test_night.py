@@ -100,15 +100,42 @@ def test_a_new_error_finding_is_the_nights_exit_code_unless_a_later_job_stops_it
     assert (outcome.exit_code, outcome.result["why"]) == (3, "purge stopped it")
 
 
-def test_a_run_that_purge_refuses_keeps_no_night_from_maintaining() -> None:
-    outcome, calls, _ = night({"purge --execute": [5]}, approved=True)
+@pytest.mark.parametrize("code", [2, 3, 5])
+def test_a_run_that_purge_refuses_keeps_no_night_from_maintaining(code: int) -> None:
+    """Not even if there is no other run."""
+    answer = JobResult(code, {"runs": [{"run_id": "n1", "status": "REFUSED"}]}, "")
+    outcome, calls, _ = night({"purge --execute": [answer]}, approved=True)
     assert (outcome.exit_code, calls) == (5, [*UNTIL_CLEAN, "clean --execute", *AFTER])
-    assert outcome.result["why"] == "purge refused some quarantined runs: see purge"
-    outcome, calls, _ = night({"reconcile": [5], "purge --execute": [5]})
+    assert outcome.result["why"] == "purge refused quarantined runs: see purge"
+    outcome, calls, _ = night({"reconcile": [5], "purge --execute": [answer]})
+    assert outcome.text.endswith("5: an error finding is new: see reconcile; purge refused quarantined runs: see purge")
+    assert night({"purge --execute": [answer], "maintain --execute": [4] * 3})[0].exit_code == 4
+
+
+@pytest.mark.parametrize("limits", ["", "--max-files 5"])
+def test_a_file_that_cannot_be_moved_keeps_no_night_from_purging_and_maintaining(limits: str) -> None:
+    """The same file fails every night; perhaps only purge makes the room that it needs."""
+    stuck = JobResult(4, {"status": "DONE", "left": [], "left_files": 1}, "1 files could not be moved")
+    script: dict[str, list[JobResult | int]] = {"clean --execute": [stuck], "clean --resume": [stuck, stuck]}
+    if not limits:
+        script["clean --execute"] += [BEFORE, BEFORE]
+    outcome, calls, _ = night(script, approved=True, limits=limits)
+    assert (outcome.exit_code, calls[-2:]) == (4, AFTER)
+    assert calls.count("clean --resume") == (0 if limits else 2)
+    assert outcome.result["why"] == "some files could not be moved: see clean"
+    (alert,) = outcome.result["alerts"]  # type: ignore[misc]
+    assert (alert["name"], "some files could not be moved" in alert["summary"]) == ("FAILED", True)
+    lost = JobResult(4, {"left": [], **_failed("clean", UnavailableError("no answer")).result}, "")
+    assert night({"clean --execute": [lost] * 3}, approved=True)[1][-1] == "clean --execute"
+
+
+def test_a_file_that_cannot_be_deleted_keeps_no_night_from_maintaining() -> None:
+    stuck = JobResult(4, {"runs": [{"run_id": "n1", "status": "DONE"}]}, "")
+    outcome, calls, _ = night({"reconcile": [5], "purge --execute": [stuck] * 3})
+    assert (outcome.exit_code, calls) == (4, [*UNTIL_CLEAN, *[AFTER[0]] * 3, AFTER[1]])
     assert outcome.text.endswith(
-        "5: an error finding is new: see reconcile; purge refused some quarantined runs: see purge"
+        "4: an error finding is new: see reconcile; some files could not be deleted: see purge"
     )
-    assert night({"purge --execute": [5], "maintain --execute": [4] * 3})[0].exit_code == 4
 
 
 def test_the_result_says_what_a_person_should_know() -> None:

@@ -91,6 +91,15 @@ def test_restore_takes_the_run_that_was_cleaned_last(tmp_path: Path) -> None:
     assert latest_cleaned("prod", reader) == "n1"
 
 
+def test_a_clean_that_died_is_as_old_as_its_own_rows(tmp_path: Path) -> None:
+    """The purge of the next night looked up its files, under an attempt and at a time of its own."""
+    reader = lake(tmp_path, ("prod", "n2", "CLEAN", 5), ("prod", "n1", "CLEAN", 3), status="STARTED")
+    settled = {"cluster": ["prod"], "run_id": ["n1"], "run_date": pa.array([DAY]), "attempt": ["purge"]}
+    settled |= {"phase": ["OUTCOME"], "outcome": ["MOVED"], "length": [7], "at": [AT + timedelta(hours=7)]}
+    write_deltalake(str(tmp_path / "deletions"), pa.table(settled))
+    assert latest_cleaned("prod", reader) == "n2"
+
+
 def test_a_run_whose_clean_was_refused_before_it_moved_a_file_was_not_cleaned(tmp_path: Path) -> None:
     attempts = ("prod", "n1", "CLEAN", 3), ("prod", "n2", "CLEAN", 5)
     assert latest_cleaned("prod", lake(tmp_path / "refused", *attempts, status="REFUSED")) == "n1"

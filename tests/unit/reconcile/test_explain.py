@@ -255,6 +255,30 @@ def test_an_unfinished_clean_is_said_and_waits_for_nobody(tmp_path: Path) -> Non
     assert "Not finished: clean of run night-0, STARTED since 2024-10-04 03:00 UTC" in ask(tmp_path)[1]
 
 
+def test_a_clean_that_stopped_is_said_of_the_newest_run_alone(tmp_path: Path) -> None:
+    """With night.max_files each night's clean stops, and no --resume takes an older list."""
+    for night in range(2):
+        write_night(tmp_path, night, [verdict(night, "a.1", "REPLICATED")])
+        for action in ("CLEAN", "RESTORE") if night == 0 else ("CLEAN",):
+            step = {"action": action, "attempt": f"{action} {night}", "status": "STOPPED", "at": at(night) + HOUR_MS}
+            append(tmp_path, CLEANUPS, [identity(night) | step])
+    unfinished = ask(tmp_path)[0]["state"]["unfinished"]
+    assert {(one["action"], one["run_id"]) for one in unfinished} == {("RESTORE", "night-0"), ("CLEAN", "night-1")}
+
+
+def test_the_newest_of_many_unfinished_attempts_are_on_the_screen(tmp_path: Path) -> None:
+    write_night(tmp_path, 4, [verdict(4, "a.1", "REPLICATED")])
+    for night in range(5):
+        step = {"action": "CLEAN", "attempt": str(night), "status": "FAILED", "at": at(night) + HOUR_MS}
+        append(tmp_path, CLEANUPS, [identity(night) | step])
+        text = ask(tmp_path)[1]
+        assert ("  … and 1 earlier\n" in text) == (night == 3)
+    assert [line.split()[5] for line in text.splitlines() if line.startswith("Not finished")] == [
+        f"night-{night}," for night in (2, 3, 4)
+    ]
+    assert "  … and 2 earlier\n" in text
+
+
 def test_a_list_whose_clean_was_refused_before_it_moved_a_file_still_waits(tmp_path: Path) -> None:
     write_night(tmp_path, 0, [verdict(0, "a.1", "REPLICATED")])
     step = identity(0) | {"action": "CLEAN", "attempt": "x"}
