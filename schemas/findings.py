@@ -26,8 +26,8 @@ FINDINGS = Table(
             column(
                 "is_new",
                 BooleanType(),
-                "Whether the cluster's previous run of the job did not have this finding; for `inspect-wals`, whether "
-                "no run of the last 40 days had it.",
+                "Whether the cluster's previous run of the job did not have this finding; for `inspect-wals` and the "
+                "split jobs, whether no run of the last 40 days had it.",
             ),
             column(
                 "acknowledged",

@@ -172,7 +172,7 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.findings (
   `bytes` bigint COMMENT 'Bytes of these files.',
   `first_seen` timestamp COMMENT 'Start of step `files` of the first night with this finding (UTC).',
   `nights` int COMMENT 'Number of consecutive nights with this finding, including this night.',
-  `is_new` boolean COMMENT 'Whether the cluster\'s previous run of the job did not have this finding\; for `inspect-wals`, whether no run of the last 40 days had it.',
+  `is_new` boolean COMMENT 'Whether the cluster\'s previous run of the job did not have this finding\; for `inspect-wals` and the split jobs, whether no run of the last 40 days had it.',
   `acknowledged` boolean COMMENT 'Whether the configuration acknowledges the finding\; then it never changes the exit code.',
   `acknowledged_reason` string COMMENT 'The reason that the configuration gives.',
   `acknowledged_until` timestamp COMMENT 'Until when the configuration acknowledges it (UTC).',

@@ -130,7 +130,8 @@ class LakeReader:
             key: the run; it looks back `LOOK_BACK` from its date.
             suffix: how the run ids of the job end, which begin with the time of what was examined.
             runs: a table with rows of each run, if each looks at the whole cluster: then the newest earlier run counts
-                alone, and what it no longer found is new. None = every earlier run counts.
+                alone, and what it no longer found is new. A run without rows there and without findings is not known.
+                None = every earlier run counts.
         """
         mine = f"{_recent(key.cluster, key.run_date)} AND right(t.run_id, {len(suffix)}) = '{suffix}'"
         if runs is None:

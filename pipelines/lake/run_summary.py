@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from datetime import date
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import UsageError
@@ -136,22 +136,38 @@ class QueueOffsetRow:
     oldest_pending_timestamp: int | None = None
     oldest_pending_age_ms: int | None = None
 
-    @property
-    def group(self) -> QueueGroup:
-        """The queue and the WAL group of the row."""
-        return self.peer_id, self.source, self.wal_group or ""
+
+@dataclass(frozen=True, slots=True)
+class PastNeed:
+    """The columns of `queue_offsets` that tell what a queue needed: half of them, for all nights of a fleet at once."""
+
+    peer_id: str
+    source: str
+    wal_group: str | None
+    wal: str | None
+    offset: int | None
+    need_timestamp: int | None
+    pending_files: int
 
 
-def smallest_needs(rows: Iterable[QueueOffsetRow]) -> Mapping[QueueGroup, QueueOffsetRow]:
+_NeedT = TypeVar("_NeedT", PastNeed, QueueOffsetRow)
+
+
+def queue_group(row: PastNeed | QueueOffsetRow) -> QueueGroup:
+    """Returns the queue and the WAL group of a row."""
+    return row.peer_id, row.source, row.wal_group or ""
+
+
+def smallest_needs(rows: Iterable[_NeedT]) -> Mapping[QueueGroup, _NeedT]:
     """Returns the row with the smallest need of each group; a row without WAL or offset comes before one with them.
 
     Rows without a group have no offset, and the need of a WAL whose timestamp is no number of 64 bits is unknown: they
     are left out.
     """
-    smallest: dict[QueueGroup, QueueOffsetRow] = {}
+    smallest: dict[QueueGroup, _NeedT] = {}
     known = (row for row in rows if row.wal_group is not None and row.need_timestamp is not None)
     for row in sorted(known, key=lambda row: (row.need_timestamp, row.wal or "", row.offset is not None, row.offset)):
-        smallest.setdefault(row.group, row)
+        smallest.setdefault(queue_group(row), row)
     return smallest
 
 

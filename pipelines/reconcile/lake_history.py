@@ -17,7 +17,16 @@ from pipelines.common.spark.local_frames import local_frame
 from pipelines.lake.look_back import LOOK_BACK, of_last_nights
 from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_rows import rows_of, texts
-from pipelines.lake.run_summary import DONE, PinnedRow, QueueGroup, QueueOffsetRow, RunKey, VerdictTotal, smallest_needs
+from pipelines.lake.run_summary import (
+    DONE,
+    PastNeed,
+    PinnedRow,
+    QueueGroup,
+    RunKey,
+    VerdictTotal,
+    queue_group,
+    smallest_needs,
+)
 from pipelines.reconcile.findings.history import REWOUND
 from pipelines.reconcile.past import PastFinding, PastNight, PastOffset, PastPeer
 from pipelines.reconcile.ports import RecordedRows, RunRow
@@ -128,7 +137,7 @@ class LakeHistory:
         runs = self._done_runs(started, nights)
         keys = [key for of_cluster in runs.values() for key, *_ in of_cluster]
         newest = [of_cluster[0][0] for of_cluster in runs.values()]
-        queues = self._reader.by_run(QUEUE_OFFSETS, keys, QueueOffsetRow, "wal_group IS NOT NULL")
+        queues = self._reader.by_run(QUEUE_OFFSETS, keys, PastNeed, "wal_group IS NOT NULL")
         pinned = self._reader.by_run(PINNED_BYTES, keys, PinnedRow, "level = 'peer'")
         found = self._reader.by_run(FINDINGS, newest, _Seen)
         peers = self._reader.by_run(PEERS, newest, PastPeer)
@@ -221,11 +230,11 @@ def _peer(row: PastPeer, *, again: bool) -> PastPeer:
     return replace(row, nights=row.nights - again)
 
 
-def past_offsets(rows: Collection[QueueOffsetRow]) -> Mapping[QueueGroup, PastOffset]:
+def past_offsets(rows: Collection[PastNeed]) -> Mapping[QueueGroup, PastOffset]:
     """Returns the smallest need of each group over its queue rows, and all their files."""
     pending: Counter[QueueGroup] = Counter()
     for row in rows:
-        pending[row.group] += row.pending_files
+        pending[queue_group(row)] += row.pending_files
     return {
         group: PastOffset(least.need_timestamp or 0, least.wal, least.offset, pending[group])
         for group, least in smallest_needs(rows).items()

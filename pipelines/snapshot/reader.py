@@ -150,8 +150,8 @@ def _no_part(uri: str, names: Iterable[str]) -> str:
     more = f" and {len(seen) - _SHOWN} more" if len(seen) > _SHOWN else ""
     below = f"it has {', '.join(seen[:_SHOWN])}{more}" if seen else "it is empty"
     return (
-        f"{uri} is not a snapshot: {below}. Name a directory that has {SNAPSHOT_JSON}; --fleet takes a directory whose "
-        "sub-directories have it"
+        f"{uri} is not a snapshot: {below}. Name a directory that has {SNAPSHOT_JSON}; `reconcile --fleet` takes a "
+        "directory whose sub-directories have it"
     )
 
 

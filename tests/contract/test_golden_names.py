@@ -1,4 +1,4 @@
-"""Every recorded answer of HBase's own parsers of names, offsets, queue ids and servers (golden names.tsv)."""
+"""The recorded answers of HBase's own parsers of names, offsets, queue ids and servers (golden names.tsv)."""
 
 from collections.abc import Callable
 from itertools import pairwise

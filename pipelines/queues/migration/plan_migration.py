@@ -57,7 +57,7 @@ def plan_migration(
     """
     plan = plan_of_snapshot(snapshots, snapshots.open([snapshot])[0], settings)
     run = snapshot_run(plan.opened, PLAN_SUFFIX, settings)
-    findings = run.record(lake, [(MIGRATION_ROWS, plan.rows)], plan.findings)
+    findings = run.record(lake, [(MIGRATION_ROWS, plan.rows)], plan.findings, MIGRATION_ROWS)
     shown = (plan.go, plan.rows, plan.peers.enabled)
     lines = plan_lines(run.key.cluster, *shown, findings)
     return run.answer(plan_result(*shown), lines, findings, EXIT_DONE if plan.go else EXIT_REFUSED)

@@ -8,7 +8,7 @@ from pipelines.common.human import human_bytes
 from pipelines.common.instants import utc_day
 from pipelines.lake.findings import ERROR, WARNING, finding
 from pipelines.lake.look_back import last_of_each_night
-from pipelines.lake.run_summary import FindingRow, QueueGroup, QueueOffsetRow, smallest_needs
+from pipelines.lake.run_summary import FindingRow, QueueGroup, QueueOffsetRow, queue_group, smallest_needs
 from pipelines.reconcile.findings.evidence import Evidence
 from pipelines.reconcile.findings.storage_words import storage_words
 from pipelines.reconcile.past import PastNight, PastOffset
@@ -81,7 +81,7 @@ def _costs_nothing(row: QueueOffsetRow, stood: PastOffset, evidence: Evidence) -
     if not storage_words(evidence.view).dead_writers or row.owner in {str(server) for server in evidence.view.online}:
         return False
     return any(
-        other.group == row.group and not _is_behind(other, stood)
+        queue_group(other) == queue_group(row) and not _is_behind(other, stood)
         for other in evidence.queues
         if other.need_timestamp is not None
     )

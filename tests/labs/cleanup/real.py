@@ -21,7 +21,6 @@ from pipelines.cleanup.purge import PurgeRequest, purge
 from pipelines.cleanup.quarantine import LEASES
 from pipelines.cleanup.request import CleanupPlace, CleanupPorts
 from pipelines.cleanup.restore import RestoreRequest, restore
-from pipelines.common.clock import Clock
 from pipelines.common.errors import WalsafeError
 from pipelines.common.job_result import JobResult
 from tests.labs.cluster.hbase import HBaseCluster
@@ -65,7 +64,6 @@ class RealLab:
         files: the section `capture.files`, which also determines the technology of the store.
         batch: the value of `clean.batch`.
         lake_on_hdfs: whether the lake is on HDFS, where it can refuse its user; on the disk it takes half the time.
-        clock: the clock of all jobs.
         changed: the ports that a test puts in place of the real ones.
         site_of: the cluster whose hbase-site.xml the configuration names.
         sections: the keys of `capture` that replace those for queues in a table.
@@ -79,7 +77,6 @@ class RealLab:
     files: str = "hadoop"
     batch: int = 1_000
     lake_on_hdfs: bool = False
-    clock: Clock = field(default_factory=SystemClock)
     changed: Callable[[CleanupPorts], CleanupPorts] = lambda ports: ports
     site_of: HBaseCluster | None = None
     sections: Mapping[str, object] = field(default_factory=dict)
@@ -121,7 +118,7 @@ class RealLab:
 
     def night(self) -> JobResult:
         """Runs capture and reconcile."""
-        context = JobContext("test", self.clock, self.spark)
+        context = JobContext("test", SystemClock(), self.spark)
         config = load_config(self.config(), context)
         assert config.wal_root is not None
         assert config.capture is not None
@@ -135,13 +132,13 @@ class RealLab:
         """Returns the answers of the job explain about files, in the order of the paths."""
         result = self.work / f"explained-{self.name}.json"
         words = ["explain", "--lake", self.lake, "--cluster", self.name, "--result", str(result), *paths]
-        assert main(words, context=JobContext("explain", self.clock, self.spark)) == 0
+        assert main(words, context=JobContext("explain", SystemClock(), self.spark)) == 0
         files: list[dict[str, Any]] = json.loads(result.read_text())["files"]
         return files
 
     @contextmanager
     def edges(self, job: str) -> Iterator[tuple[CleanupPlace, CleanupPorts]]:
-        context = JobContext(job, self.clock, self.spark)
+        context = JobContext(job, SystemClock(), self.spark)
         settings = cleanup_settings(self.config(), self.name, context)
         with open_cleanup(context, settings, self.lake, f"file:{self.work}/lists") as (place, ports):
             yield place, self.changed(ports)

@@ -1,12 +1,12 @@
 """Offsets of an earlier night, from rows of `queue_offsets`."""
 
-from pipelines.lake.run_summary import QueueOffsetRow
+from pipelines.lake.run_summary import PastNeed
 from pipelines.reconcile.lake_history import past_offsets
 from pipelines.reconcile.past import PastOffset
 
 
-def need(timestamp: int | None, wal: str | None = None, offset: int | None = None) -> QueueOffsetRow:
-    return QueueOffsetRow("2", True, "h1,16020,5", "h1,16020,5", False, "g", wal, offset, timestamp, 3, 0)
+def need(timestamp: int | None, wal: str | None = None, offset: int | None = None) -> PastNeed:
+    return PastNeed("2", "h1,16020,5", "g", wal, offset, timestamp, 3)
 
 
 def test_the_smallest_need_counts_and_all_files_are_added() -> None:
