@@ -57,8 +57,8 @@ class CleanupStep:
 
     @property
     def begun(self) -> bool:
-        """Whether it may have touched a file; an attempt that was refused before that may be made anew."""
-        return self.status != REFUSED or self.files > 0
+        """Whether it may have touched a file; an attempt that was refused or stopped before that may be made anew."""
+        return self.files > 0 or self.status not in (REFUSED, "STOPPED")
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,7 +168,7 @@ def _is_unfinished(step: CleanupStep, steps: tuple[CleanupStep, ...], newest: Ru
     if (step.action, step.status) == (CLEAN, "STOPPED") and step.run != newest:
         return False
     later = (one for one in steps if one.run == step.run and one.at > step.at and one.begun)
-    return step.status in (STARTED, "STOPPED", "FAILED") and not any(later)
+    return step.begun and step.status in (STARTED, "STOPPED", "FAILED") and not any(later)
 
 
 def _unfinished(step: CleanupStep) -> Json:

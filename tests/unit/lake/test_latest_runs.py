@@ -100,9 +100,10 @@ def test_a_clean_that_died_is_as_old_as_its_own_rows(tmp_path: Path) -> None:
     assert latest_cleaned("prod", reader) == "n2"
 
 
-def test_a_run_whose_clean_was_refused_before_it_moved_a_file_was_not_cleaned(tmp_path: Path) -> None:
+def test_a_run_whose_clean_ended_before_it_moved_a_file_was_not_cleaned(tmp_path: Path) -> None:
     attempts = ("prod", "n1", "CLEAN", 3), ("prod", "n2", "CLEAN", 5)
     assert latest_cleaned("prod", lake(tmp_path / "refused", *attempts, status="REFUSED")) == "n1"
+    assert latest_cleaned("prod", lake(tmp_path / "stopped", *attempts, status="STOPPED")) == "n1"
     assert latest_cleaned("prod", lake(tmp_path / "died", *attempts, status="STARTED")) == "n2"
     with pytest.raises(UsageError, match="no run of cluster prod was cleaned"):
         latest_cleaned("prod", lake(tmp_path / "alone", attempts[1], status="REFUSED"))

@@ -261,7 +261,7 @@ def test_a_clean_that_stopped_is_said_of_the_newest_run_alone(tmp_path: Path) ->
         write_night(tmp_path, night, [verdict(night, "a.1", "REPLICATED")])
         for action in ("CLEAN", "RESTORE") if night == 0 else ("CLEAN",):
             step = {"action": action, "attempt": f"{action} {night}", "status": "STOPPED", "at": at(night) + HOUR_MS}
-            append(tmp_path, CLEANUPS, [identity(night) | step])
+            append(tmp_path, CLEANUPS, [identity(night) | step | {"done_files": 1}])
     unfinished = ask(tmp_path)[0]["state"]["unfinished"]
     assert {(one["action"], one["run_id"]) for one in unfinished} == {("RESTORE", "night-0"), ("CLEAN", "night-1")}
 
@@ -279,10 +279,11 @@ def test_the_newest_of_many_unfinished_attempts_are_on_the_screen(tmp_path: Path
     assert "  … and 2 earlier\n" in text
 
 
-def test_a_list_whose_clean_was_refused_before_it_moved_a_file_still_waits(tmp_path: Path) -> None:
+@pytest.mark.parametrize("ended", ["REFUSED", "STOPPED"])
+def test_a_list_whose_clean_ended_before_it_moved_a_file_still_waits(tmp_path: Path, ended: str) -> None:
     write_night(tmp_path, 0, [verdict(0, "a.1", "REPLICATED")])
     step = identity(0) | {"action": "CLEAN", "attempt": "x"}
-    times = [("STARTED", FIRST + HOUR_MS), ("REFUSED", FIRST + HOUR_MS + 1)]
+    times = [("STARTED", FIRST + HOUR_MS), (ended, FIRST + HOUR_MS + 1)]
     append(tmp_path, CLEANUPS, [step | {"status": status, "at": at_} for status, at_ in times])
     result, text = ask(tmp_path, now=FIRST + 2 * HOUR_MS)
     assert result["state"]["approval"]["run_id"] == "night-0"
