@@ -1,6 +1,5 @@
 """Settles the intents that a dead job left: looks up their files and writes the missing outcomes."""
 
-from collections.abc import Sequence
 from itertools import groupby
 
 from pipelines.cleanup.audit_ports import CleanupAttempt, OpenIntent
@@ -30,11 +29,10 @@ def settle_intents(
 
     Raises:
         UnavailableError: the file system, the lake or the lease did not answer, or an answer may be stale.
-        UsageError: the files were to be moved to another quarantine than that of the configuration.
+        UsageError: a file was to be moved to another quarantine than that of the configuration, and may be there.
     """
     intents = ports.audit.unsettled(attempt.run)
     rest = place.quarantine.at_rest(attempt.run.run_id)
-    _check_places(intents, rest, place)
     for (action, lease, batch), group in groupby(intents, key=lambda one: (one.action, one.lease, one.batch)):
         batched = list(group)
         paths = [f"{end}/{one.subject.path}" for one in batched for end in (place.wal_root, directory)]
@@ -45,16 +43,12 @@ def settle_intents(
                 f"the file system does not show {directory}, the name that this job has just given it. "
                 "The files that an earlier job began cannot be looked up now and have no outcome yet. Try again"
             )
-        results = [
-            outcome_of_intent(
-                action,
-                one.subject,
-                FoundPlaces(is_same_file(one.subject, there), is_same_file(one.subject, here), here is not None),
-                f"{rest}/{one.subject.path}",
-                one.place,
-            )
-            for one, there, here in zip(batched, seen[::2], seen[1::2], strict=True)
-        ]
+        results = []
+        for one, there, here in zip(batched, seen[::2], seen[1::2], strict=True):
+            found = FoundPlaces(is_same_file(one.subject, there), is_same_file(one.subject, here), here is not None)
+            if not (found.at_home or found.taken):
+                _check_place(one, rest, place)
+            results.append(outcome_of_intent(action, one.subject, found, f"{rest}/{one.subject.path}", one.place))
         holder.check()  # if another job holds the lease, the files may have changed since they were read
         ports.audit.record(
             CleanupAttempt(attempt.run, CleanupAction(action), attempt.identity, attempt.lease),
@@ -65,20 +59,19 @@ def settle_intents(
     return len(intents)
 
 
-def _check_places(intents: Sequence[OpenIntent], rest: str, place: CleanupPlace) -> None:
-    """Checks that clean was to move the files to this quarantine; elsewhere they would look gone.
+def _check_place(one: OpenIntent, rest: str, place: CleanupPlace) -> None:
+    """Checks that clean was to move a file, which is in neither place, to this quarantine; elsewhere it is not gone.
 
     Only the paths are compared, because the name of the file system may have changed.
 
     Raises:
         UsageError: it was another quarantine.
     """
-    for one in intents:
-        if one.action is not CleanupAction.CLEAN or one.place is None:
-            continue
-        if parse_uri(one.place).path != parse_uri(f"{rest}/{one.subject.path}").path:
-            raise UsageError(
-                f"an earlier clean-up began to move {one.subject.path} to {one.place}, but clean.quarantine is "
-                f"{place.quarantine.root} now, and the file may rest in the former. Set clean.quarantine back, then "
-                "try again; change it only while the quarantine is empty"
-            )
+    if one.action is not CleanupAction.CLEAN or one.place is None:
+        return
+    if parse_uri(one.place).path != parse_uri(f"{rest}/{one.subject.path}").path:
+        raise UsageError(
+            f"an earlier clean-up began to move {one.subject.path} to {one.place}, but clean.quarantine is "
+            f"{place.quarantine.root} now, and the file is neither there nor below oldWALs: it may rest in the former. "
+            "Set clean.quarantine back, then try again; change it only while the quarantine is empty"
+        )

@@ -150,6 +150,27 @@ def test_files_on_their_way_to_another_quarantine_are_not_called_gone() -> None:
 
 
 @pytest.mark.promise("settled-by-the-file-system")
+@pytest.mark.parametrize("step", ["move wal.1", "move wal.2"])
+def test_files_that_are_found_have_an_outcome_also_if_the_quarantine_was_moved(step: str) -> None:
+    """Nothing had been moved yet, or somebody moved the whole quarantine with what was in it."""
+    world = died(CleanupAction.CLEAN, step)
+    other = Quarantine("hdfs://ns1/walsafe/other", PLACE.cluster)
+    for uri in list(world.disk.below(PLACE.home)):
+        if uri.endswith(FILES[0]):
+            target = f"{other.at_rest(RUN)}/{FILES[0]}"
+            world.disk.make(target.rpartition("/")[0])
+            world.disk.files[target] = world.disk.files.pop(uri)
+    place, ports = world.edges(Process())
+    done = clean(CleanRequest(RUN, resume=True), replace(place, quarantine=other), ports)
+    assert (done.exit_code, done.result["settled_files"], done.result["gone_files"]) == (0, 2, 0)
+    assert not world.home()
+    settled = [row.result for row in world.lake.deletions if row.result and row.lease == FIRST]
+    assert [one.outcome.value for one in settled] == ["MOVED" if step == "move wal.2" else "FAILED", "FAILED"]
+    assert {one.place for one in settled} <= {f"{other.at_rest(RUN)}/{FILES[0]}", None}
+    assert len(world.disk.below(other.at_rest(RUN))) == len(FILES)
+
+
+@pytest.mark.promise("settled-by-the-file-system")
 @pytest.mark.parametrize("place", [f"hdfs://nn1:8020/walsafe/quarantine/prod/{RUN}", None])
 def test_a_quarantine_under_another_name_of_its_file_system_is_the_same(place: str | None) -> None:
     """An older walsafe did not write the place into an intent."""
