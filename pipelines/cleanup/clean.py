@@ -187,7 +187,8 @@ def _execute(
             report.begun = True
             late = _late(report, ports)  # writing to the lake may have taken until after not_after
             moved = _untouched(wanted, late) if late else move_files(ports.store, wanted, way, holder)
-        results = [*moved.results, *look_again([known for _, known in batch if known is not None], way, holder)]
+        others = [known for _, known in batch if known is not None]
+        results = [*moved.results, *look_again(others, way, holder, resumed=attempt.resumed)]
         # after a lost lease a file may look gone, because the next holder renamed the directory; that holder settles it
         holder.check()
         ports.audit.record(attempt, number, results)

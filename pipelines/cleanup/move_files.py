@@ -125,20 +125,33 @@ def move_files(store: WalStore, subjects: Sequence[CleanupFile], way: MoveRoute,
     return batch
 
 
-def look_again(results: Sequence[FileResult], way: MoveRoute, holder: LeaseHolder) -> list[FileResult]:
-    """Returns the outcomes of files that are not to be moved, after looking at both of their places.
+def look_again(
+    results: Sequence[FileResult], way: MoveRoute, holder: LeaseHolder, *, resumed: bool
+) -> list[FileResult]:
+    """Returns the outcomes of files that are not to be moved, after looking for those that may be elsewhere.
 
     A gone file that the file system shows becomes REFUSED. A file becomes FAILED if the target has a file of its name:
     an earlier attempt moved another file in its place, and somebody may need that file.
+
+    Args:
+        results: the outcomes, as the second look has them.
+        way: the origin and target.
+        holder: the lease holder, which reads the file system.
+        resumed: whether there may be an earlier attempt; without one, nothing is looked up at the target.
     """
-    looked = _ends([one.subject for one in results], way, holder) if results else ()
-    return [_left(one, source, found, way) for one, (_, source, found) in zip(results, looked, strict=True)]
+    homes = [f"{way.origin}/{one.subject.path}" for one in results if one.outcome is FileOutcome.ALREADY_GONE]
+    uris = homes + [f"{way.target}/{one.subject.path}" for one in results if resumed]
+    seen = dict(zip(uris, holder.seen(uris), strict=True)) if uris else {}
+    return [
+        _left(one, seen.get(f"{way.origin}/{one.subject.path}"), seen.get(f"{way.target}/{one.subject.path}"), way)
+        for one in results
+    ]
 
 
 def _left(result: FileResult, source: FileState | None, found: FileState | None, way: MoveRoute) -> FileResult:
     if found is not None:
         return replace(result, outcome=FileOutcome.FAILED, place=f"{way.place}/{result.subject.path}", why=RESTS)
-    if result.outcome is FileOutcome.ALREADY_GONE and is_same_file(result.subject, source):
+    if is_same_file(result.subject, source):
         return replace(result, outcome=FileOutcome.REFUSED, why=UNLISTED)
     return result
 

@@ -13,7 +13,7 @@ from pipelines.cleanup.lease import Lease
 from pipelines.cleanup.ports import FileState
 from pipelines.cleanup.quarantine import runs_in
 from pipelines.common.errors import UnavailableError
-from tests.labs.cleanup.memory import Behind, Process
+from tests.labs.cleanup.memory import Behind, Entry, Process
 from tests.labs.cleanup.odd_store import RUN, A, B, C, Odd, attempt, cleaned, night, odd, open_paths, outcomes
 from tests.labs.cleanup.world import FIRST, LEASE_MS, PLACE
 
@@ -122,3 +122,26 @@ def test_a_file_that_the_second_look_did_not_list_is_looked_up() -> None:
     assert outcomes(world, CleanupAction.CLEAN) == {A: "REFUSED", B: "ALREADY_GONE", C: "REFUSED"}
     assert "the second look did not list it, but it is there" in done.text
     assert "1 are gone already: not below oldWALs any more. Who removed them is not known" in done.text
+
+
+def test_a_first_attempt_looks_up_no_file_that_the_second_look_holds() -> None:
+    """With WebHDFS each look is a request, and a peer may hold most of a list by now."""
+    world = night()
+    world.needed.add(world.home()[A].modification_time)
+    stranger = f"{PLACE.at_rest(RUN)}/{A}"
+    world.disk.make(stranger.rpartition("/")[0])
+    world.disk.files[stranger] = Entry(9, 9)
+    looked: list[str] = []
+
+    class Watched(Odd):
+        def seen(self, uris: Sequence[str]) -> list[FileState | None]:
+            looked.extend(uris)
+            return self.inner.seen(uris)
+
+    for request, outcome in ((CleanRequest(RUN, execute=True), "REFUSED"), (CleanRequest(RUN, resume=True), "FAILED")):
+        place, ports = world.edges(Process())
+        clean(request, place, replace(ports, store=Watched(ports.store)))  # type: ignore[arg-type]
+        assert outcomes(world, CleanupAction.CLEAN) == {A: outcome, B: "MOVED", C: "MOVED"}
+        assert [uri.partition("/oldWALs/")[0].startswith(PLACE.home) for uri in looked if uri.endswith(A)] == (
+            [True] if request.resume else []
+        ), "only in the quarantine"
