@@ -64,7 +64,7 @@ def run_night(night: Night) -> JobResult:
     Returns:
         The answers of all jobs, and what a person should know of them (`alerts`). The exit code is that of the job that
         stopped the night; 3 if a finding pauses the clean-up. If all jobs ended: 4 if clean could not move some files,
-        or purge could not delete some; 5 if an error finding is new, purge refused runs, or the list of a clean-up that
+        or purge could not finish every run; 5 if an error finding is new, purge refused runs, or the list of a clean-up that
         had begun expired before `--part finish` resumed it; else 0.
     """
     plan, answers = night.plan, _Answers()
@@ -183,7 +183,7 @@ def _finish(night: Night, answers: _Answers, option: str) -> list[tuple[int, str
     # a run that purge refuses, or a file that it cannot delete, may stay for weeks: the tables must not grow as long
     purged = _run(night, plan.purge, answers, passes=_answered_for_runs) if plan.purge else None
     if purged is not None and purged.exit_code == EXIT_UNAVAILABLE:
-        left.append((EXIT_UNAVAILABLE, "some files could not be deleted: see purge"))
+        left.append((EXIT_UNAVAILABLE, "purge could not finish every run: see purge"))
     elif purged is not None and purged.exit_code != EXIT_DONE:
         left.append((EXIT_PARTIAL, "purge refused quarantined runs: see purge"))
     _run(night, plan.maintain, answers)

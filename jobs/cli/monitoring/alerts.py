@@ -44,11 +44,11 @@ def alerts_of(job: str, exit_code: int, result: Mapping[str, object]) -> list[Al
         result: its JSON object.
     """
     if job == NIGHT:
-        told = [list(_of_job(one, result)) for one in objects_of(result.get("jobs"))]
-        alerts = [alert for of_job in told for alert in of_job]
-        # an earlier job may have failed without ending the night
-        silent = not told or all(alert.name in ("NEW_ERROR", "APPROVAL_WAITS") for alert in told[-1])
-        if exit_code not in (EXIT_DONE, EXIT_PARTIAL) and silent:
+        jobs = objects_of(result.get("jobs"))
+        alerts = [alert for one in jobs for alert in _of_job(one, result)]
+        # a job that fails need not end the night, and the night may end with another code than its last job
+        causes = [one for one in jobs if one["exit_code"] == exit_code and not _needs_nobody(one)] or jobs[-1:]
+        if exit_code not in (EXIT_DONE, EXIT_PARTIAL) and not (causes and all(_says_why(one, result) for one in causes)):
             name, error = "REFUSED" if exit_code == EXIT_REFUSED else "FAILED", result.get("error")
             why = error.get("message") if isinstance(error, Mapping) else result.get("why")
             alerts.append(_alert(name, result, f"the night ended with exit code {exit_code}: {why}"))
@@ -61,7 +61,7 @@ def _of_job(one: Mapping[str, object], around: Mapping[str, object]) -> Iterator
     for cluster in objects_of(one.get("clusters")):
         yield from _of_cluster(cluster)
     error = one.get("error")
-    if isinstance(error, Mapping) and not _needs_nobody(one, error):
+    if isinstance(error, Mapping) and not _needs_nobody(one):
         if code == EXIT_REFUSED:
             yield _alert("REFUSED", around, f"{job}: {error.get('message')}", str(error.get("condition") or ""))
         elif "jobs" in around or (job, code) == ("purge", EXIT_PARTIAL):  # at a terminal a person reads what is wrong
@@ -80,9 +80,15 @@ def _of_job(one: Mapping[str, object], around: Mapping[str, object]) -> Iterator
         yield _alert("APPROVAL_WAITS", around, f"clean would move {one['done_files']} files; a person has to {how}")
 
 
-def _needs_nobody(one: Mapping[str, object], error: Mapping[str, object]) -> bool:
+def _says_why(one: Mapping[str, object], around: Mapping[str, object]) -> bool:
+    """Tells whether an alert of this job says why the night ended."""
+    return any(alert.name not in ("NEW_ERROR", "APPROVAL_WAITS") for alert in _of_job(one, around))
+
+
+def _needs_nobody(one: Mapping[str, object]) -> bool:
     """Tells whether a job failed only because a night was started again, which then goes on."""
-    condition = error.get("condition")
+    error = one.get("error")
+    condition = error.get("condition") if isinstance(error, Mapping) else None
     rehearsal_of_old_list = condition == Condition.LIST_EXPIRED.name and one.get("executed") is False
     return condition == Condition.SNAPSHOT_EXISTS.name or rehearsal_of_old_list
 

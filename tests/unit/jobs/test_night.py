@@ -134,8 +134,12 @@ def test_a_file_that_cannot_be_deleted_keeps_no_night_from_maintaining() -> None
     outcome, calls, _ = night({"reconcile": [5], "purge --execute": [stuck] * 3})
     assert (outcome.exit_code, calls) == (4, [*UNTIL_CLEAN, *[AFTER[0]] * 3, AFTER[1]])
     assert outcome.text.endswith(
-        "4: an error finding is new: see reconcile; some files could not be deleted: see purge"
+        "4: an error finding is new: see reconcile; purge could not finish every run: see purge"
     )
+    failed = _failed("purge", UnavailableError("no answer of ZooKeeper")).result
+    outcome, _, _ = night({"purge --execute": [JobResult(4, {**stuck.result, **failed}, "")] * 3})
+    (alert,) = outcome.result["alerts"]  # type: ignore[misc]
+    assert alert["summary"] == "purge: no answer of ZooKeeper", "and it is not told twice"
 
 
 def test_the_result_says_what_a_person_should_know() -> None:

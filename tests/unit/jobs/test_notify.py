@@ -96,6 +96,13 @@ def test_a_night_that_fails_is_told_whatever_failed() -> None:
     for name, job in (("FAILED", partly), ("REFUSED", {**expired, "executed": True})):
         first, last = told(night(job, maintained, why="maintain stopped it"), 4, "night")
         assert (first[0], last) == (name, ("FAILED", "prod-a", ""))
+    stuck = {"job": "clean", "exit_code": 4, "left_files": 1}
+    purged = {"job": "purge", "exit_code": 4, "error": {"message": "no answer", "condition": "UNAVAILABLE"}}
+    ended = {"job": "maintain", "exit_code": 0}
+    assert told(night(purged, ended, why="purge"), 4, "night") == [("FAILED", "prod-a", "UNAVAILABLE")]
+    assert told(night(exists, {**purged, "exit_code": 2}), 2, "night") == [("FAILED", "prod-a", "UNAVAILABLE")]
+    of_both = [("FAILED", "prod-a", "UNAVAILABLE"), ("FAILED", "prod-a", "")]
+    assert told(night(stuck, purged, ended, why="clean; purge"), 4, "night") == of_both
     (wrong,) = alerts_of("night", 2, {"error": {"message": "key 'lake' is missing"}})
     assert wrong.summary == "the night ended with exit code 2: key 'lake' is missing"
 
