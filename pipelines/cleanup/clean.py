@@ -7,7 +7,7 @@ from pipelines.cleanup.audit_ports import UNEXPECTED, AttemptEnd, CleanupAttempt
 from pipelines.cleanup.deletions import CleanupAction, CleanupFile, CleanupTally, FileOutcome, FileResult
 from pipelines.cleanup.holder import LeaseHolder
 from pipelines.cleanup.list_checks import check_age, check_approved, check_begun, check_manifest, check_once
-from pipelines.cleanup.move_files import BatchResult, MoveRoute, look_again, move_files
+from pipelines.cleanup.move_files import RESTS, BatchResult, MoveRoute, look_again, move_files
 from pipelines.cleanup.pause_checks import find_pause, refuse_while_paused, say_pause_first
 from pipelines.cleanup.progress import CleanupProgress
 from pipelines.cleanup.request import (
@@ -66,6 +66,8 @@ class CleanReport:
         reason: why the clean-up stopped.
         late: whether it stopped because the list is no longer valid.
         unsettled: in a rehearsal, the number of files that an earlier job began and that have no outcome yet.
+        failed: the number of files that could not be moved.
+        resting: how many of them another file of their name in the quarantine keeps from it; no resumption moves them.
         begun: whether this job or an earlier one began to move files of the list.
     """
 
@@ -77,6 +79,7 @@ class CleanReport:
     settled: int = 0
     reason: str | None = None
     failed: int = 0
+    resting: int = 0
     recheck_sha256: str | None = None
     late: bool = False
     unsettled: int = 0
@@ -93,6 +96,7 @@ class CleanReport:
         """Adds the results of files to the sums and examples."""
         self.tally = self.tally.plus(results)
         self.failed += sum(one.outcome is FileOutcome.FAILED for one in results)
+        self.resting += sum(one.why == RESTS for one in results)
         odd = [one for one in results if one.outcome not in (FileOutcome.MOVED, FileOutcome.ALREADY_GONE)]
         self.left += odd[: MAX_EXAMPLES - len(self.left)]
 

@@ -69,7 +69,12 @@ def clean_outcome(place: CleanupPlace, run_id: str, report: "CleanReport", *, ex
         way_on = f"Go on with {option(report)}." if executed else "The list has more files."
         lines.append(f"Stopped: {report.reason}. {way_on}")
     elif executed and report.failed:
-        lines.append(f"{report.failed:,} files could not be moved; solve this, then go on with --resume.")
+        way_on = (
+            "restore with their paths, which ends the clean-up of this list; --resume cannot move them."
+            if report.resting == report.failed
+            else "solve this, then go on with --resume."
+        )
+        lines.append(f"{report.failed:,} files could not be moved; {way_on}")
     if not executed:
         lines.append(f"Nothing was touched: this was a rehearsal. Add {option(report)} to move them.")
     elif tally.done_files:

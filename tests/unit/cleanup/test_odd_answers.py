@@ -85,6 +85,7 @@ def test_a_plain_no_of_the_file_system_is_failed_with_its_words(action: CleanupA
     done = attempt(world, action, odd(answers=REFUSED, does=False, call=call))
     assert done.exit_code == 4
     assert REFUSED in done.text
+    assert ("solve this, then go on with --resume." in done.text) == (action is CleanupAction.CLEAN)
     assert outcomes(world, action) == {A: "FAILED", B: DONE[action], C: DONE[action]}
 
 
