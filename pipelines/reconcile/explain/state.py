@@ -163,9 +163,11 @@ def _approval(run: AnsweringRun, steps: tuple[CleanupStep, ...], settings: State
 def _is_unfinished(step: CleanupStep, steps: tuple[CleanupStep, ...], newest: RunKey) -> bool:
     """Returns whether this is the last attempt that began at its run, and it did not come to its end.
 
-    A clean that stopped at its limit or by a wish has ended once there is a newer run: no --resume takes its old list.
+    A clean that stopped, or failed without moving a file, has ended once there is a newer run: the newer list has the
+    files that are left.
     """
-    if (step.action, step.status) == (CLEAN, "STOPPED") and step.run != newest:
+    ended = step.status == "STOPPED" or (step.status == "FAILED" and not step.files)
+    if step.action == CLEAN and ended and step.run != newest:
         return False
     later = (one for one in steps if one.run == step.run and one.at > step.at and one.begun)
     return step.begun and step.status in (STARTED, "STOPPED", "FAILED") and not any(later)

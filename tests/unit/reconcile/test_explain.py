@@ -256,7 +256,7 @@ def test_an_unfinished_clean_is_said_and_waits_for_nobody(tmp_path: Path) -> Non
 
 
 def test_a_clean_that_stopped_is_said_of_the_newest_run_alone(tmp_path: Path) -> None:
-    """With night.max_files each night's clean stops, and no --resume takes an older list."""
+    """With night.max_files each night's clean stops, and the newer list has the files that are left."""
     for night in range(2):
         write_night(tmp_path, night, [verdict(night, "a.1", "REPLICATED")])
         for action in ("CLEAN", "RESTORE") if night == 0 else ("CLEAN",):
@@ -266,10 +266,18 @@ def test_a_clean_that_stopped_is_said_of_the_newest_run_alone(tmp_path: Path) ->
     assert {(one["action"], one["run_id"]) for one in unfinished} == {("RESTORE", "night-0"), ("CLEAN", "night-1")}
 
 
+def test_a_clean_that_failed_without_moving_a_file_is_said_of_the_newest_run_alone(tmp_path: Path) -> None:
+    write_night(tmp_path, 1, [verdict(1, "a.1", "REPLICATED")])
+    for night in range(2):
+        step = {"action": "CLEAN", "attempt": str(night), "status": "FAILED", "at": at(night) + HOUR_MS}
+        append(tmp_path, CLEANUPS, [identity(night) | step])
+    assert [one["run_id"] for one in ask(tmp_path)[0]["state"]["unfinished"]] == ["night-1"]
+
+
 def test_the_newest_of_many_unfinished_attempts_are_on_the_screen(tmp_path: Path) -> None:
     write_night(tmp_path, 4, [verdict(4, "a.1", "REPLICATED")])
     for night in range(5):
-        step = {"action": "CLEAN", "attempt": str(night), "status": "FAILED", "at": at(night) + HOUR_MS}
+        step = {"action": "CLEAN", "attempt": str(night), "status": "STARTED", "at": at(night) + HOUR_MS}
         append(tmp_path, CLEANUPS, [identity(night) | step])
         text = ask(tmp_path)[1]
         assert ("  … and 1 earlier\n" in text) == (night == 3)
