@@ -192,6 +192,7 @@ def _answer(
         "status": ending.status,
         "settled_files": settled,
         **tally_object(tally),
+        "elsewhere_files": elsewhere,
         "left": [left_object(one) for one in left[:100]],
     }
     lines = [
@@ -205,7 +206,7 @@ def _answer(
         )
     if elsewhere:
         lines.append(
-            f"{elsewhere:,} other files that walsafe moved are not in {place.quarantine.at_rest(request.run_id)}; "
+            f"{elsewhere:,} files that walsafe moved are not in {place.quarantine.at_rest(request.run_id)}; "
             "`place` in the table deletions says where it moved them."
         )
     if ending.status == STOPPED:

@@ -132,7 +132,7 @@ def test_a_file_that_hbase_deleted_after_its_restore_does_not_keep_the_others_fr
 def test_a_restore_of_a_run_says_how_many_files_that_were_moved_are_not_there() -> None:
     """Somebody took them out of the quarantine, or `clean.quarantine` was another place when they were moved."""
     said = (
-        f"1 other files that walsafe moved are not in {PLACE.at_rest(RUN)}; `place` in the table deletions says where"
+        f"1 files that walsafe moved are not in {PLACE.at_rest(RUN)}; `place` in the table deletions says where"
     )
     for paths in ((), (FILES[1],)):
         world = cleaned()
@@ -140,6 +140,7 @@ def test_a_restore_of_a_run_says_how_many_files_that_were_moved_are_not_there() 
         del world.disk.files[f"{PLACE.at_rest(RUN)}/{FILES[0]}"]
         outcome = done(world, *paths)
         assert (said in outcome.text) == (not paths)
+        assert outcome.result["elsewhere_files"] == (0 if paths else 1)
         assert (outcome.exit_code, outcome.result["done_files"]) == (0, 1 if paths else 2)
     assert said in done(world).text, "the other one is back, and is not counted"
 
