@@ -64,8 +64,8 @@ def run_night(night: Night) -> JobResult:
     Returns:
         The answers of all jobs, and what a person should know of them (`alerts`). The exit code is that of the job that
         stopped the night; 3 if a finding pauses the clean-up. If all jobs ended: 4 if clean could not move some files,
-        or purge could not finish every run; 5 if an error finding is new, purge refused runs, or the list of a clean-up that
-        had begun expired before `--part finish` resumed it; else 0.
+        or purge could not finish every run; 5 if an error finding is new, purge refused runs, or the list of a clean-up
+        that had begun expired before `--part finish` resumed it; else 0.
     """
     plan, answers = night.plan, _Answers()
     log_of_run(plan.run_id)

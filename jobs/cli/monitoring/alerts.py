@@ -48,7 +48,8 @@ def alerts_of(job: str, exit_code: int, result: Mapping[str, object]) -> list[Al
         alerts = [alert for one in jobs for alert in _of_job(one, result)]
         # a job that fails need not end the night, and the night may end with another code than its last job
         causes = [one for one in jobs if one["exit_code"] == exit_code and not _needs_nobody(one)] or jobs[-1:]
-        if exit_code not in (EXIT_DONE, EXIT_PARTIAL) and not (causes and all(_says_why(one, result) for one in causes)):
+        told = causes and all(_says_why(one, result) for one in causes)
+        if exit_code not in (EXIT_DONE, EXIT_PARTIAL) and not told:
             name, error = "REFUSED" if exit_code == EXIT_REFUSED else "FAILED", result.get("error")
             why = error.get("message") if isinstance(error, Mapping) else result.get("why")
             alerts.append(_alert(name, result, f"the night ended with exit code {exit_code}: {why}"))

@@ -94,7 +94,7 @@ def test_resume_names_the_file_that_was_moved_in_the_place_of_another(*, taken: 
         assert done is not None
         assert (done.exit_code, done.result["left_files"], done.result["gone_files"]) == (4, 1, 0)
         assert f"FAILED   {FILES[0]}: a file of its name rests in the quarantine; restore with this path" in done.text
-        assert "1 files could not be moved; restore with their paths, which ends the clean-up of this list;" in done.text
+        assert "1 files could not be moved; restore with their paths, which ends the clean-up" in done.text
         assert "go on with --resume" not in done.text, "it would refuse after the restore"
         row = world.lake.deletions[-1]
         assert row.result is not None

@@ -131,9 +131,7 @@ def test_a_file_that_hbase_deleted_after_its_restore_does_not_keep_the_others_fr
 
 def test_a_restore_of_a_run_says_how_many_files_that_were_moved_are_not_there() -> None:
     """Somebody took them out of the quarantine, or `clean.quarantine` was another place when they were moved."""
-    said = (
-        f"1 files that walsafe moved are not in {PLACE.at_rest(RUN)}; `place` in the table deletions says where"
-    )
+    said = f"1 files that walsafe moved are not in {PLACE.at_rest(RUN)}; `place` in the table deletions says where"
     for paths in ((), (FILES[1],)):
         world = cleaned()
         assert "that walsafe moved" not in done(cleaned(), *paths).text

@@ -176,8 +176,10 @@ def test_a_quarantine_under_another_name_of_its_file_system_is_the_same(place: s
     """An older walsafe did not write the place into an intent."""
     world = died(CleanupAction.CLEAN, "move wal.1", after=True)
     world.lake.deletions = [replace(row, place=place and f"{place}/{row.subject.path}") for row in world.lake.deletions]
-    cleaning(RUN)(world, Process())
-    assert len(world.resting()) == len(FILES)
+    world.hbase_cleans(FILES[1])
+    answer = cleaning(RUN)(world, Process())
+    assert answer is not None
+    assert (answer.result["settled_files"], len(world.resting())) == (2, 2)
     world.check()
 
 
