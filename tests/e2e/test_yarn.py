@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.labs.cluster.classpath import HADOOP_3_4, resolve
+from tests.labs.cluster.classpath import HADOOP_3_4, resolve, uncompressed
 from tests.labs.cluster.hdfs import HdfsCluster
 from tests.labs.debian import java_8
 from tests.labs.inspected_wals import Inspected
@@ -154,7 +154,9 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Elsewhere]:
     work = tmp_path_factory.mktemp("elsewhere")
     java = copy_java(work / "our-java")
     packed = [Path(shutil.make_archive(str(work / "java"), "gztar", java)), pack_environment(work, *UNUSED)]
-    jars = {jar.parent for jar in resolve(HADOOP_3_4)}
+    jars = {jar.parent for jar in uncompressed(resolve(HADOOP_3_4))}
+    # there, the nodes would see our Java instead of theirs
+    assert sys.base_prefix != "/usr", "this test needs a Python that is installed elsewhere than in /usr"
     seen = [tmp_path_factory.getbasetemp(), Path(sys.base_prefix), *sorted(jars)]
     places = [work / name for name in ("hdfs", "yarn")]
     for place in places:

@@ -60,6 +60,7 @@ class Process:
         temporary.mkdir(parents=True, exist_ok=True)
         self.log = work / f"{name}.log"
         self._first_lines: list[str] = []
+        self._has_ended = False
         self._changed = threading.Condition()
         command = [
             *(java_8 or [str(java)]),
@@ -100,6 +101,7 @@ class Process:
                         self._first_lines.append(line.decode("utf-8", "replace").strip())
                         self._changed.notify_all()
         with self._changed:
+            self._has_ended = True
             self._changed.notify_all()
 
     def first_lines(self, count: int) -> list[str]:
@@ -107,7 +109,7 @@ class Process:
         deadline = time.monotonic() + _START_SECONDS
         with self._changed:
             while len(self._first_lines) < count:
-                if not self.running or not self._changed.wait(deadline - time.monotonic()):
+                if self._has_ended or not self._changed.wait(deadline - time.monotonic()):
                     raise RuntimeError(f"{self.name} did not start:\n{self.tail()}")
             return self._first_lines[:count]
 
