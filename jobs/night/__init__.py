@@ -15,8 +15,8 @@ nothing. With night.approval: manual nothing moves to the quarantine, but runs w
 
 A job that ends with exit code 4 is tried again (night.tries, night.retry_delay). Any other failure ends the night with
 the exit code of that job. A finding that pauses the clean-up ends it with 3. The night goes on, and ends with 5, if an
-error finding is new or purge refused quarantined runs; it goes on, and ends with 4, if clean or purge came to its end
-and some files could not be moved or deleted.
+error finding is new or purge refused quarantined runs; it goes on, and ends with 4, if clean could not move some files
+or purge could not finish every run.
 
 A scheduler that asks a person in between runs the night in two parts with one --run-id: --part decide ends with the
 rehearsal and changes nothing in the cluster; --part finish cleans the list that --approved names by the digest of the

@@ -26,10 +26,9 @@ from pipelines.common.errors import (
 )
 from pipelines.common.instants import format_instant
 from pipelines.common.job_result import JobResult
-from pipelines.lake.run_summary import DONE, FAILED, REFUSED
+from pipelines.lake.run_summary import DONE, FAILED, REFUSED, STOPPED
 from pipelines.reconcile.delete_list import Manifest
 
-STOPPED = "STOPPED"
 REHEARSAL = "REHEARSAL"
 MAX_EXAMPLES = 100
 

@@ -13,7 +13,7 @@ from pipelines.cleanup.holder import LeaseHolder
 from pipelines.cleanup.move_files import batches
 from pipelines.cleanup.pause_checks import find_pause, refuse_while_paused, say_pause_first
 from pipelines.cleanup.progress import CleanupProgress
-from pipelines.cleanup.purge_answer import NOT_BEGUN, STOPPED, WAITING, RunPurge, purge_outcome
+from pipelines.cleanup.purge_answer import NOT_BEGUN, WAITING, RunPurge, purge_outcome
 from pipelines.cleanup.quarantined_files import STRAY, is_stray, resting_files
 from pipelines.cleanup.read_only_holder import ReadOnlyHolder
 from pipelines.cleanup.request import (
@@ -31,7 +31,7 @@ from pipelines.common.errors import (
     WalsafeError,
 )
 from pipelines.common.job_result import JobResult
-from pipelines.lake.run_summary import DONE, FAILED, REFUSED
+from pipelines.lake.run_summary import DONE, FAILED, REFUSED, STOPPED
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,9 @@ from pipelines.common.errors import (
 from pipelines.common.human import human_bytes
 from pipelines.common.instants import HOUR_MS
 from pipelines.common.job_result import JobResult
-from pipelines.lake.run_summary import FAILED, REFUSED
+from pipelines.lake.run_summary import FAILED, REFUSED, STOPPED
 
-WAITING, REHEARSAL, STOPPED, NOT_BEGUN = "WAITING", "REHEARSAL", "STOPPED", "NOT_BEGUN"
+WAITING, REHEARSAL, NOT_BEGUN = "WAITING", "REHEARSAL", "NOT_BEGUN"
 
 
 @dataclass

@@ -15,9 +15,8 @@ from pipelines.cleanup.text import count_failures, left_lines, left_object, tall
 from pipelines.common.errors import EXIT_DONE, EXIT_UNAVAILABLE, UsageError, WalsafeError
 from pipelines.common.human import human_bytes
 from pipelines.common.job_result import JobResult
-from pipelines.lake.run_summary import DONE, FAILED
+from pipelines.lake.run_summary import DONE, FAILED, STOPPED
 
-STOPPED = "STOPPED"
 STRANGER = "no audit row says that walsafe moved it here: whoever put it here knows where it belongs"
 
 

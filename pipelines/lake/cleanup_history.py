@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pipelines.lake.query import Query
 from pipelines.lake.run_rows import rows_of
-from pipelines.lake.run_summary import DONE, REFUSED, STARTED, RunKey
+from pipelines.lake.run_summary import DONE, REFUSED, STARTED, STOPPED, RunKey
 from schemas.cleanups import CLEANUPS
 from schemas.deletions import DELETIONS
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 CLEAN, RESTORE, PURGE = "CLEAN", "RESTORE", "PURGE"
 _ACTIONS = {"MOVED": CLEAN, "RESTORED": RESTORE, "PURGED": PURGE, "ARCHIVED": PURGE}
-_COUNTED = frozenset({DONE, "STOPPED"})
+_COUNTED = frozenset({DONE, STOPPED})
 """An attempt that ended in another way may have touched files which its row of `cleanups` does not count."""
 
 
@@ -58,7 +58,7 @@ class CleanupStep:
     @property
     def begun(self) -> bool:
         """Whether it may have touched a file; an attempt that was refused or stopped before that may be made anew."""
-        return self.files > 0 or self.status not in (REFUSED, "STOPPED")
+        return self.files > 0 or self.status not in (REFUSED, STOPPED)
 
 
 @dataclass(frozen=True, slots=True)

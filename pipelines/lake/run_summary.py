@@ -22,6 +22,8 @@ STARTED = "STARTED"
 DONE = "DONE"
 REFUSED = "REFUSED"
 FAILED = "FAILED"
+STOPPED = "STOPPED"
+"""Only of a clean-up that a person or its list ended between two batches."""
 TERMINAL = (DONE, REFUSED, FAILED)
 DELETABLE = "DELETABLE"
 HELD = "HELD"

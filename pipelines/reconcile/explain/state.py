@@ -14,8 +14,10 @@ from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_summary import (
     DELETABLE,
     DONE,
+    FAILED,
     HELD,
     STARTED,
+    STOPPED,
     FindingRow,
     PinnedRow,
     RunKey,
@@ -166,11 +168,11 @@ def _is_unfinished(step: CleanupStep, steps: tuple[CleanupStep, ...], newest: Ru
     A clean that stopped, or failed without moving a file, has ended once there is a newer run: the newer list has the
     files that are left.
     """
-    ended = step.status == "STOPPED" or (step.status == "FAILED" and not step.files)
+    ended = step.status == STOPPED or (step.status == FAILED and not step.files)
     if step.action == CLEAN and ended and step.run != newest:
         return False
     later = (one for one in steps if one.run == step.run and one.at > step.at and one.begun)
-    return step.begun and step.status in (STARTED, "STOPPED", "FAILED") and not any(later)
+    return step.begun and step.status in (STARTED, STOPPED, FAILED) and not any(later)
 
 
 def _unfinished(step: CleanupStep) -> Json:

@@ -29,6 +29,20 @@ def cleaned(*nights: str) -> World:
     return world
 
 
+def swapped() -> tuple[World, Entry]:
+    """Another file takes the name between the look and the rename, and the job dies before it can move it back."""
+    world = World()
+    world.archives(FILES[0], needed=False)
+    world.night(N1)
+    undisturbed = Process()
+    cleaning(N1)(deepcopy(world), undisturbed)
+    rename = undisturbed.steps.index("move wal.1")
+    anew = Process(Kill(rename, after=True), {rename: partial(world.archives, FILES[0], needed=True)})
+    assert killed(cleaning(N1), world, anew)
+    (stuck,) = world.resting().values()
+    return world, stuck
+
+
 def put(world: World, run_id: str, path: str, entry: Entry) -> None:
     world.disk.files[f"{PLACE.at_rest(run_id)}/{path}"] = entry
 
@@ -50,16 +64,7 @@ def test_restore_puts_back_the_very_files_that_were_moved() -> None:
 
 
 def test_restore_puts_back_what_clean_took_for_another_file_and_could_not_move_back() -> None:
-    """Another file takes the name between the look and the rename, and the job dies before it can undo it."""
-    world = World()
-    world.archives(FILES[0], needed=False)
-    world.night(N1)
-    undisturbed = Process()
-    cleaning(N1)(deepcopy(world), undisturbed)
-    rename = undisturbed.steps.index("move wal.1")
-    anew = Process(Kill(rename, after=True), {rename: partial(world.archives, FILES[0], needed=True)})
-    assert killed(cleaning(N1), world, anew)
-    (stuck,) = world.resting().values()
+    world, stuck = swapped()
     assert stuck.modification_time in world.needed
     world.disk.now += LEASE_MS
     assert purging()(world, Process()) is not None
@@ -77,15 +82,7 @@ def test_resume_names_the_file_that_was_moved_in_the_place_of_another(*, taken: 
     Args:
         taken: whether HBase archives one more file of that name.
     """
-    world = World()
-    world.archives(FILES[0], needed=False)
-    world.night(N1)
-    undisturbed = Process()
-    cleaning(N1)(deepcopy(world), undisturbed)
-    rename = undisturbed.steps.index("move wal.1")
-    anew = Process(Kill(rename, after=True), {rename: partial(world.archives, FILES[0], needed=True)})
-    assert killed(cleaning(N1), world, anew)
-    (stuck,) = world.resting().values()
+    world, stuck = swapped()
     if taken:
         world.archives(FILES[0], needed=True)
     for _ in range(2):
