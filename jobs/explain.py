@@ -62,6 +62,8 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     settings = StateSettings(config.capacity, automatic=config.night.approval == "automatic", clean_command=clean)
     if config.clean is not None:
         settings = replace(settings, grace_ms=config.clean.grace)
+    elif args.config is not None:
+        settings = replace(settings, clean_command=None)
     since = None if args.since is None else since_of(args.since)
     acknowledged = config.settings().acknowledged
     request = ExplainRequest(args.cluster, tuple(args.paths), args.peer, args.server, since, settings, acknowledged)

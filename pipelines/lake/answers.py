@@ -15,5 +15,5 @@ class FindingReader(Protocol):
         ...
 
     def findings(self, runs: Collection[RunKey]) -> Mapping[str, tuple[FindingRow, ...]]:
-        """Returns rows of `findings` by cluster, sorted by key."""
+        """Returns rows of `findings` by cluster, in the order of `by_urgency`."""
         ...

@@ -5,11 +5,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from datetime import date
 from typing import TYPE_CHECKING, TypeVar
-from urllib.parse import urlsplit
 
 from pyspark.sql import SparkSession
 
 from pipelines.common.instants import utc_day
+from pipelines.lake.findings import by_urgency
 from pipelines.lake.lake_queries import LakeQueries
 from pipelines.lake.lake_records import Blocker, FileVerdict, QueueNight, QueueNights, RunRecord, WaitingWal
 from pipelines.lake.look_back import LOOK_BACK, last_of_each_night, of_last_nights
@@ -121,7 +121,7 @@ class LakeReader:
     def findings(self, runs: Collection[RunKey]) -> Mapping[str, tuple[FindingRow, ...]]:
         """See `FindingReader.findings`."""
         found = self.by_run(FINDINGS, runs, FindingRow)
-        return {key.cluster: tuple(sorted(rows, key=lambda row: row.key)) for key, rows in found.items()}
+        return {key.cluster: by_urgency(rows) for key, rows in found.items()}
 
     def findings_before(self, key: RunKey, suffix: str, runs: Table | None) -> Mapping[str, tuple[int, int]]:
         """Returns first_seen (ms since the epoch) and the number of runs by finding key, of earlier runs of one job.
@@ -176,7 +176,7 @@ class LakeReader:
     def _files(self, runs: Collection[RunKey], paths: Sequence[str], most: int) -> tuple[FileVerdict, ...]:
         meant = ["false"]
         for path in paths:
-            plain = urlsplit(path).path if "://" in path else path
+            plain = path.split("://", 1)[1].partition("/")[2] if "://" in path else path
             end = f"/{plain.lstrip('/')}"
             meant += [
                 f"path = {literal(plain)}",

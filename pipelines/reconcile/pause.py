@@ -84,7 +84,7 @@ def pause_of(
         now: ms since the epoch; an acknowledgement whose `until` has passed does not count.
         acknowledged: from the current configuration; those recorded by the run count too.
     """
-    found = tuple(row for row in rows if pauses_clean_up(row.code) and not _is_acknowledged(row, now, acknowledged))
+    found = tuple(row for row in rows if pauses_clean_up(row.code) and not is_acknowledged(row, now, acknowledged))
     return Pause(cluster, run_id, found) if found else None
 
 
@@ -106,7 +106,8 @@ def pause_of_summary(one: RunSummary) -> Pause | None:
     return pause_of(one.cluster, one.run_id, one.findings, one.files_started_ms)
 
 
-def _is_acknowledged(row: FindingRow, now: int, acknowledged: Sequence[Acknowledgement]) -> bool:
+def is_acknowledged(row: FindingRow, now: int, acknowledged: Sequence[Acknowledgement]) -> bool:
+    """Returns whether the run or the current configuration acknowledges a finding, and this has not ended by `now`."""
     recorded = row.acknowledged and row.acknowledged_until is not None and now <= row.acknowledged_until
     return recorded or any(one.key == row.key and now <= one.until for one in acknowledged)
 

@@ -16,14 +16,14 @@ from pipelines.lake.findings import Acknowledgement
 from pipelines.lake.lake_records import Blocker, FileVerdict, QueueNights
 from pipelines.lake.look_back import LOOK_BACK
 from pipelines.lake.reader import LakeReader
-from pipelines.lake.run_summary import HELD, PinnedRow, QueueOffsetRow
+from pipelines.lake.run_summary import PinnedRow, QueueOffsetRow
 from pipelines.reconcile.explain.changes import (
     changes_of_cluster,
     changes_of_files,
     changes_of_peer,
     changes_of_server,
 )
-from pipelines.reconcile.explain.holders import explain_peer, explain_server, find_server
+from pipelines.reconcile.explain.holders import explain_peer, explain_server, find_server, way_out
 from pipelines.reconcile.explain.runs import SHOWN, AnsweringRun, Json, deciding_runs, one_of
 from pipelines.reconcile.explain.since import Since, nights_since
 from pipelines.reconcile.explain.state import StateSettings, cluster_state
@@ -74,7 +74,7 @@ def explain(request: ExplainRequest, lake: LakeReader, clock: Clock) -> JobResul
     elif request.paths:
         result = {"files": _files(request.paths, runs, lake)}
     else:
-        result = {"state": cluster_state(_only(runs), lake, request.settings, clock.now_ms())}
+        result = {"state": cluster_state(_only(runs), lake, request.settings, clock.now_ms(), request.acknowledged)}
     return JobResult(EXIT_DONE, result, explain_text(result))
 
 
@@ -136,6 +136,7 @@ def _meant(path: str, found: Sequence[FileVerdict], runs: dict[str, AnsweringRun
         f"{path}: not among the files below oldWALs that were listed ({listed}). It is deleted already, or still below "
         "WALs/, or came later; check the spelling and --cluster. Copies below remoteWALs/ belong to synchronous "
         f"replication and get no verdict: the table remote_wals tells of them{doubt}",
+        are_all=False,
     )
     return matches[names.index(chosen)]
 
@@ -179,7 +180,7 @@ def _file(file: FileVerdict, run: AnsweringRun, holding: _Holding) -> Json:
         "verdict": file.verdict,
         "reason": file.reason,
         "why": words.why,
-        "way_out": words.way_out if file.verdict == HELD else "",
+        "way_out": way_out(file.verdict, file.reason),
         "hbase_verdict": file.hbase_verdict,
         "archived_at": None if archived is None else format_instant(archived),
         "archived_for_ms": None if archived is None else run.record.night - archived,

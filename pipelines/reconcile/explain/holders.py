@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 
 from pipelines.common.instants import format_instant
+from pipelines.decide.reason_texts import REASON_TEXTS
 from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_rows import literal
 from pipelines.lake.run_summary import HELD, EarlierNights, PinnedRow, RunKey
@@ -95,7 +96,7 @@ def _state(held: PinnedRow | None, peer: PastPeer | None) -> Json:
 
 
 def explain_server(name: str, runs: dict[str, AnsweringRun], lake: LakeReader) -> Json:
-    """Returns the server's files by reason, and the queues that hold them.
+    """Returns the server's files by reason, with what frees them, and the queues that hold them.
 
     Raises:
         UsageError: there is no such server, or several match.
@@ -107,7 +108,13 @@ def explain_server(name: str, runs: dict[str, AnsweringRun], lake: LakeReader) -
         **run.json(),
         "server": server,
         "files": [
-            {"verdict": row.verdict, "reason": row.reason, "files": row.files, "bytes": row.bytes}
+            {
+                "verdict": row.verdict,
+                "reason": row.reason,
+                "files": row.files,
+                "bytes": row.bytes,
+                "way_out": way_out(row.verdict, row.reason),
+            }
             for row in lake.server_totals(run.record.key, server)
         ],
         "holders": [
@@ -158,6 +165,11 @@ def best_fits(name: str, found: Sequence[tuple[str, str]]) -> list[tuple[str, st
         if fitting:
             return fitting
     return list(found)
+
+
+def way_out(verdict: str, reason: str) -> str:
+    """Returns what frees a file with this verdict; empty if nobody need do anything, or a newer walsafe gave it."""
+    return REASON_TEXTS[reason].way_out if verdict == HELD and reason in REASON_TEXTS else ""
 
 
 def pin(row: PinnedRow | None) -> Json:

@@ -60,20 +60,28 @@ def deciding_runs(
     return runs
 
 
-def one_of(what: str, choices: Sequence[str], unknown: str) -> str:
+def one_of(what: str, choices: Sequence[str], unknown: str, *, are_all: bool = True) -> str:
     """Returns the only choice.
 
+    Args:
+        what: a person asked for.
+        choices: what it may mean.
+        unknown: the message if there is no choice.
+        are_all: whether no choice but these exists; otherwise the message does not count those that it leaves out.
+
     Raises:
-        UsageError: there is no choice (the message is `unknown`), or several.
+        UsageError: there is no choice, or there are several.
     """
     if not choices:
         raise UsageError(unknown)
     if len(choices) > 1:
-        raise UsageError(f"{what} is ambiguous: {first_names(choices)}; give --cluster or more of the name")
+        raise UsageError(
+            f"{what} is ambiguous: {first_names(choices, are_all=are_all)}; give --cluster or more of the name"
+        )
     return choices[0]
 
 
-def first_names(names: Sequence[str]) -> str:
-    """Joins the first few names, and says how many more there are."""
-    rest = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + rest
+def first_names(names: Sequence[str], *, are_all: bool = True) -> str:
+    """Joins the first few names, and says how many more there are, if these are all."""
+    rest = f"{len(names) - SHOWN} more" if are_all else "more"
+    return ", ".join(names[:SHOWN]) + (f" and {rest}" if len(names) > SHOWN else "")

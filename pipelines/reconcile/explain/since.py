@@ -1,8 +1,8 @@
 """Which two nights `explain --since` compares."""
 
-import re
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, time
 
 from pipelines.common.errors import UsageError
 from pipelines.common.instants import DAY_MS, format_instant, utc_day
@@ -29,9 +29,9 @@ def since_of(text: str) -> Since:
         UsageError: the text is neither.
     """
     try:
-        if re.fullmatch(r"\d{4}-\d\d-\d\d", text, re.ASCII):
-            return Since(_millis(datetime.fromisoformat(text)), is_day=True)
-        return Since(_millis(datetime.fromisoformat(re.sub("[zZ]$", "+00:00", text))), is_day=False)
+        with suppress(ValueError):
+            return Since(_millis(datetime.combine(date.fromisoformat(text), time())), is_day=True)
+        return Since(_millis(datetime.fromisoformat(text.upper())), is_day=False)
     except ValueError:
         raise UsageError(
             f"--since {text}: neither a day like 2026-11-20 nor an instant like 2026-11-20T14:00Z"

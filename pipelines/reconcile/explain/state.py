@@ -1,12 +1,12 @@
 """The state of a cluster: who holds most, what would free it, what is new, when the disk is full, what waits."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from pipelines.common.instants import DAY_MS, format_instant, utc_day
 from pipelines.common.names import PROGRAM
-from pipelines.decide.reason_texts import REASON_TEXTS
 from pipelines.lake.cleanup_history import CLEAN, CleanupStep, cleanup_steps, quarantined
-from pipelines.lake.findings import by_urgency
+from pipelines.lake.findings import Acknowledgement
 from pipelines.lake.forecast import NIGHTS, capacity_of, days_until_full, night_totals
 from pipelines.lake.look_back import last_of_each_night
 from pipelines.lake.night_changes import holding_servers
@@ -25,9 +25,10 @@ from pipelines.lake.run_summary import (
     by_reason,
 )
 from pipelines.reconcile.explain.changes import small_changes
-from pipelines.reconcile.explain.holders import pin
+from pipelines.reconcile.explain.holders import pin, way_out
 from pipelines.reconcile.explain.runs import AnsweringRun, Json
 from pipelines.reconcile.explain.since import Nights
+from pipelines.reconcile.pause import is_acknowledged
 from schemas.verdict_totals import VERDICT_TOTALS
 
 SERVERS = 10
@@ -42,16 +43,22 @@ class StateSettings:
         capacity_bytes: bytes that oldWALs and the quarantine may take together; None = as the run recorded it.
         grace_ms: how long files rest before purge may delete them.
         automatic: whether each night itself cleans its own list.
-        clean_command: what a person types before `--run-id` to clean.
+        clean_command: what a person types before `--run-id` to clean; None = the configuration has no section `clean`.
     """
 
     capacity_bytes: int | None = None
     grace_ms: int = DEFAULT_GRACE_MS
     automatic: bool = False
-    clean_command: str = f"{PROGRAM} clean --config FILE"
+    clean_command: str | None = f"{PROGRAM} clean --config FILE"
 
 
-def cluster_state(run: AnsweringRun, lake: LakeReader, settings: StateSettings, now: int) -> Json:
+def cluster_state(
+    run: AnsweringRun,
+    lake: LakeReader,
+    settings: StateSettings,
+    now: int,
+    acknowledged: Sequence[Acknowledgement] = (),
+) -> Json:
     """Returns the state of a cluster on its newest DONE night.
 
     Args:
@@ -59,6 +66,7 @@ def cluster_state(run: AnsweringRun, lake: LakeReader, settings: StateSettings, 
         lake: reads the tables.
         settings: of the configuration.
         now: ms since the epoch.
+        acknowledged: findings that the configuration acknowledges; those recorded by the run count too.
     """
     record, key = run.record, run.record.key
     totals = lake.by_run(VERDICT_TOTALS, [key], VerdictTotal).get(key, [])
@@ -77,7 +85,10 @@ def cluster_state(run: AnsweringRun, lake: LakeReader, settings: StateSettings, 
         "peers": [_holder(row) for row in _level("peer", pinned)],
         "queues": [_holder(row) for row in _level("queue", pinned)],
         "servers": [asdict(row) for row in holding_servers(lake, key, SERVERS)],
-        "findings": [_finding(row) for row in by_urgency(lake.findings([key]).get(key.cluster, ()))],
+        "findings": [
+            _finding(row, acknowledged=is_acknowledged(row, now, acknowledged))
+            for row in lake.findings([key]).get(key.cluster, ())
+        ],
         "changes": _changes(run, lake),
         "approval": _approval(run, steps, settings, now),
         "unfinished": [_unfinished(step) for step in steps if _is_unfinished(step, steps, key)],
@@ -98,7 +109,7 @@ def _reasons(totals: list[VerdictTotal]) -> list[Json]:
             "reason": reason,
             "files": files,
             "bytes": size,
-            "way_out": REASON_TEXTS[reason].way_out if verdict == HELD and reason in REASON_TEXTS else "",
+            "way_out": way_out(verdict, reason),
         }
         for (verdict, reason), (files, size) in sorted(by_reason(totals).items(), key=lambda one: (-one[1][1], one[0]))
     ]
@@ -113,13 +124,13 @@ def _holder(row: PinnedRow) -> Json:
     return {"peer_id": row.peer_id, "owner": row.owner, "source": row.source, **pin(row)}
 
 
-def _finding(row: FindingRow) -> Json:
+def _finding(row: FindingRow, *, acknowledged: bool) -> Json:
     return {
         "key": row.key,
         "code": row.code,
         "severity": row.severity,
         "is_new": row.is_new,
-        "acknowledged": row.acknowledged,
+        "acknowledged": acknowledged,
         "since": None if row.first_seen is None else format_instant(row.first_seen),
         "message": row.message,
         "remedy": row.remedy,
@@ -146,11 +157,11 @@ def _changes(run: AnsweringRun, lake: LakeReader) -> Json | None:
 
 
 def _approval(run: AnsweringRun, steps: tuple[CleanupStep, ...], settings: StateSettings, now: int) -> Json | None:
-    """Returns the list of the newest run if nobody has begun to clean it, and it still may be cleaned."""
+    """Returns the list of the newest run if nobody has begun to clean it, and `clean` may still do so."""
     record = run.record
     begun = any(step.run == record.key and step.action == CLEAN and step.begun for step in steps)
     over = record.not_after is not None and now > record.not_after
-    if record.list_uri is None or not record.deletable_files or begun or over:
+    if settings.clean_command is None or record.list_uri is None or not record.deletable_files or begun or over:
         return None
     return {
         "run_id": record.run_id,

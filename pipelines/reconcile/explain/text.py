@@ -132,6 +132,8 @@ def _server(server: Json) -> Iterator[str]:
         yield "  No file below oldWALs."
     for row in server["files"]:
         yield f"  {size(row)}  {row['verdict']} {row['reason']}"
+        if row["way_out"]:
+            yield f"      What frees them: {row['way_out']}"
     if server["holders"]:
         yield "  Queues of its WALs, and queues that it has claimed:"
         for queue in server["holders"]:

@@ -12,7 +12,7 @@ from jobs.cli.context import JobContext
 from jobs.cli.registry import JOBS
 from pipelines.common.errors import UsageError
 from pipelines.common.instants import DAY_MS, HOUR_MS
-from pipelines.lake.findings import finding
+from pipelines.lake.findings import Acknowledgement, finding
 from pipelines.lake.run_summary import PinnedRow, QueueOffsetRow, table_row
 from pipelines.reconcile.explain.since import Since, since_of
 from pipelines.reconcile.explain.state import StateSettings
@@ -179,6 +179,28 @@ def test_an_acknowledgement_of_the_configuration_ends_the_pause(
         assert ("Clean-up is paused" in JOBS["explain"].load().run(args, context).text) == paused
 
 
+def test_a_finding_that_the_configuration_acknowledges_is_not_open(tmp_path: Path) -> None:
+    write_night(tmp_path, 0, [verdict(0, "a.1", "PENDING")], alarm=H3)
+    known = Acknowledgement(f"ORPHAN_QUEUE:{H3}", "known", LAST + DAY_MS)
+    for now, errors in ((LAST, "0 errors"), (LAST + 2 * DAY_MS, "1 error")):
+        result, text = ask(tmp_path, acknowledged=[known], now=now)
+        assert result["state"]["findings"][0]["acknowledged"] == (errors == "0 errors")
+        assert f"Open findings: {errors}, 1 warning" in text
+
+
+def test_without_a_section_clean_nothing_waits_for_approval(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake, config = tmp_path / "lake", tmp_path / "a.yaml"
+    write_night(lake, 0, [verdict(0, "a.1", "REPLICATED")])
+    context = JobContext("explain", At(FIRST + HOUR_MS))
+    monkeypatch.setattr(context, "lake", lambda _uri: reader(lake))
+    quarantine = "clean: {quarantine: 'hdfs://ns1/quarantine'}\n"
+    for text, waits in ((quarantine, True), ("cluster: prod-a\n", False), (None, True)):
+        config.write_text(text or "")
+        words = ["explain", "--lake", str(lake), *(("--config", str(config)) if text else ())]
+        answer = JOBS["explain"].load().run(command_line.parse(words).args, context)
+        assert ("Waits for approval" in answer.text) == waits, text
+
+
 def test_the_configuration_decides_what_waits_and_when_purge_may_begin(lake: Path) -> None:
     _, text = ask(lake, settings=StateSettings(grace_ms=HOUR_MS, automatic=True))
     told = (
@@ -200,6 +222,12 @@ def test_a_new_error_comes_before_a_new_warning(tmp_path: Path) -> None:
     assert [one["code"] for one in result["state"]["changes"]["new_findings"]] == ["ORPHAN_QUEUE", "GROWTH"]
     assert "  + error ORPHAN_QUEUE" in text
     assert "  + warning GROWTH" not in text
+
+
+def test_findings_of_a_run_come_back_as_every_output_has_them(tmp_path: Path) -> None:
+    write_night(tmp_path, 0, [verdict(0, "a.1", "PENDING")], alarm=H3)
+    (found,) = reader(tmp_path).findings([key(0)]).values()
+    assert [row.code for row in found] == ["ORPHAN_QUEUE", "GROWTH"], "an error comes first, also in a night repeated"
 
 
 def test_the_biggest_holder_keeps_its_remedy_and_one_that_frees_nothing_has_none(tmp_path: Path) -> None:
@@ -374,6 +402,8 @@ def test_what_changed_for_a_target(lake: Path) -> None:
     ("since", "run_id", "note"),
     [
         ("2024-10-06", "night-2", False),
+        ("20241006", "night-2", False),
+        ("2024-10-06T01:59z", "night-1", False),
         ("2024-10-06T01:59Z", "night-1", False),
         ("2024-10-06T04:00:00+02:00", "night-2", False),
         ("2024-10-06T02:00", "night-2", False),

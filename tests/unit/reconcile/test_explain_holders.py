@@ -31,6 +31,8 @@ def test_a_server_whose_files_have_no_length_has_no_bytes(tmp_path: Path) -> Non
     (row,) = result["server"]["files"]
     assert (row["reason"], row["files"], row["bytes"]) == ("SNAPSHOT_UNTRUSTED", 1, 0)
     assert "0 B" in text
+    assert row["way_out"].startswith("look at the run's reason")
+    assert f"HELD SNAPSHOT_UNTRUSTED\n      What frees them: {row['way_out']}\n" in text
 
 
 def test_a_holder_without_an_offset_has_no_date_but_a_remedy(tmp_path: Path) -> None:
@@ -104,8 +106,14 @@ def test_a_name_that_many_clusters_have_hides_no_other_file(tmp_path: Path) -> N
         append(tmp_path, WAL_VERDICTS, [verdict(0, "b.1", "REPLICATED") | of])
     append(tmp_path, WAL_VERDICTS, [verdict(0, "a.1", "REPLICATED") | of])
     append(tmp_path, FINDINGS, [])
-    with pytest.raises(UsageError, match=r"^b\.1 is ambiguous: oldWALs/b\.1 of prod-00, .* and 1 more"):
+    with pytest.raises(UsageError, match=r"^b\.1 is ambiguous: oldWALs/b\.1 of prod-00, .* and more; give --cluster"):
         explain(ExplainRequest(None, ("a.1", "b.1")), reader(tmp_path), At(at(0) + HOUR_MS))
+
+
+def test_a_full_uri_may_have_any_character(tmp_path: Path) -> None:
+    write_night(tmp_path, 0, [verdict(0, "a?b#1", "PENDING")])
+    for path in ("hdfs://ns1/hbase/oldWALs/a?b#1", "/hbase/oldWALs/a?b#1", "oldWALs/a?b#1"):
+        assert [one["path"] for one in ask(tmp_path, path)[0]["files"]] == ["oldWALs/a?b#1"]
 
 
 def test_an_ambiguous_name_hides_no_other_file_of_two_nights(tmp_path: Path) -> None:
