@@ -136,7 +136,7 @@ def _deliver(outcome: JobResult, document: Mapping[str, object], args: Namespace
 def _notify(invocation: Invocation, outcome: JobResult, context: JobContext) -> bool | None:
     """Returns whether the webhook took the message; None = nobody is told of this job."""
     config_file = getattr(invocation.args, "config", None)
-    if invocation.name not in TELLING or config_file is None:
+    if invocation.name not in TELLING or config_file is None or getattr(invocation.args, "plan", None) is True:
         return None
     from jobs.cli.config.configuration import load_config
     from jobs.cli.monitoring.notify import send

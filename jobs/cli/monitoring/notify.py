@@ -2,14 +2,17 @@
 
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jobs.cli.config.notify_section import NotifySection
 from jobs.cli.monitoring.alerts import Alert
 from pipelines.common.clock import Clock
+
+if TYPE_CHECKING:
+    from requests import PreparedRequest
 
 logger = logging.getLogger(__name__)
 
@@ -42,8 +45,10 @@ def send(
     body: Any = slack_message(alerts) if section.form == "slack" else alertmanager_alerts(alerts, now)
     try:
         url = _value(section.webhook.get_secret_value(), environ)
-        headers = {} if section.token is None else {"Authorization": f"Bearer {_value(section.token, environ)}"}
-        answer = requests.post(url, json=body, headers=headers, timeout=section.timeout / 1000, allow_redirects=False)
+        token = None if section.token is None else _value(section.token, environ)
+        answer = requests.post(
+            url, json=body, auth=_authorization(url, token), timeout=section.timeout / 1000, allow_redirects=False
+        )
     except KeyError as error:
         logger.warning("nobody was notified: the environment variable %s is not set", error.args[0])
         return False
@@ -92,6 +97,21 @@ def alertmanager_alerts(alerts: Sequence[Alert], now: datetime) -> list[dict[str
         }
         for alert in alerts
     ]
+
+
+def _authorization(url: str, token: str | None) -> "Callable[[PreparedRequest], PreparedRequest]":
+    """Returns what sends the token, or the user of the URL: else requests would send what `.netrc` has for the host."""
+    from requests.auth import HTTPBasicAuth
+    from requests.utils import get_auth_from_url
+
+    user, password = get_auth_from_url(url)
+
+    def authorized(request: "PreparedRequest") -> "PreparedRequest":
+        if token is not None:
+            request.headers["Authorization"] = f"Bearer {token}"
+        return request
+
+    return HTTPBasicAuth(user, password) if token is None and (user or password) else authorized
 
 
 def _value(text: str, environ: Mapping[str, str]) -> str:

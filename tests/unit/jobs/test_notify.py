@@ -127,6 +127,22 @@ def test_slack_gets_one_message() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("user", "token", "sent"), [("", "$TOKEN", "Bearer t"), ("", None, None), ("me:too@", None, "Basic bWU6dG9v")]
+)
+def test_no_password_of_netrc_is_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, user: str, token: str | None, sent: str | None
+) -> None:
+    netrc = tmp_path / "netrc"
+    netrc.write_text("machine 127.0.0.1 login other password s3cret\n")
+    netrc.chmod(0o600)
+    monkeypatch.setenv("NETRC", str(netrc))
+    with webhook() as (url, got):
+        section = NotifySection.model_validate({"webhook": url.replace("//", f"//{user}"), "token": token})
+        assert send(alerts_of("reconcile", 5, RECONCILED), section, SystemClock(), {"TOKEN": "t"})
+    assert [request["token"] for request in got] == [sent]
+
+
 def test_slack_shows_what_ended_the_night_however_many_errors_are_new() -> None:
     pause = {"text": "Clean-up is paused: QUEUE_TABLE_REWOUND"}
     rehearsed = {"job": "clean", "exit_code": 0, "status": "REHEARSAL", "done_files": 7, "paused": pause}
@@ -231,6 +247,7 @@ def test_a_night_that_stops_at_its_configuration_names_its_cluster_in_message_an
     with webhook() as (url, got):
         config.write_text(f"cluster: prod-a\nnotify: {{webhook: {url!r}, form: alertmanager}}\n")
         assert entry.main(["night", "--config", str(config), "--run-id", "r1", "--result", str(result)]) == 2
+        assert entry.main(["night", "--config", str(config), "--plan"]) == 2  # who asks for a plan reads its answer
     ((sent,),) = [request["body"] for request in got]
     assert sent["labels"] == {"alertname": "walsafe_failed", "cluster": "prod-a"}
     document = json.loads(result.read_text())

@@ -151,6 +151,9 @@ def test_refused_cluster_shows_the_reason_and_comes_first() -> None:
     assert f"Refused. order {EVIL}" in words
     assert "1 cluster refused" in words
     assert "none was written" in words
+    assert words.count("not looked for") == 3, "who holds most, errors, and findings"
+    assert "nobody" not in words
+    assert "Findings: 0" not in words
     assert [one.cluster for one in by_urgency([ONE, refused])] == ["prod-z", "prod-a"]
 
 
