@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, replace
 
 from pipelines.common.instants import DAY_MS, format_instant, is_instant, utc_day
 from pipelines.lake.cleanup_history import CleanupStep, quarantined
+from pipelines.lake.look_back import known_nights
 from pipelines.lake.run_summary import EarlierNights, NightTotal, VerdictTotal
 
 NIGHTS = 14
@@ -118,7 +119,7 @@ def night_totals(
         earlier: at least `NIGHTS` - 1 nights before it, if there are so many.
         steps: what was done with the lists of the cluster, oldest first.
     """
-    known = earlier.empty.union(total.files_started_ms for total in earlier.by_reason)
+    known = known_nights(earlier)
     recent = [night for night in earlier.nights[-(NIGHTS - 1) :] if night in known]
     found = [
         *(total for total in earlier.by_reason if total.files_started_ms in recent),

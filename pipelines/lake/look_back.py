@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable
 from datetime import date, timedelta
 from typing import TypeVar
 
+from pipelines.lake.run_summary import EarlierNights
+
 LOOK_BACK = timedelta(days=40)
 """Rows of an older `run_date` are ignored: they are no earlier night, no earlier audit and no earlier finding."""
 
@@ -40,3 +42,9 @@ def last_of_each_night(runs: Iterable[_R], day_of: Callable[[_R], date], today: 
         if day_of(run) < today:
             last.setdefault(day_of(run), run)
     return list(last.values())
+
+
+def known_nights(earlier: EarlierNights) -> list[int]:
+    """Returns the nights whose totals by reason are known, oldest first: `maintain` may have removed others."""
+    known = earlier.empty.union(total.files_started_ms for total in earlier.by_reason)
+    return [night for night in earlier.nights if night in known]

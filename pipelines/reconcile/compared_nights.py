@@ -3,7 +3,12 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from pipelines.lake.run_summary import DONE, FindingRow, NightTotal, RunSummary, by_reason
+from pipelines.lake.look_back import known_nights
+from pipelines.lake.run_summary import DONE, HELD, EarlierNights, FindingRow, NightTotal, RunSummary, by_reason
+from pipelines.reconcile.holdings import FREED_WHEN_FINISHED
+
+WAITING = frozenset(f"{HELD} {reason}" for reason in FREED_WHEN_FINISHED)
+"""What a file is that waits for a peer, as the groups of `EarlierNights.by_reason` say it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +26,13 @@ class Changes:
 
     Attributes:
         night: the night before, ms since the epoch.
-        sizes: the sizes that differ, largest difference first.
+        sizes: the sizes that differ, largest difference first; None = those of the night before are not known.
         new: findings that only this night has.
         ended: findings that only the night before had.
     """
 
     night: int
-    sizes: Sequence[SizeChange]
+    sizes: Sequence[SizeChange] | None
     new: Sequence[FindingRow]
     ended: Sequence[FindingRow]
 
@@ -37,16 +42,33 @@ def changes(one: RunSummary) -> Changes | None:
     if one.status != DONE or not one.history.nights:
         return None
     night = one.history.nights[-1]
-    before = _sums(night, one.history.by_reason, "") | _sums(night, one.history.by_peer, "held by peer ")
-    now = {f"{verdict} {reason}": size for (verdict, reason), (_, size) in by_reason(one.totals).items()}
-    now |= {f"held by peer {row.peer_id}": row.bytes for row in one.holders("peer")}
-    sizes = [SizeChange(what, before.get(what, 0), now.get(what, 0)) for what in sorted({*before, *now})]
     return Changes(
         night,
-        sorted((row for row in sizes if row.before != row.now), key=lambda row: -abs(row.now - row.before)),
+        _sizes(one, night) if night in known_nights(one.history) else None,
         only_in(one.findings, one.history.findings),
         only_in(one.history.findings, one.findings),
     )
+
+
+def _sizes(one: RunSummary, night: int) -> Sequence[SizeChange]:
+    before = _sums(night, one.history.by_reason, "")
+    now = {f"{verdict} {reason}": size for (verdict, reason), (_, size) in by_reason(one.totals).items()}
+    if night in nights_of_holders(one.history):
+        before |= _sums(night, one.history.by_peer, "held by peer ")
+        now |= {f"held by peer {row.peer_id}": row.bytes for row in one.holders("peer")}
+    sizes = [SizeChange(what, before.get(what, 0), now.get(what, 0)) for what in sorted({*before, *now})]
+    return sorted((row for row in sizes if row.before != row.now), key=lambda row: -abs(row.now - row.before))
+
+
+def nights_of_holders(history: EarlierNights) -> list[int]:
+    """Returns the nights of which it is known what each peer held: `maintain` may have removed their rows.
+
+    Without a row of any peer, no file may have waited for one.
+    """
+    having = {one.files_started_ms for one in history.by_peer}
+    waiting = {one.files_started_ms for one in history.by_reason if one.group in WAITING and one.files}
+    counted = {*known_nights(history)} - waiting
+    return [night for night in history.nights if night in having or night in counted]
 
 
 def only_in(these: Iterable[FindingRow], those: Iterable[FindingRow]) -> list[FindingRow]:

@@ -9,9 +9,10 @@ from pipelines.common.human import human_bytes, human_count, human_instant
 from pipelines.common.names import PROGRAM
 from pipelines.lake.findings import ERROR, INFO, WARNING
 from pipelines.lake.forecast import Forecast
+from pipelines.lake.look_back import known_nights
 from pipelines.lake.run_summary import DELETABLE, DONE, HELD, FindingRow, NightTotal, PinnedRow, RunSummary, by_reason
 from pipelines.reconcile.charts import DELETABLE_COLOUR, OTHERS, PALETTE, Curves, bars, lines, stacked
-from pipelines.reconcile.compared_nights import Changes, changes
+from pipelines.reconcile.compared_nights import Changes, changes, nights_of_holders
 from pipelines.reconcile.pause import PAUSED, Pause, pause_of_summary
 from pipelines.reconcile.report_templates import page
 from pipelines.reconcile.rows import exit_code
@@ -100,8 +101,8 @@ def _page(one: RunSummary, rows: int, forecast: Forecast | None) -> _Page:
         [(f"peer {row.peer_id}", row.files, row.bytes) for row in one.holders("peer")],
         "peer ",
     )
-    nights = (*one.history.nights, one.files_started_ms)
-    reasons, peers = _curves(nights, by_reason).biggest(), _curves(nights, by_peer).biggest()
+    reasons = _curves((*known_nights(one.history), one.files_started_ms), by_reason).biggest()
+    peers = _curves((*nights_of_holders(one.history), one.files_started_ms), by_peer).biggest()
     name = one.cluster
     return _Page(
         summary=replace(one, totals=tuple(sorted(one.totals, key=lambda row: (row.verdict, -row.bytes)))),

@@ -1,6 +1,6 @@
 """What changed between two nights of a cluster, for `explain --since` and for the state of a cluster.
 
-What only the verdicts on single files can say is None if the lake no longer has those of the earlier night.
+What only the verdicts on single files or the totals can say is None if the lake no longer has those of a night.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,7 +22,7 @@ from pipelines.lake.night_changes import (
 from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_rows import literal
 from pipelines.lake.run_summary import FindingRow, PinnedRow, VerdictTotal
-from pipelines.reconcile.compared_nights import only_in
+from pipelines.reconcile.compared_nights import WAITING, only_in
 from pipelines.reconcile.explain.holders import peer_states, state_of
 from pipelines.reconcile.explain.runs import Json, first_names
 from pipelines.reconcile.explain.since import Nights
@@ -59,10 +59,11 @@ def small_changes(nights: Nights, lake: LakeReader) -> Json:
     """Returns what the small tables know: totals, findings, queues, peers, and the work of the clean-up."""
     totals = lake.by_run(VERDICT_TOTALS, nights.keys, VerdictTotal)
     was, became = (totals.get(key, []) for key in nights.keys)
-    peers_before, peers = (_peers(run, lake) for run in (nights.before, nights.after.record))
+    known = all(_totals_known(run, totals.get(run.key, ())) for run in nights.runs)
+    peers_before, peers = (_peers(run, lake) for run in nights.runs)
     return {
-        "files": sum(row.files for row in became) - sum(row.files for row in was),
-        "bytes": sum(row.bytes for row in became) - sum(row.bytes for row in was),
+        "files": sum(row.files for row in became) - sum(row.files for row in was) if known else None,
+        "bytes": sum(row.bytes for row in became) - sum(row.bytes for row in was) if known else None,
         **_findings_and_queues(nights, lake, "true", "true"),
         "new_peers": sorted(peers - peers_before),
         "gone_peers": sorted(peers_before - peers),
@@ -77,11 +78,11 @@ def changes_of_peer(peer_id: str, nights: Nights, lake: LakeReader) -> Json:
         UsageError: neither night has such a peer.
     """
     of_peer = f"peer_id = {literal(peer_id)}"
-    held = lake.by_run(PINNED_BYTES, nights.keys, PinnedRow, f"level = 'peer' AND {of_peer}")
-    was, became = (next(iter(held.get(key, ())), None) for key in nights.keys)
-    peers_before, peers = (_peers(run, lake) for run in (nights.before, nights.after.record))
+    held = lake.by_run(PINNED_BYTES, nights.keys, PinnedRow, "level = 'peer'")
+    was, became = (next((row for row in held.get(key, ()) if row.peer_id == peer_id), None) for key in nights.keys)
+    peers_before, peers = (_peers(run, lake) for run in nights.runs)
     if (
-        not held
+        not (was or became)
         and peer_id not in peers_before | peers
         and not lake.by_run(QUEUE_OFFSETS, nights.keys, _Queue, of_peer)
     ):
@@ -89,6 +90,8 @@ def changes_of_peer(peer_id: str, nights: Nights, lake: LakeReader) -> Json:
             f"peer {peer_id} neither exists nor holds a file nor has a queue in the runs {nights.before.run_id} and "
             f"{nights.after.record.run_id}; their peers: {first_names(sorted(peers_before | peers)) or 'none'}"
         )
+    totals = lake.by_run(VERDICT_TOTALS, nights.keys, VerdictTotal)
+    known = all(held.get(run.key) or _waits_for_nobody(run, totals.get(run.key, ())) for run in nights.runs)
     states = peer_states(peer_id, nights.keys, lake)
     state_before, state = (state_of(row, states.get(key)) for row, key in zip((was, became), nights.keys, strict=True))
     return {
@@ -98,8 +101,8 @@ def changes_of_peer(peer_id: str, nights: Nights, lake: LakeReader) -> Json:
         "exists": peer_id in peers,
         "was_state": state_before,
         "state": state,
-        "files": (became.files if became else 0) - (was.files if was else 0),
-        "bytes": (became.bytes if became else 0) - (was.bytes if was else 0),
+        "files": (became.files if became else 0) - (was.files if was else 0) if known else None,
+        "bytes": (became.bytes if became else 0) - (was.bytes if was else 0) if known else None,
         "verdicts": _documents(held_changes(lake, *nights.keys, peer_id)) if nights.verdicts_known else None,
         **_findings_and_queues(nights, lake, of_peer, of_peer),
     }
@@ -154,6 +157,17 @@ def _verdict(file: FileVerdict | None) -> str | None:
 
 def _documents(changes: Iterable[FileChange]) -> list[Json]:
     return [asdict(one) for one in changes]
+
+
+def _totals_known(run: RunRecord, totals: Sequence[VerdictTotal]) -> bool:
+    """Returns whether these are the totals of a run: `maintain` removes those of old nights, and not the run."""
+    return run.bytes == 0 or bool(totals)
+
+
+def _waits_for_nobody(run: RunRecord, totals: Sequence[VerdictTotal]) -> bool:
+    """Returns whether it is known that no file waited for a peer, so that no peer has a row of what it held."""
+    waiting = WAITING.intersection(f"{row.verdict} {row.reason}" for row in totals if row.files)
+    return _totals_known(run, totals) and not waiting
 
 
 def _peers(run: RunRecord, lake: LakeReader) -> frozenset[str]:

@@ -46,6 +46,8 @@ def change_lines(change: Json, most: int, width: int | None = None) -> Iterator[
         sign = "+" if change["bytes"] >= 0 else ""
         what = "held by the peer" if "peer_id" in change else "under oldWALs"
         yield f"  {sign}{human_bytes(change['bytes'])}, {change['files']:+,} files {what}"
+    elif "server" not in change:  # of a server the verdicts say so
+        yield "  Sizes: not known, because the lake does not have those of both nights."
     for word, mark in (("new", "+"), ("gone", "-")):
         told = [f"  {mark} {one['severity']} {one['code']}: {one['message']}" for one in change[f"{word}_findings"]]
         yield from _first(told, most, width)

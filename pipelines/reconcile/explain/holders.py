@@ -6,14 +6,13 @@ from pipelines.common.instants import format_instant
 from pipelines.decide.reason_texts import REASON_TEXTS
 from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_rows import literal
-from pipelines.lake.run_summary import HELD, EarlierNights, PinnedRow, RunKey
+from pipelines.lake.run_summary import HELD, PinnedRow, RunKey
+from pipelines.reconcile.compared_nights import nights_of_holders
 from pipelines.reconcile.explain.runs import NIGHTS, AnsweringRun, Json, first_names, one_of
-from pipelines.reconcile.holdings import FREED_WHEN_FINISHED
 from pipelines.reconcile.past import PastPeer
 from schemas.peers import PEERS
 
 NEXT_WALS = 10
-_WAITING = frozenset(f"{HELD} {reason}" for reason in FREED_WHEN_FINISHED)
 
 
 def explain_peer(peer_id: str, runs: dict[str, AnsweringRun], lake: LakeReader) -> Json:
@@ -60,20 +59,9 @@ def explain_peer(peer_id: str, runs: dict[str, AnsweringRun], lake: LakeReader) 
         ],
         "trend": [
             {"listed_at": format_instant(night), "bytes": held.get(night, 0)}
-            for night in (*_counted(history), run.record.night)
+            for night in (*nights_of_holders(history), run.record.night)
         ],
     }
-
-
-def _counted(history: EarlierNights) -> list[int]:
-    """Returns the nights of which it is known what each peer held: `maintain` may have removed their rows.
-
-    Without a row of any peer, no file may have waited for one.
-    """
-    having = {one.files_started_ms for one in history.by_peer}
-    waiting = {one.files_started_ms for one in history.by_reason if one.group in _WAITING and one.files}
-    counted = history.empty.union(one.files_started_ms for one in history.by_reason)
-    return [night for night in history.nights if night in having or (night in counted and night not in waiting)]
 
 
 def peer_states(peer_id: str, runs: Collection[RunKey], lake: LakeReader) -> Mapping[RunKey, PastPeer]:

@@ -62,8 +62,13 @@ class Nights:
     verdicts_known: bool = True
 
     @property
-    def keys(self) -> tuple[RunKey, RunKey]:
+    def runs(self) -> tuple[RunRecord, RunRecord]:
         """The earlier run and the later one."""
+        return self.before, self.after.record
+
+    @property
+    def keys(self) -> tuple[RunKey, RunKey]:
+        """The keys of both."""
         return self.before.key, self.after.record.key
 
     def json(self) -> Json:

@@ -25,6 +25,7 @@ from schemas.pinned_bytes import PINNED_BYTES
 from schemas.queue_offsets import QUEUE_OFFSETS
 from schemas.runs import RUNS
 from schemas.verdict_changes import VERDICT_CHANGES
+from schemas.verdict_totals import VERDICT_TOTALS
 from schemas.wal_verdicts import WAL_VERDICTS
 from tests.labs.explained_nights import (
     FIRST,
@@ -450,6 +451,21 @@ def test_what_only_removed_verdicts_could_tell_is_not_known(tmp_path: Path) -> N
     (cluster,) = result["changes"]
     assert (cluster["new_servers"], cluster["gone_servers"], cluster["verdicts"]) == (None, None, [])
     assert "+ server" not in text
+
+
+def test_sizes_of_a_night_whose_totals_are_gone_are_not_known(tmp_path: Path) -> None:
+    for night in range(2):
+        write_night(tmp_path, night, [verdict(night, "a.1", "PENDING")])
+    for table in (VERDICT_TOTALS, PINNED_BYTES):
+        DeltaTable(tmp_path / table.name).delete("run_id = 'night-0'")
+    since, now = since_of("2024-10-04"), at(1) + HOUR_MS
+    for target in ({}, {"peer": "2"}):
+        result, text = ask(tmp_path, since=since, now=now, **target)
+        assert (result["changes"][0]["files"], result["changes"][0]["bytes"]) == (None, None)
+        assert "  Sizes: not known, because the lake does not have those of both nights.\n" in text
+    result, text = ask(tmp_path, now=now)
+    assert result["state"]["changes"]["bytes"] is None
+    assert "  Sizes: not known" in text
 
 
 def test_what_only_removed_verdicts_had_is_perhaps_unknown(tmp_path: Path) -> None:

@@ -122,6 +122,15 @@ def test_a_paused_clean_up_is_said_before_any_size() -> None:
     assert "paused" not in Page(report_html([refused], {})).words
 
 
+def test_a_night_whose_totals_are_gone_is_not_one_without_bytes() -> None:
+    """`maintain` has removed the totals of the night before, and what its peers held."""
+    kept = {name: rows[:1] for name, rows in (("by_reason", ONE.history.by_reason), ("by_peer", ONE.history.by_peer))}
+    text = report_html([replace(ONE, history=replace(ONE.history, **kept))], {})
+    assert "The lake no longer has the sizes of that night." in text
+    assert "Sizes that changed" not in text
+    assert text.count("<desc>2 nights; the last one: ") == 2, "both curves leave the night out"
+
+
 def test_charts_are_sound_svg_with_words_for_screen_readers() -> None:
     charts = re.findall(r"<svg.*?</svg>", report_html([ONE], {}), re.DOTALL)
     assert len(charts) == 3
