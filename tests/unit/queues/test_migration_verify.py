@@ -235,11 +235,6 @@ def test_all_rules_hold_after_a_migration() -> None:
             ("PEER_AS_BEFORE", "NEW", "info", "3"),
             id="a peer is new",
         ),
-        pytest.param(
-            lambda: after(states={"1": "ENABLED", "2": "DISABLED", "a-b": "DISABLED"}),
-            ("PEER_ID_PLAIN", "DIFFERENT", "error", "a-b"),
-            id="a hyphen",
-        ),
     ],
 )
 def test_a_difference_is_told_by_rule_and_row(change: Callable[[], AfterMigration], wanted: tuple[str, ...]) -> None:
