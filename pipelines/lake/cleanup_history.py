@@ -73,8 +73,8 @@ class Quarantined:
 def cleanup_steps(lake: "LakeReader", cluster: str, last: date) -> tuple[CleanupStep, ...]:
     """Returns what was done with the lists of a cluster's runs up to a date, oldest first.
 
-    However old a run is, its files may still rest in the quarantine. It counts by the rows of `cleanups`. Of a run with an attempt that did not end well it sums up `deletions`, which
-    has every file.
+    However old a run is, its files may still rest in the quarantine. It counts by the rows of `cleanups`. Of a run with
+    an attempt that did not end well it sums up `deletions`, which has every file.
     """
     last_rows = _last_rows(lake, cluster, last)
     uncertain = {key for key, row in last_rows.values() if row.status not in _COUNTED}

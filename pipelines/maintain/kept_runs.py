@@ -117,8 +117,9 @@ def _newest_or(rows: Iterable[Row], nights: int, pairs: Set[tuple[str, str]]) ->
             dates_of[cluster].add(run_date)
     newest = {cluster: sorted(dates, reverse=True)[:nights] for cluster, dates in dates_of.items()}
     for key, attempts in runs.items():
-        last = any(row["ended"] is not None and row["ended"] == ended[key[0]] for row in attempts)
-        if (last and key[0] in cleanable) or key[:2] in pairs or (key in done and (key[2] is None or key[2] in newest[key[0]])):
+        newest_end = ended[key[0]] if key[0] in cleanable else None
+        last = any(row["ended"] is not None and row["ended"] == newest_end for row in attempts)
+        if last or key[:2] in pairs or (key in done and (key[2] is None or key[2] in newest[key[0]])):
             yield key, attempts
 
 
