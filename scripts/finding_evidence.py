@@ -100,7 +100,6 @@ EVIDENCE: Mapping[str, Mapping[str, EvidenceValue]] = {
     "CLAIM_OVERDUE": {"waited_ms": EvidenceValue("number", "since when the owner is dead at least, ms")},
     "MIGRATION_BLOCKED": {"cause": EvidenceValue("string", "why HBase throws on it", may_be_null=True)},
     "MIGRATION_COLLAPSED_QUEUES": {"znodes": EvidenceValue("object", "by znode, the offset that it has")},
-    "MIGRATION_PEER_ID": {},
     "MIGRATION_ENABLED_PEERS": {"peers": EvidenceValue("list of strings", "the peers")},
     "MIGRATION_DROPS": {"znodes": EvidenceValue("list of strings", "some of the znodes")},
     "MIGRATION_MISSING_WAL": {"znode": EvidenceValue("string", "the znode of the offset")},

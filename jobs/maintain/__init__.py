@@ -12,7 +12,7 @@ rehearsal: it says what would go and writes nothing.
 
 Nights past their time leave the tables, nights of many small files are merged, and files that no reader can need any
 more are removed. Expired pages go, and expired lists, snapshots and hidden folders of dead runs go where the
-configuration (section maintain) says where they are. The newest nights of every cluster stay, and every run with
+configuration says where they are. The newest nights of every cluster stay, and every run with
 files in quarantine.
 
 examples:

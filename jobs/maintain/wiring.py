@@ -1,6 +1,5 @@
 """Wires maintain: the only job that may remove rows, lists, snapshots and pages."""
 
-import re
 from functools import partial
 
 from jobs.cli.config.configuration import Config
@@ -27,8 +26,7 @@ def run_maintain(
     """
     spark = context.spark
     hadoop = HadoopJvm.of(spark)
-    # Delta takes file:///lake and file:/lake as two locations
-    lake = re.sub(r"^file:/+", "file:/", lake.rstrip("/"))
+    lake = lake.rstrip("/")
     section = config.maintain
     folders = (  # with whether it must exist: a night makes a folder when it first needs it
         (section.lists or config.lists, LIST, section.lists is not None),

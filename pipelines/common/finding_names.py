@@ -159,10 +159,6 @@ FINDINGS: Mapping[str, ConditionText] = {
         "Several queues of one server would be written to one row of the table, with different offsets.",
         "Let the peer ship until one of these queues is gone, then capture and plan again.",
     ),
-    "MIGRATION_PEER_ID": ConditionText(
-        "The id of a peer contains a `-`, and HBase takes the part before it for the id.",
-        "Add another peer to the same cluster under a plain id; remove this one when it has shipped all.",
-    ),
     "MIGRATION_ENABLED_PEERS": ConditionText(
         "Peers are enabled.",
         "Disable them before the upgrade, enable them after the verification.",

@@ -6,7 +6,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from pipelines.lake.query import Query
-from pipelines.lake.run_rows import rows_of
+from pipelines.lake.run_rows import literal, rows_of
 from pipelines.lake.run_summary import DONE, REFUSED, STARTED, STOPPED, RunKey
 from schemas.cleanups import CLEANUPS
 from schemas.deletions import DELETIONS
@@ -71,10 +71,10 @@ class Quarantined:
 
 
 def cleanup_steps(lake: "LakeReader", cluster: str, last: date) -> tuple[CleanupStep, ...]:
-    """Returns what was done with the lists of a cluster's runs of the `LOOK_BACK` before a date, oldest first.
+    """Returns what was done with the lists of a cluster's runs up to a date, oldest first.
 
-    It counts by the rows of `cleanups`. Of a run with an attempt that did not end well it sums up `deletions`, which
-    has every file.
+    However old a run is, its files may still rest in the quarantine. It counts by the rows of `cleanups`. Of a run with
+    an attempt that did not end well it sums up `deletions`, which has every file.
     """
     last_rows = _last_rows(lake, cluster, last)
     uncertain = {key for key, row in last_rows.values() if row.status not in _COUNTED}
@@ -85,7 +85,7 @@ def cleanup_steps(lake: "LakeReader", cluster: str, last: date) -> tuple[Cleanup
 
 
 def cleaned_runs(lake: "LakeReader", cluster: str, last: date) -> list[str]:
-    """Returns the ids of the runs of the `LOOK_BACK` before a date that clean began to move, the last attempt last.
+    """Returns the ids of the runs up to a date that clean began to move, the last attempt last.
 
     Only the attempts of clean count: the job that settles a dead one, perhaps nights later, cleans nothing.
     """
@@ -95,7 +95,8 @@ def cleaned_runs(lake: "LakeReader", cluster: str, last: date) -> list[str]:
 
 def _last_rows(lake: "LakeReader", cluster: str, last: date) -> dict[str, tuple[RunKey, _Attempt]]:
     """Returns the last row of each attempt, by the attempt's id."""
-    rows = lake.recent(CLEANUPS, _Attempt, cluster, last) if lake.has(CLEANUPS) else ()
+    until = f"cluster = {literal(cluster)} AND run_date <= DATE'{last.isoformat()}'"
+    rows = lake.values(CLEANUPS, _Attempt, until) if lake.has(CLEANUPS) else ()
     return {row.attempt: (key, row) for key, row in sorted(rows, key=_order)}
 
 

@@ -19,9 +19,13 @@ def has_log(spark: SparkSession, location: str) -> bool:
         return bool(log.getFileSystem(hadoop.conf).exists(log))
 
 
-def sql_name(location: str) -> str:
-    """Returns how Spark's SQL names the Delta table in a folder."""
-    return f"delta.`{location.replace('`', '``')}`"
+def sql_name(spark: SparkSession, location: str) -> str:
+    """Returns how Spark's SQL names the Delta table in a folder; it takes no relative path.
+
+    Raises:
+        UsageError, UnavailableError: as `HadoopJvm.qualified`.
+    """
+    return f"delta.`{HadoopJvm.of(spark).qualified(location).replace('`', '``')}`"
 
 
 def newest_snapshot(spark: SparkSession, location: str) -> Any:  # noqa: ANN401 - a Java object

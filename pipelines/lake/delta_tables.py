@@ -173,7 +173,7 @@ class DeltaTables:
             _LOG.info("%s: its making was begun by another run; going on with it", location)
             nothing = local_frame(self._spark, [], table.schema).write.format("delta").mode("append")
             nothing.partitionBy(*table.partitioned_by).save(location)
-            self._spark.sql(f"COMMENT ON TABLE {sql_name(location)} IS {_quoted(table.comment)}")
+            self._spark.sql(f"COMMENT ON TABLE {sql_name(self._spark, location)} IS {_quoted(table.comment)}")
 
     def _lost_its_log(self, location: str) -> bool:
         """Returns whether the folder holds files although its log has no commit."""

@@ -92,7 +92,7 @@ class SparkTables:
         """Returns the files that VACUUM would remove."""
         location = self._location(table)
         with lake_errors(location):
-            rows = for_few_rows(self._spark).sql(f"VACUUM {sql_name(location)} DRY RUN").collect()
+            rows = for_few_rows(self._spark).sql(f"VACUUM {sql_name(self._spark, location)} DRY RUN").collect()
             folder = HadoopJvm.of(self._spark).qualified(location)
             return [row["path"].removeprefix(f"{folder}/") for row in rows]
 

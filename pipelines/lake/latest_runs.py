@@ -52,7 +52,7 @@ def latest_list(cluster: str, lake: FindingReader) -> str:
 
 
 def latest_cleaned(cluster: str, lake: LakeReader) -> str:
-    """Returns the id of the run whose files clean moved last, or began to move; looks back `LOOK_BACK`.
+    """Returns the id of the run whose files clean moved last, or began to move.
 
     Raises:
         UsageError: no run of the cluster was cleaned.

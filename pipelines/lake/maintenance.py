@@ -178,7 +178,7 @@ class LakeMaintenance:
         return f"{self._lake}/{table.name}"
 
     def _name(self, table: Table) -> str:
-        return sql_name(self._location(table))
+        return sql_name(self._spark, self._location(table))
 
     def _table(self, table: Table, spark: SparkSession) -> DeltaTable:
         return DeltaTable.forPath(spark, self._location(table))

@@ -1,4 +1,8 @@
-"""Reads walsafe's tables back. Every query names partitions, so its cost does not grow with the lake's history."""
+"""Reads walsafe's tables back.
+
+Queries name partitions, so their cost does not grow with the lake's history. Only the search for the newest run and a
+cluster's clean-ups read all dates, of two small tables: `runs` and `cleanups`.
+"""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -59,7 +63,10 @@ class LakeReader:
         return cls(LakeQueries.of(spark, lake_uri))
 
     def newest_runs(self, cluster: str | None) -> tuple[RunRecord, ...]:
-        """See `FindingReader.newest_runs`; it looks back `LOOK_BACK` from the lake's last run."""
+        """See `FindingReader.newest_runs`; it looks back `LOOK_BACK` from the lake's last run.
+
+        To find that one it reads all dates of `runs`, but few columns.
+        """
         mine = "true" if cluster is None else f"cluster = {literal(cluster)}"
         # a run of a host whose clock was ahead has a date in the future
         day = "max(least(run_date, CAST(at AS DATE)))"

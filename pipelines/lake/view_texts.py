@@ -64,7 +64,7 @@ WHERE r.nights_ago = 0
 NIGHT_DIFF = View(
     "night_diff",
     "Files and bytes of each cluster, date, verdict and reason, and how many more or fewer than the night before; "
-    "NULL if the tables no longer have its totals.",
+    "NULL if the tables no longer have its totals. A night whose totals are gone is left out.",
     ("runs", "verdict_totals"),
     """
 SELECT d.cluster, d.run_date, d.run_id, d.nights_ago, d.previous_run_id, d.verdict, d.reason,
@@ -83,6 +83,11 @@ FROM (
     JOIN verdict_totals t
         ON t.cluster = r.cluster AND t.run_id = r.previous_run_id AND t.run_date = r.previous_run_date
 ) d
+JOIN (
+    SELECT t.cluster, t.run_id, t.run_date FROM verdict_totals t
+    UNION
+    SELECT r.cluster, r.run_id, r.run_date FROM latest_runs r WHERE r.files = 0
+) o ON o.cluster = d.cluster AND o.run_id = d.run_id AND o.run_date = d.run_date
 LEFT JOIN (
     SELECT t.cluster, t.run_id, t.run_date FROM verdict_totals t
     UNION

@@ -57,7 +57,8 @@ class KeptRuns:
     def needed(self, nights: int) -> NeededRuns:
         """Returns the DONE runs of the newest `nights` dates of each cluster, its newest run, and those in quarantine.
 
-        The newest run stays even if it was refused or failed, because it then pauses the clean-up. A date with several
+        The newest run stays even if it was refused or failed, because it then pauses the clean-up of its cluster's
+        lists; a cluster without a DONE run has none. A date with several
         runs is one night, as in `pipelines.lake.look_back`. A file counts as in `quarantined`. The result also says
         when the newest row of each `run_date` was written.
 
@@ -101,20 +102,23 @@ class KeptRuns:
 def _newest_or(rows: Iterable[Row], nights: int, pairs: Set[tuple[str, str]]) -> Iterator[tuple[_Key, list[Row]]]:
     """Yields the rows of the DONE runs of each cluster's newest `nights` dates, and those of the runs in `pairs`.
 
-    Only dates with a DONE run count. A DONE run without a date stays, and so does the newest run that ended.
+    Only dates with a DONE run count. A DONE run without a date stays, and so does the newest run that ended, if its
+    cluster has a DONE run: without one there is no list whose clean-up it could pause.
     """
     runs, ended = defaultdict(list), defaultdict[str, int](int)
     for row in rows:
         ended[row["cluster"]] = max(ended[row["cluster"]], row["ended"] or 0)
         runs[row["cluster"], row["run_id"], row["run_date"]].append(row)
     done = {key for key, attempts in runs.items() if any(row["done"] for row in attempts)}
+    cleanable = {cluster for cluster, _, _ in done}
     dates_of: dict[str, set[date]] = defaultdict(set)
     for cluster, _, run_date in done:
         if run_date is not None:
             dates_of[cluster].add(run_date)
     newest = {cluster: sorted(dates, reverse=True)[:nights] for cluster, dates in dates_of.items()}
     for key, attempts in runs.items():
-        last = any(row["ended"] is not None and row["ended"] == ended[key[0]] for row in attempts)
+        newest_end = ended[key[0]] if key[0] in cleanable else None
+        last = any(row["ended"] is not None and row["ended"] == newest_end for row in attempts)
         if last or key[:2] in pairs or (key in done and (key[2] is None or key[2] in newest[key[0]])):
             yield key, attempts
 

@@ -78,10 +78,12 @@ class Place:
     def log(self, table: Table) -> Path:
         return self.lake / table.name / "_delta_log"
 
-    def maintain(self, *, execute: bool = True, config: str = CONFIG, now: int = NOW) -> JobResult:
+    def maintain(
+        self, *, execute: bool = True, config: str = CONFIG, now: int = NOW, lake: str | None = None
+    ) -> JobResult:
         context = JobContext("maintain", At(now), self.spark)
         parsed = parse_config(config, "test.yaml")
-        return run_maintain(context, parsed, retention_policy(parsed), f"file:{self.lake}", execute=execute)
+        return run_maintain(context, parsed, retention_policy(parsed), lake or f"file:{self.lake}", execute=execute)
 
     def rows(self, table: Table = WAL_VERDICTS) -> DataFrame:
         return self.spark.read.format("delta").load(f"file:{self.lake / table.name}")

@@ -106,7 +106,8 @@ def audit_queues(request: AuditRequest, ports: AuditPorts) -> JobResult:
     claims = timeline([*remembered, *earlier, _sighting(cluster, rows)])
     plan = claim_plan(cluster, rows)
     tables = ((QUEUE_AUDITS, rows), (QUEUE_CLAIMS, claims), (CLAIM_PLANS, plan))
-    findings = run.record(ports.lake, tables, audit_findings(rows, claims), QUEUE_AUDITS)
+    found = audit_findings(rows, claims, quiet=cluster.restless is None)
+    findings = run.record(ports.lake, tables, found, QUEUE_AUDITS)
     again = peer_restarts(cluster, plan)
     texts = {SERVERS: claim_servers_text(cluster, plan), PLAN: claim_plan_text(run.key, cluster, rows, plan, again)}
     files = {} if ports.plan is None else {name: ports.plan(name, text) for name, text in texts.items()}

@@ -1,4 +1,7 @@
-"""Findings of an audit of queues. Orphans and duplicates have the same keys as in reconcile."""
+"""Findings of an audit of queues.
+
+In `hbase:replication`, orphans and duplicates have the same keys as in reconcile.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -15,17 +18,27 @@ OVERDUE_MS = HOUR_MS
 """After this time, HBase is no longer processing a crash."""
 
 
-def audit_findings(rows: Sequence[AuditRow], claims: Sequence[ClaimRow]) -> tuple[FindingRow, ...]:
-    """Returns all findings of one audit."""
-    return (*_of_rows(rows), *_duplicates(rows), *_overdue(rows, claims))
+def audit_findings(
+    rows: Sequence[AuditRow], claims: Sequence[ClaimRow], *, quiet: bool = True
+) -> tuple[FindingRow, ...]:
+    """Returns all findings of one audit; without orphans and duplicates if the capture was not `quiet`.
+
+    Then a server may be claiming queues, or RemovePeer, which removes the peer first.
+    """
+    settled = (*_orphans(rows), *_duplicates(rows)) if quiet else ()
+    return (*settled, *_of_rows(rows), *_overdue(rows, claims))
 
 
-def _of_rows(rows: Sequence[AuditRow]) -> Iterator[FindingRow]:
+def _orphans(rows: Sequence[AuditRow]) -> Iterator[FindingRow]:
     for row in rows:
         if QueueClass.UNDELETED_PEER.value in row.classes:
             yield _of_queue("ORPHAN_QUEUE", WARNING, row, f"Queue {row.queue} belongs to no peer", cause="removed peer")
         if QueueClass.ORPHAN.value in row.classes:
             yield _of_queue("ORPHAN_QUEUE", WARNING, row, f"Nobody ships queue {row.queue}", cause="dead owner")
+
+
+def _of_rows(rows: Sequence[AuditRow]) -> Iterator[FindingRow]:
+    for row in rows:
         if QueueClass.LOST_WALS.value in row.classes:
             yield _of_queue(
                 "LOST_WALS", ERROR, row, f"WALs of queue {row.queue} are lost", wals=list(row.missing_wals[:10])

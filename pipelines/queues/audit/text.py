@@ -101,7 +101,7 @@ def _row_lines(rows: Sequence[AuditRow]) -> Iterator[str]:
         if row.remedy:
             yield wrapped(f"-> {row.remedy}", _INDENT)
     if len(odd) > _SHOWN:
-        yield f"  … and {len(odd) - _SHOWN:,} more; table queue_audits has every one"
+        yield f"  … and {len(odd) - _SHOWN:,} more; `queues` in the JSON has every one"
 
 
 def _claim_lines(audit: AuditResult) -> Iterator[str]:
@@ -111,7 +111,7 @@ def _claim_lines(audit: AuditResult) -> Iterator[str]:
     for row in audit.claims[:_SHOWN]:
         yield wrapped(f"peer {row.peer_id}, WALs of {row.source}: {_event(row)}", _INDENT)
     if len(audit.claims) > _SHOWN:
-        yield f"    … and {len(audit.claims) - _SHOWN:,} more; table queue_claims has every one"
+        yield f"    … and {len(audit.claims) - _SHOWN:,} more; `claims` in the JSON has every one"
 
 
 def _event(row: ClaimRow) -> str:
@@ -143,7 +143,7 @@ def _plan_lines(audit: AuditResult) -> Iterator[str]:
     for row in audit.plan[:_SHOWN]:
         yield f"    step {row.step}: {row.queue}, {human_bytes(row.pending_bytes)}, to {row.target}"
     if len(audit.plan) > _SHOWN:
-        yield f"    … and {len(audit.plan) - _SHOWN:,} more; table claim_plans has every one"
+        yield f"    … and {len(audit.plan) - _SHOWN:,} more; `plan` in the JSON has every one"
     for one in audit.again[:_SHOWN]:
         yield wrapped(f"note: {one.server}: {again_words(one)}", _INDENT)
     if len(audit.again) > _SHOWN:
@@ -161,4 +161,4 @@ def _known_lines(audit: AuditResult) -> Iterator[str]:
         known = ", acknowledged" if row.acknowledged else "" if row.is_new else f", for {row.nights} audits"
         yield f"    {row.severity:<8} {row.key}{known}"
     if len(audit.findings) > _SHOWN:
-        yield f"    … and {len(audit.findings) - _SHOWN:,} more; table findings has every one"
+        yield f"    … and {len(audit.findings) - _SHOWN:,} more; `findings` in the JSON has every one"

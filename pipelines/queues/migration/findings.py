@@ -42,7 +42,6 @@ def plan_findings(
     return (
         *_blocked(rows),
         *_collapsed(rows),
-        *_peer_ids(peers),
         *_enabled(peers),
         *_drops(rows),
         *_missing_wals(rows),
@@ -95,20 +94,6 @@ def _collapsed(rows: Iterable[MigrationRow]) -> Iterator[FindingRow]:
             size=sum(row.bytes or 0 for row in found),
             znodes={row.znode: row.value for row in found},
         )
-
-
-def _peer_ids(peers: MigrationPeers) -> Iterator[FindingRow]:
-    for peer in sorted(peers.migrated):
-        if "-" in peer:
-            yield finding(
-                "MIGRATION_PEER_ID",
-                ERROR,
-                peer,
-                f"The id of peer '{peer}' has a '-', where HBase takes it to end: its queues would be dropped, or "
-                f"become those of a peer '{peer.partition('-')[0]}'.",
-                "Add a peer to the same cluster under an id without '-', let this one ship all, then remove it.",
-                peer_id=peer,
-            )
 
 
 def _enabled(peers: MigrationPeers) -> Iterator[FindingRow]:

@@ -86,7 +86,6 @@ class MigrationRule(StrEnum):
     HFILE_REF_EQUAL = "HFILE_REF_EQUAL"
     WAL_EXISTS = "WAL_EXISTS"
     PEER_AS_BEFORE = "PEER_AS_BEFORE"
-    PEER_ID_PLAIN = "PEER_ID_PLAIN"
 
 
 class CheckAnswer(StrEnum):

@@ -1,7 +1,7 @@
 """The results of plan-migration and verify-migration, as text and as JSON."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 
 from pipelines.common.human import human_bytes, human_count
@@ -32,7 +32,7 @@ def plan_lines(
 ) -> Iterator[str]:
     """Yields the text for the operator before the upgrade."""
     word = "GO" if go else "NO-GO"
-    yield f"cluster {cluster}: the migration to hbase:replication is a {word}{_sums(findings)}"
+    yield f"cluster {cluster}: the migration to hbase:replication is a {word}{_sums(row.severity for row in findings)}"
     yield ""
     counts = [
         (family.value, *(_counts(rows, family)[name] for name in ("WRITE", "DROP", "BLOCK"))) for family in Family
@@ -64,11 +64,10 @@ def verify_lines(
     cluster: str,
     verified: bool,
     checks: Sequence[MigrationCheck],
-    findings: Sequence[FindingRow],
 ) -> Iterator[str]:
     """Yields the text for the operator after the upgrade."""
     state = "verified" if verified else "NOT VERIFIED"
-    yield f"cluster {cluster}: the migration to hbase:replication is {state}{_sums(findings)}"
+    yield f"cluster {cluster}: the migration to hbase:replication is {state}{_sums(check.severity for check in checks)}"
     yield ""
     held = [(rule.value, *_held(checks, rule).values()) for rule in MigrationRule]
     yield from text_table("  {:<18} {:>9} {:>9}", [("rule", "checked", "holds"), *held])
@@ -81,7 +80,7 @@ def verify_lines(
         yield f"             expected {check.expected or 'nothing'}, found {check.found or 'nothing'}"
     if len(different) > _SHOWN:
         yield ""
-        yield f"  … and {len(different) - _SHOWN:,} more; table migration_checks has every one"
+        yield f"  … and {len(different) - _SHOWN:,} more; `differences` in the JSON has every one"
 
 
 def _counts(rows: Sequence[MigrationRow], family: Family) -> dict[str, int]:
@@ -94,8 +93,8 @@ def _held(checks: Sequence[MigrationCheck], rule: MigrationRule) -> dict[str, in
     return {"checked": len(of_rule), "holds": sum(check.severity is None for check in of_rule)}
 
 
-def _sums(findings: Sequence[FindingRow]) -> str:
-    counts = Counter(row.severity for row in findings)
+def _sums(severities: Iterable[str | None]) -> str:
+    counts = Counter(severities)
     said = [human_count(counts[level], level) for level in (ERROR, WARNING) if counts[level]]
     return f": {', '.join(said)}" if said else ""
 
@@ -114,4 +113,4 @@ def _planned_lines(title: str, rows: Sequence[MigrationRow]) -> Iterator[str]:
         yield f"    {target}"
         yield f"      from {row.znode}{wals}{doubt}"
     if len(rows) > _SHOWN:
-        yield f"    … and {len(rows) - _SHOWN:,} more; table migration_rows has every one"
+        yield f"    … and {len(rows) - _SHOWN:,} more; `rows` in the JSON has every one"

@@ -23,7 +23,6 @@ def verify(before: BeforeMigration, after: AfterMigration) -> tuple[MigrationChe
         *_unknown_peers(before, after),
         *_wals(before, after),
         *_peers(before, after),
-        *_plain_ids(before, after),
     )
     order = list(MigrationRule)
     return tuple(
@@ -134,14 +133,6 @@ def _peers(before: BeforeMigration, after: AfterMigration) -> Iterator[Migration
         yield MigrationCheck(
             MigrationRule.PEER_AS_BEFORE.value, answer.value, severity, peer, peer, None, None if legacy else old, new
         )
-
-
-def _plain_ids(before: BeforeMigration, after: AfterMigration) -> Iterator[MigrationCheck]:
-    """A peer id must not contain `-`: HBase ends the id there and would read another peer's row."""
-    for peer in sorted({*before.states, *after.states}):
-        odd = "-" in peer
-        answer, severity = (CheckAnswer.DIFFERENT, ERROR) if odd else (CheckAnswer.SAME, None)
-        yield MigrationCheck(MigrationRule.PEER_ID_PLAIN.value, answer.value, severity, peer, peer)
 
 
 def _shown(value: int | None) -> str | None:

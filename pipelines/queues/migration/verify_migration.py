@@ -56,7 +56,7 @@ def verify_migration(
     run = snapshot_run(after, f"-{(first.sha256 or '')[:8]}{VERIFY_SUFFIX}", settings)
     findings = run.record(lake, [(MIGRATION_CHECKS, checks)], verify_findings(checks), MIGRATION_CHECKS)
     verified = not any(check.severity == ERROR for check in checks)
-    lines = verify_lines(run.key.cluster, verified, checks, findings)
+    lines = verify_lines(run.key.cluster, verified, checks)
     return run.answer(verify_result(verified, checks), lines, findings, EXIT_DONE if verified else EXIT_REFUSED)
 
 

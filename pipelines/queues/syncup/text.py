@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 from pipelines.common.human import human_bytes, human_count, human_duration, human_instant
 from pipelines.common.instants import format_instant
-from pipelines.lake.findings import finding_lines
+from pipelines.lake.findings import ERROR, finding_lines
 from pipelines.lake.run_summary import FindingRow
 from pipelines.queues.syncup.findings import resent_words
 from pipelines.queues.syncup.plan import SyncUpPlan
@@ -38,6 +38,9 @@ def plan_result(
 ) -> dict[str, object]:
     """Returns the plan's part of the JSON object; keys are the column names of the tables."""
     table = facts.table
+    of_queue: dict[str, list[dict[str, object]]] = {}
+    for wal in wals:
+        of_queue.setdefault(wal.queue, []).append(_without_queue(wal))
     return {
         "files_started_at": format_instant(snapshot.files_step.started_at),
         "command": syncup_command(facts),
@@ -51,9 +54,7 @@ def plan_result(
         "unflushed_columns": None if table is None or table.unknown is not None else len(table.unflushed),
         "bytes": sum(row.bytes for row in queues),
         "peers": [asdict(row) for row in peers],
-        "queues": [
-            {**asdict(row), "wals": [_without_queue(wal) for wal in wals if wal.queue == row.queue]} for row in queues
-        ],
+        "queues": [{**asdict(row), "wals": of_queue.get(row.queue, [])} for row in queues],
     }
 
 
@@ -75,8 +76,10 @@ def plan_lines(
     yield from _peer_lines(peers)
     yield from _queue_lines(queues)
     yield from finding_lines(findings)
-    yield ""
-    yield f"  to do it: {syncup_command(facts)}"
+    # the remedy of an error says whether to run it
+    if not any(row.severity == ERROR and not row.acknowledged for row in findings):
+        yield ""
+        yield f"  to do it: {syncup_command(facts)}"
 
 
 def _without_queue(row: SyncUpWalRow) -> dict[str, object]:
@@ -87,7 +90,8 @@ def _head(snapshot: Snapshot, facts: SyncUpFacts, plan: SyncUpPlan, queues: Sequ
     size = human_bytes(sum(row.bytes for row in queues))
     made = sum(row.is_placeholder for row in queues)
     of_these = f" ({human_count(made, 'placeholder')} among them)" if made else ""
-    servers, claimed = human_count(len(plan.servers), "server"), human_count(len(queues), "queue")
+    count = sum(row.action != SyncUpAction.REMOVED_PEER.value for row in queues)
+    servers, claimed = human_count(len(plan.servers), "server"), human_count(count, "queue")
     yield f"cluster {snapshot.cluster}: ReplicationSyncUp would claim {claimed}{of_these} of {servers}, and read {size}"
     if snapshot.queue_storage == QUEUE_STORAGE_ZOOKEEPER:
         yield (
@@ -124,7 +128,7 @@ def _peer_lines(peers: Sequence[SyncUpPeerRow]) -> Iterator[str]:
         if row.last_sequence_ids:
             yield f"    {human_count(row.last_sequence_ids, 'region')} with a last pushed sequence id"
     if len(peers) > _SHOWN:
-        yield f"  … and {len(peers) - _SHOWN:,} peers more; table syncup_peers has every one"
+        yield f"  … and {len(peers) - _SHOWN:,} peers more; `peers` in the JSON has every one"
 
 
 def _queue_lines(queues: Sequence[SyncUpQueueRow]) -> Iterator[str]:
@@ -139,4 +143,4 @@ def _queue_lines(queues: Sequence[SyncUpQueueRow]) -> Iterator[str]:
         if row.missing_files:
             yield f"    {human_count(row.missing_files, 'WAL')} of its offsets MISSING"
     if len(queues) > _SHOWN:
-        yield f"  … and {len(queues) - _SHOWN:,} queues more; table syncup_queues has every one"
+        yield f"  … and {len(queues) - _SHOWN:,} queues more; `queues` in the JSON has every one"

@@ -116,7 +116,7 @@ def _odd_lines(files: Sequence[InspectedFile]) -> Iterator[str]:
     for file in odd[:_SHOWN]:
         yield f"  {file.path}: {file.ending}, {file.problem_text}"
     if len(odd) > _SHOWN:
-        yield f"  … and {len(odd) - _SHOWN:,} files more; table wal_files has every one"
+        yield f"  … and {len(odd) - _SHOWN:,} files more; `wals` in the JSON has every one"
 
 
 def _queue_lines(queues: Sequence[QueueEditsRow]) -> Iterator[str]:
@@ -139,7 +139,7 @@ def _queue_lines(queues: Sequence[QueueEditsRow]) -> Iterator[str]:
         )
         yield f"    its peer wants {wanted}{_doubts(row)}"
     if len(shown) > _SHOWN:
-        yield f"  … and {len(shown) - _SHOWN:,} queues and groups more; table queue_edits has every one"
+        yield f"  … and {len(shown) - _SHOWN:,} queues and groups more; `queues` in the JSON has every one"
 
 
 def _doubts(row: QueueEditsRow) -> str:

@@ -87,7 +87,6 @@ PAUSE_RULES: Mapping[str, PauseRule] = {
     # the migration to HBase 3
     "MIGRATION_BLOCKED": _goes_on(_MIGRATION),
     "MIGRATION_COLLAPSED_QUEUES": _goes_on(_MIGRATION),
-    "MIGRATION_PEER_ID": _goes_on(_MIGRATION),
     "MIGRATION_ENABLED_PEERS": _goes_on(_MIGRATION),
     "MIGRATION_DROPS": _goes_on(_MIGRATION),
     "MIGRATION_MISSING_WAL": _goes_on(_MIGRATION),

@@ -151,6 +151,23 @@ def test_what_rests_in_the_quarantine_still_fills_the_disk(lake: Path) -> None:
     assert (rest.files, rest.bytes, rest.moved_at) == (3, 30, moved)
 
 
+@pytest.mark.parametrize("grace", [7, 30, 60])
+def test_a_quarantine_that_stays_as_large_does_not_grow(tmp_path: Path, grace: int) -> None:
+    """Each night cleans as many bytes as it purges, of a run that may be older than `LOOK_BACK`."""
+    last = 2 * grace
+    cleaned = [attempt(day, f"c{day}", "CLEAN", "DONE", FIRST + day * DAY_MS + 5, 10) for day in range(last + 1)]
+    purged = [
+        attempt(day, f"p{day}", "PURGE", "DONE", FIRST + (day + grace) * DAY_MS + 9, 10) for day in range(grace + 1)
+    ]
+    append(tmp_path, CLEANUPS, cleaned + purged)
+    steps = cleanup_steps(reader(tmp_path), "prod-a", key(last).run_date)
+    days = range(grace + 1, last)
+    listed = tuple(FIRST + day * DAY_MS for day in days)
+    earlier = EarlierNights(nights=listed, empty=frozenset(listed))
+    totals = night_totals(FIRST + last * DAY_MS, [], earlier, steps)
+    assert {one.bytes for one in totals if one.group == QUARANTINE} == {grace * 10}
+
+
 def test_each_cluster_of_a_fleet_looks_back_from_its_own_night(lake: Path) -> None:
     later, own = FIRST + 42 * DAY_MS, FIRST + 3 * DAY_MS
     found = reader(lake).histories({"prod-a": later, "prod-b": own}, 30)

@@ -92,12 +92,12 @@ def test_a_run_without_a_list_has_listed_nothing_and_hides_no_other_run_of_its_d
         assert database.sql(query).fetchall() == [("prod-a", date(2026, 11, 1), "r1", 7, None, 9, None)]
 
 
-def test_a_night_whose_predecessor_has_lost_its_totals_has_no_difference() -> None:
+def test_a_night_that_has_lost_its_totals_is_left_out_and_the_next_has_no_difference() -> None:
     """Of an empty night there never were any."""
-    days = [date(2026, 11, day) for day in (1, 2, 3, 4)]
+    days = [date(2026, 11, day) for day in (1, 2, 3, 4, 5)]
     runs = [
         {"cluster": "prod-a", "run_id": f"r{day}", "run_date": day, "status": "DONE", "files": files}
-        for day, files in zip(days, (9, 9, 0, 9), strict=True)
+        for day, files in zip(days, (9, 9, 0, 9, 9), strict=True)
     ]
     totals = [
         {"cluster": "prod-a", "run_id": f"r{day}", "run_date": day, "verdict": "HELD", "reason": "PENDING"}

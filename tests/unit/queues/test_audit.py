@@ -190,6 +190,8 @@ def test_findings_of_every_kind() -> None:
     assert found[0].severity == "error"
     brief = replace(waiting, waited_min_ms=OVERDUE_MS - 1)
     assert "CLAIM_OVERDUE" not in {one.code for one in audit_findings(rows, [brief])}
+    restless = {one.code for one in audit_findings(rows, [waiting], quiet=False)}
+    assert restless == {one.code for one in found} - {"ORPHAN_QUEUE", "DUPLICATE_QUEUE"}
 
 
 def test_a_healthy_cluster_has_none() -> None:

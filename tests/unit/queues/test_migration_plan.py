@@ -147,12 +147,6 @@ def test_wals_of_one_timestamp_are_in_doubt_and_lose_nothing() -> None:
     assert "error" not in codes(queues).values()
 
 
-def test_a_hyphen_ends_the_id_of_a_peer() -> None:
-    peers = (Peer("a-b", "DISABLED"),)
-    queues = {(str(H1), "a-b"): {wal(H1, 1): b""}}
-    assert codes(queues, peers=peers) == {"MIGRATION_PEER_ID:a-b": "error", "MIGRATION_DROPS:a": "warning"}
-
-
 def test_a_claim_of_hbase_1_that_died_half_way() -> None:
     """The documented failover right before the clean-up: the same WALs in both places, and a lock."""
     queues = {(str(H2), "2"): {wal(H2, 1): b""}, (str(H1), f"2-{H2}"): {wal(H2, 1): b""}}
