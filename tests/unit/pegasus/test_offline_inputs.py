@@ -171,6 +171,13 @@ def test_a_replica_whose_init_info_was_not_copied_is_an_error() -> None:
     assert "2 replicas without .init-info, such as that of 1/data/rdb" in found.message
 
 
+def test_a_file_with_the_number_of_partitions_counts_once() -> None:
+    sources = [OldPartition(index, "checkpoint", unread="app_metadata: there is no such file") for index in range(8)]
+    (found,) = input_doubts("temp", sources, [PartitionResult(0)], of_replicas=False)
+    assert (found.severity, found.key) == (ERROR, "SPLIT_R1:temp/8")
+    assert "Table temp: 1 file could not be read" in found.message
+
+
 def test_an_acknowledged_doubt_does_not_cover_a_greater_one() -> None:
     def keys(left_out: int, empty: int, crowded: int, malformed: int) -> set[str]:
         parts = [
