@@ -11,7 +11,8 @@ DESCRIPTION = """\
 Decodes private logs (<node>/…/<app>.<partition>.pegasus/plog/log.*) on Spark's executors, one log a task, without
 Pegasus, and holds them against the rules L1 to L6 of docs/split-rules.md: CRC chain, gaps, ballots, parent against
 child decree by decree, writes that a parent took after its child was registered. Each log gets a verdict, DELETABLE or
-HELD with a reason: it goes only if its replica, its child and its duplication need nothing of it any more.
+HELD with a reason: it goes only if its replica, its child and its duplication need nothing of it any more, and none of
+its group breaks a rule.
 
 What logs cannot tell (when children were registered, what is durable) is in a small file of facts; what is not in it is
 unknown, and holds. It only reads, and never renames a log as Pegasus's own mlog_dump does (docs/split-audit-log.md).

@@ -15,7 +15,7 @@ from pipelines.pegasus.sinks.split_output import SplitOutput
 from pipelines.pegasus.sources.backup_tree import backup_of
 from pipelines.pegasus.sources.replica_tree import find_old_partitions
 from pipelines.pegasus.use_cases.export_rows import export_partition
-from pipelines.pegasus.use_cases.frame import is_refused
+from pipelines.pegasus.use_cases.frame import refusals
 from pipelines.pegasus.use_cases.run_split import OfflineResult
 
 
@@ -65,7 +65,7 @@ def export_table(context: JobContext, request: ExportRequest, run: JobRun) -> Of
     with output.lock():
         staged = finished_parts(context, output, inputs, request.rules, export)
         doubts = tuple(input_doubts(request.app, sources, staged.results, of_replicas=request.replicas is not None))
-        is_output = staged.published or not is_refused(run, doubts)
+        is_output = staged.published or not refusals(run, doubts)
         if is_output and not staged.published:
             output.publish(request.app_id, request.app, request.count, staged, parquet=True)
     began = None if request.backup is None else backup_began(sources)

@@ -51,7 +51,9 @@ def run(args: Namespace, context: JobContext) -> JobResult:
 
     if args.old is not None and not (is_power_of_two(args.old) and args.old < 1 << 20):
         raise UsageError(f"--from {args.old}: a power of two, for others see split-preflight")
-    if not args.journal and (not args.hash or args.old is None):
+    if args.old is None and args.hash:
+        raise UsageError("--hash needs --from COUNT, the number of partitions before the split")
+    if not args.journal and not args.hash:
         raise UsageError("give --journal FILE, or --hash N with --from COUNT")
     known = acknowledged_findings(args, context)
     journal = log_reader(context, args.journal).journal(args.journal) if args.journal else None

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from jobs.cli.local_paths import path_here
 from pipelines.common.errors import UsageError
+from pipelines.common.instants import is_instant
 from pipelines.common.names import NAME
 
 
@@ -36,7 +37,9 @@ def instant_ms(text: str | None, now_ms: int) -> int:
         raise UsageError(f"--at {text}: give an instant such as 2026-11-21T02:00:00Z") from None
     if read.tzinfo is None:
         raise UsageError(f"--at {text}: say which time zone; Z is UTC")
-    return int(read.timestamp() * 1000)
+    if not is_instant(ms := int(read.timestamp() * 1000)):
+        raise UsageError(f"--at {text}: give an instant such as 2026-11-21T02:00:00Z, of the years 1970 to 2999")
+    return ms
 
 
 def partition_numbers(option: str, texts: Sequence[str]) -> dict[int, int]:

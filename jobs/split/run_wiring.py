@@ -38,7 +38,7 @@ from pipelines.pegasus.sources.replica_db import ReplicaDb, opened_db
 from pipelines.pegasus.sources.replica_logs import ReplicaLogs
 from pipelines.pegasus.sources.replica_tree import find_old_partitions
 from pipelines.pegasus.sources.written_rows import files_below
-from pipelines.pegasus.use_cases.frame import is_refused
+from pipelines.pegasus.use_cases.frame import refusals
 from pipelines.pegasus.use_cases.offline_partition import split_partitions
 from pipelines.pegasus.use_cases.open_partition import PartitionTools
 from pipelines.pegasus.use_cases.run_split import OfflineResult
@@ -94,7 +94,7 @@ def split_offline(context: JobContext, request: OfflineSplitRequest, run: JobRun
     with output.lock():
         staged = finished_parts(context, output, inputs, rules, split)
         doubts = tuple(doubts_of(request.app, sources, staged.results, of_replicas=request.replicas is not None))
-        is_output = staged.published or not is_refused(run, doubts)
+        is_output = staged.published or not refusals(run, doubts)
         if is_output and not staged.published:
             target = request.app_id if request.target_id is None else request.target_id
             if not rules.parquet:

@@ -21,7 +21,7 @@ Use it when a split has ended and is verified, before the manual compaction that
 table has more rows after a restore than before.
 
 Exit code 3: the env was lost, so that copies stay forever and scans see them; or the table has no power of two of
-partitions, so that the filter takes rows that are no copies.
+partitions, so that the filter takes rows that are no copies; or rows lie in partitions that never owned them.
 
 examples:
   ./spark-submit.sh split-stale --table t --rows /export/t-16 --partitions 16 --created-with 8 --validate-env true

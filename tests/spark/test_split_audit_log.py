@@ -13,7 +13,7 @@ from jobs.cli.context import JobContext
 from jobs.cli.entry import main
 from pipelines.common.errors import UsageError
 from pipelines.pegasus.domain.audit_log.facts import ParentAndChild, SplitFacts
-from pipelines.pegasus.domain.audit_log.files import LogFile, check_files, judged_logs
+from pipelines.pegasus.domain.audit_log.files import LogFile, check_files, judged_logs, without_broken
 from pipelines.pegasus.domain.keys import key_hash
 from tests.labs.documented_commands import blocks
 from tests.labs.lake_rows import lake_rows
@@ -129,6 +129,7 @@ def test_every_mutant_is_caught(desk: Desk, places: dict[str, int]) -> None:
         expected |= {(rule, f"2.{partition}@{NODES[place]}/replica/reps/{kind}") for rule, kind in broken}
     code, result = desk.run(logs)
     assert (code, codes(result)) == (3, expected), result["findings"]
+    assert (result["deletable"], result["verdicts"]["HELD RULE_BROKEN"]) == ([], 4), "the repair may need them"
 
 
 def test_no_mutant_is_left_out() -> None:
@@ -246,6 +247,24 @@ def test_doubt_holds(change: dict[str, Any], held: str) -> None:
 
 
 @pytest.mark.promise("split-logs-may-go")
+@pytest.mark.parametrize(("partition", "number"), [(1, 2), (5, 2), (2, 0), (13, 2)])
+def test_a_broken_rule_holds_the_logs_of_parent_and_child(partition: int, number: int) -> None:
+    groups = {index: ParentAndChild(index, 4) for index in range(4)}
+    durable = {("n", index): 9 for index in (1, 5)}
+    known = SplitFacts("c", 2, 4, groups, durable, duplicating=False)
+    logs = [
+        LogFile("n", 2, index, f"log.{number}.{number}", number, number, 1, max_decree=4)
+        for index in (1, 5)
+        for number in (1, 2)
+    ]
+    errors = list(check_files([LogFile("other", 2, partition, "log.1.0", 1, 0, foreign=3)]))
+    found = without_broken(judged_logs(logs, known), errors, known)
+    assert [one.reason for one in found].count("RULE_BROKEN") == number
+    assert [one.verdict for one in found].count("DELETABLE") == 2 - number
+    assert [one.reason for one in found].count("NEWEST_LOG") == 2
+
+
+@pytest.mark.promise("split-logs-may-go")
 def test_the_facts_of_an_earlier_split_are_refused() -> None:
     groups = {index: ParentAndChild(index, 4) for index in range(4)}
     known = SplitFacts("c", 2, 4, groups, {("n", 9): 9}, duplicating=False)
@@ -289,7 +308,14 @@ def test_an_acknowledged_write_that_is_nowhere(desk: Desk) -> None:
         ({"groups": [{"parent": 4}]}, "'groups': 'parent' 4 is not below 'old_count'"),
         ({"groups": [{"parent": 1, "ballot": 3}]}, "unknown key 'groups.0.ballot'"),
         ({"replicas": [{"node": "n", "pidx": 1, "last_durable_decree": 9}] * 2}, "'replicas': ('n', 1) is given twice"),
-        ({"duplication": [{"pidx": 1, "confirmed_decree": 9}] * 2}, "'duplication': 1 is given twice"),
+        (
+            {"duplicating": True, "duplication": [{"pidx": 1, "confirmed_decree": 9}] * 2},
+            "'duplication': 1 is given twice",
+        ),
+        (
+            {"duplicating": False, "duplication": [{"pidx": 1, "confirmed_decree": 3}]},
+            "'duplicating' is false, but 'duplication' has confirmed decrees",
+        ),
         ({"format": 2}, "'format' must be 1"),
     ],
 )

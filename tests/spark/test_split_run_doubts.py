@@ -1,6 +1,7 @@
 """split-run emits nothing that may lack rows: each such doubt is an error with samples, until a person overrules it."""
 
 import json
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,23 @@ def test_a_wrong_number_of_partitions_loses_no_row(spark: SparkSession, tmp_path
     code, result = table.run(*given, *acknowledging(tmp_path, found), new=16)
     assert (code, result["resumed"]) == (0, 8), "a person overruled each by name, and no partition is split again"
     assert len(reopened(table, 16)) == len(table.live) - lost
+
+
+@pytest.mark.promise("split-offline")
+def test_half_of_the_partitions_is_not_taken_for_the_whole_table(spark: SparkSession, tmp_path: Path) -> None:
+    table = Table(spark, tmp_path, old=8)
+    for partition in range(8):
+        replica = table.reps / f"{APP}.{partition}.pegasus"
+        if partition < 4:
+            (replica / ".app-info").unlink()
+        else:
+            shutil.rmtree(replica)
+    table.old = 4  # each row is where its hash says, also those of the partitions that are missing
+    for code, result in (table.run(new=8), table.export()):
+        assert (code, set(errors(result))) == (3, {"SPLIT_R1:temp/4"}), result
+        assert errors(result)["SPLIT_R1:temp/4"]["evidence"] == {"files": 4}
+    assert not table.output().exists()
+    assert not table.output("export").exists()
 
 
 def rewrite_log(table: Table, partition: int, entries: list[Entry], cut: int = 0) -> None:
@@ -176,12 +194,12 @@ def test_a_replica_without_its_small_files_is_found(spark: SparkSession, tmp_pat
         (table.reps / f"{APP}.{partition}.pegasus" / ".init-info").unlink()
     (table.reps / f"{APP}.2.pegasus" / ".app-info").unlink()
     for code, result in (table.run(), table.export()):
-        assert (code, set(errors(result))) == (3, {"SPLIT_R4:temp/2"}), result
-        (unread,) = [one for one in result["findings"] if one["code"] == "SPLIT_R1"]
-        assert (unread["severity"], f"{APP}.2.pegasus/.app-info: there is no" in unread["message"]) == ("warning", True)
+        found = errors(result)
+        assert (code, set(found)) == (3, {"SPLIT_R4:temp/2", f"SPLIT_R1:temp/{OLD}"}), result
+        assert f"{APP}.2.pegasus/.app-info: there is no" in found[f"SPLIT_R1:temp/{OLD}"]["message"]
     assert not table.output().exists()
     assert not table.output("export").exists()
-    known = acknowledging(tmp_path, ["SPLIT_R4:temp/2"])
+    known = acknowledging(tmp_path, ["SPLIT_R4:temp/2", f"SPLIT_R1:temp/{OLD}"])
     for code, result in (table.run(*known), table.export(*known)):
         assert (code, result["resumed"]) == (0, OLD), result
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipelines.common.errors import SnapshotError, UsageError
+from pipelines.common.instants import is_instant
 from pipelines.common.strict_json import read_json
 
 KINDS = ("read", "write", "scan")
@@ -97,7 +98,7 @@ _COUNT: _Check = ("zero or more", _is_count)
 _LONG: _Check = ("a whole number of at most 64 bits", _is_long)
 _TEXT: _Check = ("a non-empty string", _is_text)
 _REQUIRED: Mapping[str, _Check] = {
-    "ts": _COUNT,
+    "ts": ("μs since the epoch", lambda value: _is_long(value) and is_instant(value // 1000)),
     "client": _TEXT,
     "kind": (f"one of {', '.join(KINDS)}", lambda value: value in KINDS),
     "hash": ("16 hexadecimal digits", lambda value: isinstance(value, str) and _HASH.fullmatch(value) is not None),

@@ -190,18 +190,21 @@ def _use(table: PegasusTable) -> Iterator[FindingRow]:
 
 
 def _disks(state: ClusterState, table: PegasusTable) -> Iterator[FindingRow]:
-    if state.disks is None:
+    disks = state.disks or ()
+    known = {disk.node for disk in disks if table.app_id in disk.apps}
+    unknown = sorted({node for one in table.partitions for node in one.members} - known)
+    if unknown or not known:
+        which = f"the disks of {unknown[0]}" if disks and unknown else "the disks"
         yield _found(
             "F37",
             WARNING,
             table,
-            "the use of the disks is not known.",
-            "Compare the disks yourself, or write 'disks' into a state file; a capture cannot have it "
-            "(docs/split-state.md).",
+            f"the use of {which} is not known.",
+            "Compare the disks yourself, or write 'disks' into a state file, with the bytes of the table in 'apps'; a "
+            "capture cannot have it (docs/split-state.md).",
             unknown=True,
         )
-        return
-    for disk in state.disks:
+    for disk in disks:
         needed = disk.used + DISK_COPIES * disk.apps.get(table.app_id, 0)
         if disk.apps.get(table.app_id) and needed > DISK_SHARE * disk.capacity:
             size = human_bytes(disk.apps[table.app_id])

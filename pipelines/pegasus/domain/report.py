@@ -55,6 +55,6 @@ def most_severe(rows: Iterable[FindingRow]) -> list[FindingRow]:
     return list(found.values())
 
 
-def is_proven(rows: Iterable[FindingRow]) -> bool:
-    """Returns whether the findings have an error that is not acknowledged; the run must then end with exit code 3."""
-    return any(row.severity == ERROR and not row.acknowledged for row in rows)
+def proven(rows: Iterable[FindingRow]) -> list[FindingRow]:
+    """Returns the errors that are not acknowledged; with one of them, the run must end with exit code 3."""
+    return [row for row in rows if row.severity == ERROR and not row.acknowledged]

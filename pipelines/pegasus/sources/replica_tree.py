@@ -31,8 +31,8 @@ def find_old_partitions(files: FileReader, root: str, app_id: int, count: int) -
         count: the number of its partitions.
 
     Raises:
-        UsageError: there is no such directory, a partition has no source or more than one, its `.app-info` has another
-            table or count, or its `.init-info` cannot be parsed.
+        UsageError: there is no such directory, a partition has no source or more than one, or no data, its `.app-info`
+            has another table or count, or its `.init-info` cannot be parsed.
         RefusedError: `.app-info` or `.init-info` is encrypted.
         UnavailableError: a directory, `.app-info` or `.init-info` cannot be read.
     """
@@ -69,7 +69,11 @@ def find_old_partitions(files: FileReader, root: str, app_id: int, count: int) -
             f"{root} contains no replica directory <app>.<partition>.pegasus (docs/split-files.md); give a cold backup "
             "with --backup"
         )
-    return each_once(found, root, app_id, count)
+    sources = each_once(found, root, app_id, count)
+    for source in sources:
+        if files.entries(source.database) is None:
+            raise UsageError(f"{source.database}: no such directory; copy the replica with its data")
+    return sources
 
 
 def _init_info(data: bytes | None, where: str) -> InitInfo:

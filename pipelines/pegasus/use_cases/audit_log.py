@@ -16,12 +16,19 @@ from pipelines.common.text import text_table
 from pipelines.lake.job_run import JobLake, JobRun, Rows
 from pipelines.lake.run_summary import FindingRow
 from pipelines.pegasus.domain.audit_log.facts import SplitFacts
-from pipelines.pegasus.domain.audit_log.files import DELETABLE, LogFile, check_files, judged_logs, valid_offsets
+from pipelines.pegasus.domain.audit_log.files import (
+    DELETABLE,
+    LogFile,
+    check_files,
+    judged_logs,
+    valid_offsets,
+    without_broken,
+)
 from pipelines.pegasus.domain.audit_log.messages import BrokenDecrees, behind_sync_point, broken_rules
 from pipelines.pegasus.domain.private_log.blocks import ENCRYPTED
 from pipelines.pegasus.transforms import log_rules
 from pipelines.pegasus.transforms.journal_rows import acknowledged_writes
-from pipelines.pegasus.use_cases.frame import deliver
+from pipelines.pegasus.use_cases.frame import deliver, refusals
 from schemas.split_logs import SPLIT_LOGS
 from schemas.split_mutations import SPLIT_MUTATIONS
 from schemas.table import Table
@@ -77,8 +84,8 @@ def run_audit_log(run: JobRun, inputs: LogInputs, lake: JobLake) -> JobResult:
     if valid := [(*replica, offset) for replica, offset in valid_offsets(files).items()]:
         columns = "node string, app_id int, partition int, valid long"
         mine = log_rules.valid_mutations(logged, logged.sparkSession.createDataFrame(valid, columns))
-    broken = list(_broken(mine, logged, inputs))
-    findings = [*check_files(files), *broken]
+    findings = [*check_files(files), *_broken(mine, logged, inputs)]
+    files = without_broken(files, refusals(run, findings), facts)
     result, lines = _told(run, files, facts)
     writes: list[tuple[Table, Rows]] = [
         (SPLIT_LOGS, files),

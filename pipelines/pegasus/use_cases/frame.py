@@ -11,7 +11,7 @@ from pipelines.common.logged_run import log_of_run
 from pipelines.lake.findings import Acknowledgement, dated, finding_lines
 from pipelines.lake.job_run import JobLake, JobRun, Rows, default_run_id
 from pipelines.lake.run_summary import FindingRow, RunKey
-from pipelines.pegasus.domain.report import is_proven, most_severe
+from pipelines.pegasus.domain.report import most_severe, proven
 from schemas.table import Table
 
 
@@ -42,9 +42,9 @@ def split_run(
     return JobRun(key, at_ms, acknowledged)
 
 
-def is_refused(run: JobRun, found: Iterable[FindingRow]) -> bool:
-    """Returns whether the findings have an error that the run's configuration does not acknowledge."""
-    return is_proven(dated(found, run.at_ms, {}, run.acknowledged))
+def refusals(run: JobRun, found: Iterable[FindingRow]) -> list[FindingRow]:
+    """Returns the errors among the findings that the run's configuration does not acknowledge."""
+    return proven(dated(found, run.at_ms, {}, run.acknowledged))
 
 
 def deliver(
@@ -75,5 +75,5 @@ def deliver(
         "findings": [{**asdict(row), "evidence": json.loads(row.evidence)} for row in findings],
     }
     said = finding_lines(findings) if findings else ("", "  no finding")
-    code = EXIT_REFUSED if is_proven(findings) else EXIT_DONE
+    code = EXIT_REFUSED if proven(findings) else EXIT_DONE
     return run.answer(own, [*lines, *said], exit_code=code)

@@ -1,5 +1,6 @@
 """split-preflight: checks whether tables can be split now."""
 
+from collections import Counter
 from dataclasses import asdict
 
 from pipelines.common.errors import UsageError
@@ -8,7 +9,7 @@ from pipelines.common.job_result import JobResult
 from pipelines.common.text import text_table
 from pipelines.lake.job_run import JobLake, JobRun
 from pipelines.pegasus.domain.preflight import RULES, preflight, preflight_checks
-from pipelines.pegasus.domain.state.model import ClusterState, PegasusTable
+from pipelines.pegasus.domain.state.model import DROPPED, ClusterState, PegasusTable
 from pipelines.pegasus.use_cases.frame import deliver
 from schemas.split_preflight import SPLIT_PREFLIGHT
 
@@ -26,8 +27,10 @@ def run_preflight(run: JobRun, state: ClusterState, name: str | None, to_count: 
     found = {table.app_id: list(preflight(state, table, to_count)) for table in tables}
     rows = [row for table in tables for row in preflight_checks(table, found[table.app_id])]
     lines = [f"cluster {state.cluster}, {human_instant(state.observed_at)}"]
+    named = Counter(table.name for table in tables)
     for table in tables:
-        lines.append(f"  table {table.name}: {table.partition_count} partitions")
+        which = f"{table.name}, id {table.app_id}" if named[table.name] > 1 else table.name
+        lines.append(f"  table {which}: {table.partition_count} partitions")
         worst: dict[str, str] = {}
         mine = [row for row in rows if row.app_id == table.app_id]
         for row in sorted(mine, key=lambda row: list(_MARKS).index(row.verdict)):
@@ -42,6 +45,8 @@ def run_preflight(run: JobRun, state: ClusterState, name: str | None, to_count: 
 def tables_named(state: ClusterState, name: str | None) -> list[PegasusTable]:
     """Returns the tables with this name; None = all tables.
 
+    ZooKeeper keeps dropped tables, also beside a new table of the same name: they are left out if there is another one.
+
     Raises:
         UsageError: there is no such table.
     """
@@ -49,4 +54,4 @@ def tables_named(state: ClusterState, name: str | None) -> list[PegasusTable]:
     if not found:
         there = ", ".join(sorted(table.name for table in state.tables)) or "none"
         raise UsageError(f"{state.where}: no table {name or ''}; there are: {there}")
-    return found
+    return [table for table in found if table.status != DROPPED] or found

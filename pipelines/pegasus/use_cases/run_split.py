@@ -9,7 +9,7 @@ from pipelines.common.job_result import JobResult
 from pipelines.lake.job_run import JobLake, JobRun
 from pipelines.lake.run_summary import FindingRow
 from pipelines.pegasus.domain.offline.plan import PartFile, PartitionCounts, PartitionResult
-from pipelines.pegasus.use_cases.frame import deliver, is_refused
+from pipelines.pegasus.use_cases.frame import deliver, refusals
 from schemas.split_manifest import SPLIT_MANIFEST
 
 
@@ -60,7 +60,7 @@ def output_lines(run: JobRun, done: OfflineResult, what: str, left_out: str = ""
         yield f"  {sum(file.rows for file in done.files):,} rows in {human_count(len(done.files), 'file')}, {size}"
         if done.is_earlier:
             yield "  an earlier run has written all of this from the same inputs; this run has written nothing"
-        if is_refused(run, done.doubts):
+        if refusals(run, done.doubts):
             had = "the earlier run had the errors below acknowledged, this one has not"
             yield f"  REFUSED: {had}; do not use the output"
     yield f"  read {done.count('read'):,} rows, {done.count('logged'):,} writes of private logs{left_out}"

@@ -38,7 +38,8 @@ def split_stale(request: StaleRequest, rows: ParquetRows, run: JobRun, lake: Job
     """Predicts the compaction, reports and writes.
 
     Returns:
-        Exit code 3 if the filter would leave copies forever or drop rows that belong to their partition, else 0.
+        Exit code 3 if the filter would leave copies forever or drop rows that belong to their partition, or if rows
+        lie in partitions that never owned them; else 0.
 
     Raises:
         UsageError: the rows do not belong to a table with this partition count.
@@ -56,7 +57,7 @@ def split_stale(request: StaleRequest, rows: ParquetRows, run: JobRun, lake: Job
         "stale_bytes": sum(row.bytes for row in found if row.is_stale),
         "fates": [asdict(row) for row in found],
     }
-    findings = stale_findings(request.table, found, settings)
+    findings = stale_findings(request.table, tallies, settings)
     return deliver(run, lake, [(SPLIT_STALE, found)], findings, result, _lines(request.table, found))
 
 

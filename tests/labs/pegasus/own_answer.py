@@ -56,6 +56,8 @@ def answer(table: RandomReplicas, ingestion: Ingestion, *, drop_expired: bool = 
         _replay(table, partition, logs, found)
     if bare:
         found.log_errors[f"SPLIT_L6:temp/{bare}"] = []
+    if None in table.stated:
+        found.log_errors[f"SPLIT_R1:temp/{table.old}"] = []
     if table.bare:
         found.log_errors[f"SPLIT_R4:temp/{len(table.bare)}"] = []
     _judge(table, found, drop_expired=drop_expired)

@@ -20,7 +20,7 @@ from pipelines.pegasus.domain.private_log.names import parse_log_name, parse_rep
 from pipelines.pegasus.domain.private_log.reader import PrivateLogReader
 from pipelines.pegasus.domain.private_log.requests import Replay, decode_request
 from pipelines.pegasus.domain.rows import Placement
-from pipelines.pegasus.domain.stale import FilterSettings, stale_findings, sum_by_fate
+from pipelines.pegasus.domain.stale import FilterSettings, stale_findings
 from pipelines.pegasus.domain.state.reading import parse_state
 from pipelines.pegasus.domain.verify.compare import compare_sums
 from pipelines.pegasus.simulate.emission import Emitted, emit
@@ -73,7 +73,7 @@ def stale_codes(emitted: Emitted) -> set[tuple[str, str]]:
     old, new = emitted.counts
     settings = FilterSettings(Placement(new, old), emitted.validates, 0, emitted.versions)
     rows = tallied([Row(*row) for row in emitted.after], ExamineSettings(settings.placement, settings.groups, AT_S))
-    found = stale_findings("temp", sum_by_fate("temp", rows, settings), settings)
+    found = stale_findings("temp", rows, settings)
     return {(row.code, row.severity) for row in found if row.severity != "info"}
 
 

@@ -70,6 +70,14 @@ def test_a_rule_has_one_line_and_each_of_its_findings_a_key_of_its_own() -> None
     assert "SPLIT_C12:2/split" in keys
 
 
+def test_a_node_that_meta_does_not_list_is_not_alive() -> None:
+    nodes = json.loads(FILES["nodes.json"])
+    del nodes["details"]["10.0.0.3:34801"]
+    found = parsed({**FILES, "nodes.json": json.dumps(nodes)})
+    assert found.unalive_nodes == {"10.0.0.3:34801"}
+    assert ("SPLIT_C11", "error") in rules(found)
+
+
 def test_files_that_may_be_missing() -> None:
     found = parsed({name: FILES[name] for name in ("captured.json", "cluster_info.json", "ls.json", "app.2.json")})
     assert (found.tables[0].envs, found.tables[0].split_states, found.unalive_nodes) == (None, None, frozenset())

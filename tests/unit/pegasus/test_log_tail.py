@@ -70,6 +70,8 @@ def test_the_operators_decree_is_kept_and_contradictions_are_refused() -> None:
         tail(entries, committed=10)
     with pytest.raises(RefusedError, match=r"decree 14 is in no private log, .* and 15 is committed"):
         tail(entries, committed=15)
+    with pytest.raises(RefusedError, match="decree 12 is in no private log"):
+        tail([mutation(11)], 10**18)
     with pytest.raises(RefusedError, match="decree 11 is in no private log"):
         tail([mutation(13, committed=12)])
 

@@ -12,7 +12,7 @@ import pytest
 from jobs.cli.command_line import parse
 from jobs.cli.context import JobContext
 from jobs.split import audit_config, audit_log, demo, export, plan, preflight, route, run, stale, verify
-from jobs.split.row_options import local_directory
+from jobs.split.row_options import instant_ms, local_directory
 from jobs.split.run_wiring import fingerprint, place_of
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError
 from pipelines.files.file_reader import LocalFileReader
@@ -169,6 +169,13 @@ def test_a_replica_whose_init_info_was_not_copied_is_an_error() -> None:
     (found,) = input_doubts("temp", sources, parts, of_replicas=True)
     assert (found.severity, found.key) == (ERROR, "SPLIT_R4:temp/2")
     assert "2 replicas without .init-info, such as that of 1/data/rdb" in found.message
+
+
+def test_a_file_with_the_number_of_partitions_counts_once() -> None:
+    sources = [OldPartition(index, "checkpoint", unread="app_metadata: there is no such file") for index in range(8)]
+    (found,) = input_doubts("temp", sources, [PartitionResult(0)], of_replicas=False)
+    assert (found.severity, found.key) == (ERROR, "SPLIT_R1:temp/8")
+    assert "Table temp: 1 file could not be read" in found.message
 
 
 def test_an_acknowledged_doubt_does_not_cover_a_greater_one() -> None:
@@ -329,6 +336,22 @@ def test_a_wrong_number_of_partitions_names_the_options(tmp_path: Path) -> None:
             find_old_partitions(LocalFileReader(), str(tmp_path), 2, count)
 
 
+def test_a_replica_without_its_data_is_named(tmp_path: Path) -> None:
+    data = tmp_path / "2.0.pegasus" / "data"
+    data.mkdir(parents=True)
+    with pytest.raises(UsageError, match=r"2\.0\.pegasus/data/rdb: no such directory; copy the replica with its data"):
+        find_old_partitions(LocalFileReader(), str(tmp_path), 2, 1)
+    (data / "rdb").mkdir()
+    assert len(find_old_partitions(LocalFileReader(), str(tmp_path), 2, 1)) == 1
+
+
+def test_an_instant_that_no_run_can_have_is_refused() -> None:
+    assert instant_ms("2026-11-21T02:00:00Z", 0) == 1_795_226_400_000
+    for text in ("9999-12-31T23:59:59-05:00", "1969-12-31T23:59:59Z", "0001-01-01T00:00:00+01:00"):
+        with pytest.raises(UsageError, match="give an instant such as 2026"):
+            instant_ms(text, 0)
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -337,12 +360,14 @@ def test_a_wrong_number_of_partitions_names_the_options(tmp_path: Path) -> None:
         ("split-verify --after-created-with 0", "a table of 4 partitions was not created with 0"),
         ("split-run --created-with 0", "a table of 2 partitions was not created with 0"),
         ("split-run --created-with -2", "a table of 2 partitions was not created with -2"),
+        ("split-route --hash 5", "--hash needs --from COUNT"),
     ],
 )
 def test_an_impossible_number_is_refused_before_any_work(tmp_path: Path, words: str, said: str) -> None:
     others = {
         "split-verify": "--table t --before b --before-partitions 2 --after a --after-partitions 4",
         "split-run": f"--cluster c --app-id 2 --app t --rows r --from 2 --to 4 --format parquet --out {tmp_path}/out",
+        "split-route": "--journal requests.jsonl",
     }
     name, *options = words.split()
     invocation = parse([name, *others[name].split(), *options])

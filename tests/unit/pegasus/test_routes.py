@@ -82,6 +82,8 @@ def test_a_line_of_a_journal() -> None:
         ({"kind": "get"}, "'kind' must be one of"),
         ({"code": "ERR_FOO"}, "'code' must be one of"),
         ({"pidx": -1}, "'pidx' must be zero or more"),
+        ({"ts": 1_790_000_000_000_000_000}, "'ts' must be μs since the epoch"),
+        ({"ts": -1}, "'ts' must be μs since the epoch"),
         ({"version": "3"}, "'version' must be a whole number"),
     ],
 )

@@ -1,5 +1,6 @@
 """What a row is, and what compaction does with it: the columns against the definition, and Pegasus's own code."""
 
+import json
 import re
 from collections import Counter
 from unittest.mock import Mock
@@ -114,8 +115,8 @@ def test_the_rehearsal_drops_what_the_filter_drops(
 
 
 def stale_of(rows: list[Row], settings: FilterSettings) -> list[tuple[str, str]]:
-    found = sum_by_fate("t", tallied(rows, ExamineSettings(settings.placement, settings.groups, AT_S)), settings)
-    assert sum(one.rows for one in found) == len(rows)
+    found = tallied(rows, ExamineSettings(settings.placement, settings.groups, AT_S))
+    assert sum(one.rows for one in sum_by_fate("t", found, settings)) == len(rows)
     return [(one.code, one.severity) for one in stale_findings("t", found, settings)]
 
 
@@ -132,12 +133,26 @@ def test_what_an_operator_is_told() -> None:
     assert stale_of(odd, FilterSettings(Placement(6, 3), True))[0] == ("SPLIT_C1", ERROR)
 
 
+@pytest.mark.parametrize("validate", [True, False])
+def test_rows_that_no_split_has_left_are_not_called_copies(validate: bool) -> None:
+    rows = [row._replace(index=2) if row.index == 1 else row for row in table_of(8, 100)]
+    gone = row_of(8, "user5", value_of("x", expires_in=-1))
+    rows.append(gone._replace(index=(gone.index + 1) % 8))
+    lost = sum(row.index == 1 and row.key != b"" for row in table_of(8, 100))
+    for version in (7, -1):
+        settings = FilterSettings(Placement(8, 8), validate, 0, dict.fromkeys(range(8), version))
+        found = tallied(rows, ExamineSettings(settings.placement, settings.groups, AT_S))
+        (only,) = stale_findings("t", found, settings)
+        assert (only.key, only.severity) == (f"SPLIT_D3:t/{lost}", ERROR)
+        assert json.loads(only.evidence) == {"rows": lost, "partitions": [2]}
+        assert "they may be the only ones" in only.message
+        assert only.remedy.startswith("Do not compact.")
+
+
 @pytest.mark.parametrize(("old", "new"), [(4, 8), (3, 6)])
 def test_without_a_power_of_two_nobody_is_told_to_compact(old: int, new: int) -> None:
     settings = FilterSettings(Placement(new, old), validate=False)
-    rows = sum_by_fate(
-        "t", tallied(split(table_of(old, 100), old), ExamineSettings(settings.placement, 8, AT_S)), settings
-    )
+    rows = tallied(split(table_of(old, 100), old), ExamineSettings(settings.placement, 8, AT_S))
     (found,) = stale_findings("t", rows, settings)
     assert found.code == "SPLIT_C9"
     assert "compaction does not remove as copies" in found.message, "a TTL may still remove them"

@@ -1,5 +1,6 @@
 """Rules on states of a Pegasus cluster: a good series breaks none, every spoilt one its own."""
 
+import copy
 import json
 import re
 from collections.abc import Callable
@@ -10,14 +11,17 @@ import pytest
 
 from pipelines.common.errors import UsageError
 from pipelines.files.file_reader import LocalFileReader
+from pipelines.lake.job_run import JobLake
 from pipelines.pegasus.domain import preflight as preflight_rules
 from pipelines.pegasus.domain.audit_config import TimeLimits, audit_config
 from pipelines.pegasus.domain.keys import encode_key, key_hash
 from pipelines.pegasus.domain.partitions import is_owner
 from pipelines.pegasus.domain.preflight import deleted_share, preflight, preflight_checks
-from pipelines.pegasus.domain.report import is_proven, most_severe
+from pipelines.pegasus.domain.report import most_severe, proven
 from pipelines.pegasus.domain.state.reading import parse_state
 from pipelines.pegasus.sources.state_files import StateFiles
+from pipelines.pegasus.use_cases.frame import split_run
+from pipelines.pegasus.use_cases.preflight import run_preflight, tables_named
 from tests.labs.pegasus.states import ENV, NODES, SHELL, series, state, written
 from tests.labs.places import DOCS, PROJECT
 
@@ -77,6 +81,10 @@ def all_of(*changes: Callable[[States], None]) -> Callable[[States], None]:
             one(states)
 
     return change
+
+
+def shell(**general: str) -> dict[str, Any]:
+    return {"shell": {**SHELL, "general": {**SHELL["general"], **general}}}
 
 
 E, W = "error", "warning"
@@ -142,10 +150,10 @@ MUTANTS: dict[str, tuple[Callable[[States], None], set[tuple[str, str, str]]]] =
         all_of(cut(3), replicas(replica(NODES[0], 7, status="PS_INACTIVE", partition_count=8))),
         {("SPLIT_R3", f"2.7@{NODES[0]}", E)},
     ),
-    "R4 ballot": (replicas(replica(NODES[0], 1, init_ballot=9)), {("SPLIT_R4", f"2.1@{NODES[0]}", E)}),
+    "R4 ballot": (replicas(replica(NODES[0], 1, init_ballot=9)), {("SPLIT_R4", f"2.1@{NODES[0]}/ballot", E)}),
     "R4 data": (
         replicas(replica(NODES[0], 1, init_durable_decree=9, last_flushed_decree=8)),
-        {("SPLIT_R4", f"2.1@{NODES[0]}", E)},
+        {("SPLIT_R4", f"2.1@{NODES[0]}/data", E)},
     ),
     "R6": (
         replicas(*(replica(node, index) for node in NODES for index in (0, 1, 2, 3, 4, 6, 7))),
@@ -224,7 +232,7 @@ def verdicts(document: dict[str, Any], to_count: int | None = None) -> dict[str,
     parsed = parse_state(json.dumps(document), "state.json")
     found = list(preflight(parsed, parsed.tables[0], to_count))
     rows = preflight_checks(parsed.tables[0], found)
-    assert is_proven(most_severe(found)) == any(row.verdict == "BLOCKER" for row in rows)
+    assert bool(proven(most_severe(found))) == any(row.verdict == "BLOCKER" for row in rows)
     result: dict[str, list[str]] = {}
     for row in rows:
         result.setdefault(row.rule, []).append(row.verdict)
@@ -234,8 +242,16 @@ def verdicts(document: dict[str, Any], to_count: int | None = None) -> dict[str,
 DISK = {"node": NODES[0], "disk": "/data1", "capacity": 1000, "used": 600, "apps": {"2": 90}}
 
 
+def disks(**first: object) -> Callable[[States], None]:
+    """Gives every node a disk, and the first one what else is said."""
+    found = [{**DISK, "node": node} for node in NODES]
+    return lambda states: states[0].update(disks=[{**found[0], **first}, *found[1:]])
+
+
 def ready() -> dict[str, Any]:
-    return {**state(0, 4, 0), "disks": [DISK]}
+    document = state(0, 4, 0)
+    disks()([document])
+    return document
 
 
 def test_a_table_that_may_be_split() -> None:
@@ -288,8 +304,14 @@ def test_a_lost_env_is_set_again_only_where_that_is_safe(count: int, init: int, 
         ),
         (lambda states: table(states)["app_info"].pop("is_bulk_loading"), {"C12": ["UNKNOWN"]}),
         (lambda states: table(states)["app_info"].pop("duplicating"), {"C12": ["UNKNOWN"]}),
-        (lambda states: states[0].update(disks=[{**DISK, "used": 631}]), {"F37": ["BLOCKER"]}),
-        (lambda states: states[0].update(disks=[{**DISK, "used": 630}]), {}),
+        (spoil("app_info/envs", None), {"C9": ["UNKNOWN"]}),
+        (disks(used=631), {"F37": ["BLOCKER"]}),
+        (disks(used=630), {}),
+        (disks(apps={}), {"F37": ["UNKNOWN"]}),
+        (disks(apps=None), {"F37": ["UNKNOWN"]}),
+        (disks(node="10.0.0.4:34801"), {"F37": ["UNKNOWN"]}),
+        (lambda states: states[0].update(disks=[]), {"F37": ["UNKNOWN"]}),
+        (lambda states: states[0].update(disks=[{**DISK, "used": 631}]), {"F37": ["UNKNOWN", "BLOCKER"]}),
         (lambda states: states[0].pop("disks"), {"F37": ["UNKNOWN"]}),
     ],
 )
@@ -297,6 +319,31 @@ def test_what_is_in_the_way(change: Callable[[States], object], expected: dict[s
     states = [ready()]
     change(states)
     assert verdicts(states[0]) == expected
+
+
+def test_an_env_that_the_state_does_not_have_is_unknown() -> None:
+    document = {**state(0, 8, 4), "disks": ready()["disks"]}
+    del document["apps"][0]["app_info"]["envs"]
+    assert verdicts(document) == {"C9": ["UNKNOWN"]}
+
+
+def test_a_dropped_table_of_the_same_name_is_left_out() -> None:
+    document = ready()
+    dropped = copy.deepcopy(document["apps"][0])
+    dropped["app_info"].update(app_id=1, status="app_status::AS_DROPPED")
+    dropped["partitions"] = {}
+    document["apps"] = [dropped, *document["apps"]]
+    parsed = parse_state(json.dumps(document), "state.json")
+    assert [[one.app_id for one in tables_named(parsed, name)] for name in ("temp", None)] == [[2], [2]]
+    document["apps"] = [dropped]
+    parsed = parse_state(json.dumps(document), "state.json")
+    assert [one.app_id for one in tables_named(parsed, "temp")] == [1], "there is no other"
+    twin = copy.deepcopy(dropped)
+    twin["app_info"]["app_id"] = 3
+    document["apps"].append(twin)
+    parsed = parse_state(json.dumps(document), "state.json")
+    text = run_preflight(split_run("split-preflight", "onebox", 0), parsed, "temp", None, JobLake()).text
+    assert re.findall(r"^  table (.*):", text, re.MULTILINE) == ["temp, id 1", "temp, id 3"]
 
 
 def test_the_shells_output_is_a_state_too() -> None:
@@ -341,6 +388,9 @@ def test_the_share_of_keys_that_a_split_deletes(count: int, share: float) -> Non
             "must be greater than or equal to 1",
         ),
         (lambda one: one.update(disks=[{**DISK, "free": 3}]), "unknown key 'disks.0.free'"),
+        (lambda one: one.update(apps=[shell(partition_count="0")]), "must be greater than or equal to 1"),
+        (lambda one: one.update(apps=[shell(partition_count="-4")]), "must be greater than or equal to 1"),
+        (lambda one: one.update(apps=[shell(partition_count="1048577")]), "must be less than or equal to 1048576"),
         (lambda one: one.update(apps=[{"shell": {"general": {}}}]), "key 'apps.0.shell.general.app_id' is missing"),
     ],
 )

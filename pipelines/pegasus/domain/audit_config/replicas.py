@@ -132,14 +132,14 @@ def _init_info(table: PegasusTable, replica: ReplicaState, partition: PartitionS
         yield _violated(
             "R4", ERROR, table, replica,
             f"has seen ballot {replica.init_ballot}, meta says {meta}: meta was set back.",
-            "Restore meta from a newer state, or recover the table from the replicas.",
+            "Restore meta from a newer state, or recover the table from the replicas.", part="/ballot",
         )  # fmt: skip
     flushed = replica.last_flushed_decree
     if replica.init_durable_decree is not None and flushed is not None and replica.init_durable_decree > flushed:
         yield _violated(
             "R4", ERROR, table, replica,
             f"promises decree {replica.init_durable_decree}, its data ends at {flushed}: its data are incomplete.",
-            "Let it learn again from its primary; if it is the primary, compare with a secondary first.",
+            "Let it learn again from its primary; if it is the primary, compare with a secondary first.", part="/data",
         )  # fmt: skip
 
 
@@ -155,9 +155,16 @@ def _or(numbers: set[int]) -> str:
 
 
 def _violated(
-    rule: str, severity: str, table: PegasusTable, replica: ReplicaState, message: str, remedy: str, **evidence: object
+    rule: str,
+    severity: str,
+    table: PegasusTable,
+    replica: ReplicaState,
+    message: str,
+    remedy: str,
+    part: str = "",
+    **evidence: object,
 ) -> FindingRow:
     return rule_violation(
-        rule, severity, f"{table.app_id}.{replica.index}@{replica.node}",
+        rule, severity, f"{table.app_id}.{replica.index}@{replica.node}{part}",
         f"Replica {table.name} {table.app_id}.{replica.index} on {replica.node} {message}", remedy, **evidence,
     )  # fmt: skip

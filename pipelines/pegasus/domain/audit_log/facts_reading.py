@@ -53,6 +53,8 @@ def _facts(form: _Facts) -> SplitFacts:
     for group in form.groups:
         if form.old_count is None or group.parent >= form.old_count:
             raise ValueError(f"'groups': 'parent' {group.parent} is not below 'old_count'")
+    if form.duplication and form.duplicating is False:
+        raise ValueError("'duplicating' is false, but 'duplication' has confirmed decrees: remove one of the two")
     return SplitFacts(
         cluster=form.cluster,
         app_id=form.app_id,

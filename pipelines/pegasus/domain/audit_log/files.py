@@ -1,5 +1,6 @@
 """Checks that the log files of a replica follow each other, and decides which may be deleted."""
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, groupby, pairwise
@@ -15,6 +16,8 @@ _INCOMPLETE = {
     LogEnd.TORN.value: "it ends inside a block, so the writes of that block are missing",
     LogEnd.NO_HEADER.value: "it has no complete header, so its writes are missing",
 }
+_OF_PARTITION = re.compile(r"(\d+)\.(\d+)[@/]")
+"""How the subject of a finding about a replica or partition begins."""
 _LOOK = "Keep the log; let the replica learn again from its primary, or compare with the other replicas first."
 
 
@@ -163,6 +166,29 @@ def judged_logs(files: Iterable[LogFile], facts: SplitFacts) -> list[LogFile]:
             oldest = oldest and reason is None
             found.append(replace(log, verdict=HELD if reason else DELETABLE, reason=reason or "NOT_NEEDED"))
     return found
+
+
+def without_broken(files: Iterable[LogFile], errors: Iterable[FindingRow], facts: SplitFacts) -> list[LogFile]:
+    """Returns the logs, and holds all of each parent and child of which one breaks a rule: its repair may need them.
+
+    Args:
+        files: the result of `judged_logs`.
+        errors: the findings about the logs that are errors and not acknowledged.
+        facts: the facts of the table.
+    """
+    places = [place for one in errors if (place := _OF_PARTITION.match(one.subject))]
+    broken = {_group(int(place[1]), int(place[2]), facts) for place in places}
+    return [
+        replace(file, verdict=HELD, reason="RULE_BROKEN")
+        if file.verdict == DELETABLE and _group(file.app_id, file.partition, facts) in broken
+        else file
+        for file in files
+    ]
+
+
+def _group(app_id: int, partition: int, facts: SplitFacts) -> tuple[int, int]:
+    """Returns table and parent of a partition; without a known split, no log is DELETABLE."""
+    return app_id, partition if facts.old_count is None else partition % facts.old_count
 
 
 def _held(log: LogFile, following: LogFile | None, facts: SplitFacts) -> str | None:

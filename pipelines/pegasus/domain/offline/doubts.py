@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from pipelines.common.human import human_count
-from pipelines.lake.findings import ERROR, WARNING
+from pipelines.lake.findings import ERROR
 from pipelines.lake.run_summary import FindingRow
 from pipelines.pegasus.domain.audit_log.files import check_files
 from pipelines.pegasus.domain.offline.copies import CopyProblem
@@ -67,13 +67,16 @@ def input_doubts(
             "replica of another server.",
             replicas=len(unknown),
         )  # fmt: skip
-    unread = [source for source in sources if source.unread is not None]
+    # a cold backup has one file for all partitions
+    unread = list(dict.fromkeys(source.unread for source in sources if source.unread is not None))
     if unread:
         yield rule_violation(
-            "R1", WARNING, app,
+            "R1", ERROR, f"{app}/{len(sources)}",
             f"Table {app}: {human_count(len(unread), 'file')} could not be read, so the given number of "
-            f"partitions was not compared with it: {unread[0].unread}.",
-            "Compare the number with `app <name> -d`.", files=len(unread),
+            f"partitions, {len(sources)}, was not compared with it: {unread[0]}. If the table has more partitions, the "
+            "rows of the others are not in the output.",
+            "Copy the file too, or compare the number with `app <name> -d`; if it is right, acknowledge this finding.",
+            files=len(unread),
         )  # fmt: skip
 
 

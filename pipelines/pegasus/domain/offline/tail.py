@@ -67,11 +67,11 @@ def log_tail(
             "omit the option"
         )
     needed = proven if committed is None else committed
-    missing = [decree for decree in range(flushed + 1, needed + 1) if decree not in behind]
-    if missing:
+    missing = next((decree for decree in range(flushed + 1, needed + 1) if decree not in behind), None)
+    if missing is not None:
         raise RefusedError(
             Condition.DECREE_MISSING,
-            f"{where}: decree {missing[0]} is in no private log, the data end at {flushed}, and {needed} is committed: "
+            f"{where}: decree {missing} is in no private log, the data end at {flushed}, and {needed} is committed: "
             "writes would be lost. Copy the logs too, or take the replica of another server",
         )
     last = needed

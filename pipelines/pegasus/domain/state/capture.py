@@ -87,12 +87,16 @@ def parse_capture(files: Mapping[str, bytes], where: str) -> ClusterState:
     moment = capture.read(CAPTURED, TypeAdapter(_Captured))
     info = capture.read(_CLUSTER, TypeAdapter(_ClusterOutput)).cluster_info
     apps = capture.read(_TABLES, TypeAdapter(_TablesOutput)).general_info.values()
-    nodes = capture.read(_NODES, TypeAdapter(_NodesOutput)).details.values() if _NODES in files else ()
     tables = tuple(
         capture.table(app) for app in apps if app.status == AVAILABLE.removeprefix("AS_") or _app_file(app) in files
     )
-    dead = frozenset(node.address for node in nodes if node.status != "ALIVE")
-    return ClusterState(where, info.cluster_name, moment.started, tables, info.primary_meta_server, unalive_nodes=dead)
+    unalive = frozenset[str]()
+    if _NODES in files:
+        nodes = capture.read(_NODES, TypeAdapter(_NodesOutput)).details.values()
+        members = frozenset(node for table in tables for one in table.partitions for node in one.members)
+        unalive = members - {node.address for node in nodes if node.status == "ALIVE"}
+    leader = info.primary_meta_server
+    return ClusterState(where, info.cluster_name, moment.started, tables, leader, unalive_nodes=unalive)
 
 
 def _app_file(app: _App) -> str:

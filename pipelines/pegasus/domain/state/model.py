@@ -7,7 +7,7 @@ UNREGISTERED = -1
 VALIDATE_ENV = "replica.split.validate_partition_hash"
 SERVING = frozenset({"PS_PRIMARY", "PS_SECONDARY"})
 SPLITTING_REPLICA = "PS_PARTITION_SPLIT"
-AVAILABLE = "AS_AVAILABLE"
+AVAILABLE, DROPPED = "AS_AVAILABLE", "AS_DROPPED"
 SPLIT_STATES = ("SPLITTING", "PAUSING", "PAUSED", "CANCELING")
 
 
@@ -124,7 +124,7 @@ class ClusterState:
         observed_at: ms since the epoch.
         leader: the address of the meta leader; None = unknown.
         disks: the data disks; None = unknown.
-        unalive_nodes: the replica servers that meta does not reach.
+        unalive_nodes: the replica servers of tables that meta does not call alive; empty if this is unknown.
     """
 
     where: str

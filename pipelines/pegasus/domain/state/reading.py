@@ -7,7 +7,7 @@ itself differ between its versions, so unknown keys in them are ignored.
 from dataclasses import replace
 from typing import Annotated
 
-from pydantic import Discriminator, Field, Tag, TypeAdapter
+from pydantic import Discriminator, Tag, TypeAdapter
 
 from pipelines.common.errors import SnapshotError, UsageError
 from pipelines.common.forms import (
@@ -33,7 +33,7 @@ from pipelines.pegasus.domain.state.model import (
     PegasusTable,
     ReplicaState,
 )
-from pipelines.pegasus.domain.state.shell import ForeignForm, ShellForm, shell_table
+from pipelines.pegasus.domain.state.shell import COUNT_BOUNDS, ForeignForm, ShellForm, shell_table
 
 _NOBODY = {"", "invalid address", "invalid host_port", "invalid_host_port"}
 
@@ -51,7 +51,7 @@ class _AppInfo(ForeignForm):
     app_id: Int64
     app_name: Text
     status: Text
-    partition_count: Annotated[int, Field(ge=1, le=1 << 20)]
+    partition_count: Annotated[int, COUNT_BOUNDS]
     init_partition_count: MayBeAbsent[Int64] = None
     max_replica_count: Count
     envs: dict[str, str] | None = None
@@ -126,7 +126,7 @@ def _of_zookeeper(form: _ZooKeeperTable) -> PegasusTable:
         status=info.status.removeprefix("app_status::"),
         init_partition_count=info.init_partition_count,
         max_replica_count=info.max_replica_count,
-        envs=info.envs or {},
+        envs=info.envs,
         duplicating=info.duplicating,
         bulk_loading=info.is_bulk_loading,
         partitions=tuple(

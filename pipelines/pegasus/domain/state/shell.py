@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 
 from pipelines.common.forms import Form, Text, parsed
 from pipelines.pegasus.domain.state.model import UNREGISTERED, PartitionState, PegasusTable
@@ -19,6 +19,8 @@ def _number(text: str) -> int:
 
 ShellNumber = Annotated[int, parsed(_number)]
 """A number as the shell prints it: in a string."""
+COUNT_BOUNDS = Field(ge=1, le=1 << 20)
+"""How many partitions a table may have."""
 
 
 class ForeignForm(Form):
@@ -30,7 +32,7 @@ class ForeignForm(Form):
 class _General(ForeignForm):
     app_id: ShellNumber
     app_name: Text
-    partition_count: ShellNumber
+    partition_count: Annotated[ShellNumber, COUNT_BOUNDS]
     max_replica_count: ShellNumber
 
 
