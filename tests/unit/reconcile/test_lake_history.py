@@ -1,6 +1,6 @@
 """Earlier nights, from rows of `runs` and `queue_offsets`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -36,7 +36,7 @@ class Runs:
     def __init__(self, *rows: tuple[int, str, list[str] | None]) -> None:
         self._rows = rows
 
-    def values(self, _table: object, row: Any, _condition: str) -> Iterator[tuple[RunKey, Any]]:
+    def values(self, _table: object, row: Callable[..., Any], _condition: str) -> Iterator[tuple[RunKey, Any]]:
         for ago, cluster, peers in self._rows:
             at = NIGHT - ago * DAY_MS
             yield RunKey.of(cluster, f"night-{ago}", at), row(at, peers, 10 - ago)
