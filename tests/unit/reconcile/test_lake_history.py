@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from pipelines.common.instants import DAY_MS
+from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_summary import PastNeed, RunKey
-from pipelines.reconcile import lake_history
 from pipelines.reconcile.lake_history import LakeHistory, past_offsets
 from pipelines.reconcile.past import PastOffset
 
@@ -48,7 +48,7 @@ class Runs:
 def test_a_peer_is_known_as_long_as_the_lake_is_read_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where fewer nights are compared than the peer is gone."""
     runs = Runs((1, "a", ["1"]), (2, "a", None), (3, "a", ["1", "gone"]), (2, "b", ["other"]))
-    monkeypatch.setattr(lake_history.LakeReader, "of", lambda *_: runs)
+    monkeypatch.setattr(LakeReader, "of", lambda *_: runs)
     past = LakeHistory(None, "").before({"a": NIGHT, "b": NIGHT}, 2)  # type: ignore[arg-type]
     assert [(one.run_id, one.files) for one in past["a"]] == [("night-1", 9), ("night-2", 8)]
     assert {one.peer_ids for one in past["a"]} == {frozenset({"1", "gone"})}
