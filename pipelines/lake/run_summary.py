@@ -252,7 +252,6 @@ class RunSummary:
     files_started_ms: int
     totals: tuple[VerdictTotal, ...] = ()
     pinned: tuple[PinnedRow, ...] = ()
-    queues: tuple[QueueOffsetRow, ...] = ()
     findings: tuple[FindingRow, ...] = ()
     list_uri: str | None = None
     lake_uri: str | None = None

@@ -201,19 +201,23 @@ class LakeHistory:
     def _done_runs(
         self, started: Mapping[str, int], nights: int
     ) -> Mapping[str, Sequence[tuple[RunKey, int, frozenset[str], int]]]:
-        """Returns the DONE runs of each cluster before its instant, newest first: key, start, peers, files."""
+        """Returns the DONE runs of each cluster before its instant, newest first: key, start, peers, files.
+
+        The peers are those of all nights that the lake is read back, not of these runs alone.
+        """
         first = utc_day(min(started.values())) - LOOK_BACK
         recent = f"run_date >= DATE'{first.isoformat()}' AND status = '{DONE}'"
-        by_cluster: dict[str, dict[tuple[int, RunKey], tuple[frozenset[str], int]]] = {}
+        by_cluster: dict[str, dict[tuple[int, RunKey], int]] = {}
+        peers: dict[str, frozenset[str]] = {}
         for key, row in self._reader.values(RUNS, _DoneRow, recent):
             at = row.files_started_at
             if at is not None and key.cluster in started and at < started[key.cluster]:
                 known = by_cluster.setdefault(key.cluster, {})
-                peers, files = known.get((at, key), (frozenset(), 0))
-                known[at, key] = (peers | frozenset(row.peer_ids or ()), max(files, row.files or 0))
+                known[at, key] = max(known.get((at, key), 0), row.files or 0)
+                peers[key.cluster] = peers.get(key.cluster, frozenset()) | frozenset(row.peer_ids or ())
         return {
             cluster: [
-                (key, at, *runs[at, key])
+                (key, at, peers[cluster], runs[at, key])
                 for at, key in of_last_nights(
                     sorted(runs, reverse=True), lambda run: run[1].run_date, utc_day(started[cluster]), nights
                 )

@@ -177,13 +177,11 @@ def _refuse_by_gate(night: NightRun) -> bool:
 
 
 def _offset_wals(night: NightRun, files: DataFrame) -> dict[str, dict[str, OffsetWal]]:
-    """Returns, by cluster and name, the listed WALs that offsets point into; an archived WAL wins over a live one."""
+    """Returns, by cluster and name, the listed WALs that offsets point into."""
     names = offset_wal_names(night.believed())
     wals: dict[str, dict[str, OffsetWal]] = {}
     for row in tables.offset_wals(night.ports.spark, files, names).collect() if names else ():
-        known = wals.setdefault(row["cluster"], {})
-        if row["name"] not in known or row["archived"]:
-            known[row["name"]] = OffsetWal(row["archived"], row["length"])
+        wals.setdefault(row["cluster"], {})[row["name"]] = OffsetWal(row["archived"], row["length"])
     return wals
 
 

@@ -46,7 +46,7 @@ class PastNight:
         offsets: by (peer, source server, group).
         held_by_peer: bytes under oldWALs held by each peer, alone or with others.
         findings: by key; only for the newest earlier night.
-        peer_ids: the peers that existed.
+        peer_ids: the peers that existed on any night of the look-back (`LOOK_BACK`).
         files: number of files under oldWALs.
         peers: rows of `peers` by peer; only for the newest earlier night.
     """

@@ -227,7 +227,6 @@ def run_summary(
         files_started_ms=case.view.files_started if case.view else case.not_after,
         totals=small.totals,
         pinned=small.pinned,
-        queues=small.queues,
         findings=small.findings,
         list_uri=list_uri,
         lake_uri=lake_uri,

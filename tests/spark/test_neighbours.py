@@ -220,7 +220,7 @@ def test_the_second_night_knows_more(nights: Nights) -> None:
         "SYNC_STATE_CHANGED:dr/STANDBY-DOWNGRADE_ACTIVE": "info",
     }
     assert "was there on an earlier night and is removed" in found["ORPHAN_REMOTE_WALS:remoteWALs/gone"][1]
-    assert "which no night knows" in found["ORPHAN_REMOTE_WALS:remoteWALs/ghost"][1]
+    assert "which no night of the last 40 days knows" in found["ORPHAN_REMOTE_WALS:remoteWALs/ghost"][1]
     assert "This holds up 1 region and 3 WAL groups" in found["SERIAL_STUCK:1"][1]
 
 

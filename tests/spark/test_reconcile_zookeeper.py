@@ -1,13 +1,19 @@
 """reconcile on queues in ZooKeeper: the small cluster, a night later, and beside one whose queues are in a table."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 from jobs.demo.generated_snapshot import write_snapshot
-from pipelines.decide.rule.verdict import ArchivedFile
+from pipelines.decide.rule import name_table, zookeeper_queue_storage
+from pipelines.decide.rule.cleaner_rule import HBaseVerdict
+from pipelines.decide.rule.cluster_view import ClusterView
+from pipelines.decide.rule.decision_table import DecisionTable
+from pipelines.decide.rule.verdict import ArchivedFile, Decision, Reason, deletable
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.server_names import ServerName
 from tests.labs.small_cluster import D1, H1, H2, Desk, group, small, timestamp, wal, with_files, with_snapshot
@@ -37,9 +43,34 @@ def directory(root: Path, cluster: str, first: Queues, second: Queues, after: in
     return root / cluster
 
 
+MUTANTS = ("mutant-merge", "mutant-rule", "mutant-cleaner")
+
+
+@contextmanager
+def mutants() -> Iterator[None]:
+    """Either rule, or the merge of both readings, goes wrong, each for the cluster that is named after it."""
+    table, ours, theirs = name_table.name_table, name_table.decide_by_name, name_table.hbase_2_verdict
+
+    def merge(view: ClusterView, first_bucket: int) -> DecisionTable:
+        blind = replace(view, queued=replace(view.queued, queues_of={}))
+        return table(blind if view.cluster == "mutant-merge" else view, first_bucket)
+
+    def rule(view: ClusterView, name: str, modified: int) -> Decision:
+        return deletable(Reason.NOT_QUEUED) if view.cluster == "mutant-rule" else ours(view, name, modified)
+
+    def cleaner_rule(name: str, modified: int, view: ClusterView) -> HBaseVerdict:
+        return HBaseVerdict.KEEP if view.cluster == "mutant-cleaner" else theirs(name, modified, view)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(zookeeper_queue_storage, "name_table", merge)
+        patch.setattr(name_table, "decide_by_name", rule)
+        patch.setattr(name_table, "hbase_2_verdict", cleaner_rule)
+        yield
+
+
 @pytest.fixture(scope="module")
 def desk(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Desk:
-    """One run over a fleet: queues that rest, queues that moved, no queue of any peer, and a cluster with the table."""
+    """One run over a fleet: queues that rest, that moved, of no peer, mutants, and a cluster with the table."""
     desk = Desk(spark, tmp_path_factory.mktemp("zookeeper"))
     fleet = desk.root / "fleet"
     fleet.mkdir()
@@ -51,7 +82,10 @@ def desk(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Desk:
     two = (Peer("1", "ENABLED"), Peer("1-x", "ENABLED"))
     zookeeper_directory(fleet / "hyphen", with_snapshot(small("hyphen"), peers=two), hyphen, hyphen)
     write_snapshot(small("table"), fleet / "table")
-    assert desk.reconcile(fleet=fleet).exit_code == 5
+    for cluster in MUTANTS:
+        directory(fleet, cluster, QUEUES, QUEUES)
+    with mutants():
+        assert desk.reconcile(fleet=fleet).exit_code == 5
     return desk
 
 
@@ -77,6 +111,18 @@ def test_what_is_in_no_queue_may_go(desk: Desk) -> None:
     (run,) = [row for row in desk.run_rows("rests") if row["status"] == "DONE"]
     lines = desk.lines("rests", run["run_id"])
     assert sorted(line.rpartition("/")[2] for line in lines) == sorted(n for n, one in found.items() if one == free)
+
+
+@pytest.mark.promise("checked-against-hbase", "gate-refuses-on-one-failure", "mutants-make-the-gate-fire")
+@pytest.mark.parametrize("cluster", MUTANTS)
+def test_a_mutant_of_either_rule_is_refused(desk: Desk, cluster: str) -> None:
+    (run,) = [row for row in desk.run_rows(cluster) if row["status"] == "REFUSED"]
+    assert "deletable_within_hbase_delete: expected that HBase's own ReplicationLogCleaner would" in run["reason"]
+    assert desk.list_files(cluster) == {}
+    failed = desk.rows("quality_results", f"cluster = '{cluster}' AND NOT success")
+    (proof,) = [one for one in failed if one["expectation"] == "deletable_within_hbase_delete"]
+    found = {name for name, one in verdicts(desk, "rests").items() if (one[1] == "PENDING") != (cluster == MUTANTS[2])}
+    assert {path.removeprefix("oldWALs/") for path in proof["examples"]} == found
 
 
 @pytest.mark.promise("one-cluster-only", "peer-id-with-a-hyphen-is-refused")

@@ -1,6 +1,7 @@
 """The few files that findings look at by name."""
 
 import re
+from itertools import permutations
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -23,9 +24,21 @@ def found(spark: SparkSession, *names: tuple[str, str]) -> set[tuple[Any, ...]]:
 
 
 def test_by_cluster_and_whole_name(spark: SparkSession) -> None:
-    assert found(spark, ("a", LONG)) == {("a", LONG, True, 1), ("a", LONG, False, 2)}
+    assert found(spark, ("a", LONG)) == {("a", LONG, True, 1)}
     assert found(spark, ("b", LONG)) == {("b", LONG, True, 3)}
     assert found(spark, ("c", LONG)) == set()
+
+
+def test_of_a_name_in_several_directories_the_shortest_archived_file_counts(spark: SparkSession) -> None:
+    """In whatever order Spark finds them."""
+    rows = [
+        ("a", f"{directory}/w.1", length) for directory, length in (("oldWALs", 9), ("oldWALs/h", 8), ("WALs/h", 1))
+    ]
+    for order in permutations(rows):
+        files = spark.createDataFrame(order, "cluster string, path string, length bigint")
+        assert [tuple(row) for row in offset_wals(spark, files, [("a", "w.1")]).collect()] == [("a", "w.1", True, 8)]
+    live = spark.createDataFrame(rows[2:], "cluster string, path string, length bigint")
+    assert [tuple(row) for row in offset_wals(spark, live, [("a", "w.1")]).collect()] == [("a", "w.1", False, 1)]
 
 
 def test_a_short_name_makes_all_keys_short(spark: SparkSession) -> None:

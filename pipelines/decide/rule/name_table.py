@@ -4,17 +4,19 @@ A file is looked up by its exact name, which gives the number of its answer. The
 (name and positions) are put into the holders afterwards, so totals stay as small as with the table's rule.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from pipelines.decide.rule.cleaner_rule import HBaseVerdict
+from pipelines.decide.rule.cleaner_rule import hbase_2_verdict
 from pipelines.decide.rule.cluster_view import ClusterView
 from pipelines.decide.rule.decision_table import UNKNOWN_SERVER, DecisionTable, NamedAnswers, QueuedName, TableAnswer
-from pipelines.decide.rule.verdict import Decision, Reason, deletable, held
-from pipelines.decide.rule.zookeeper_rule import queued_holder
+from pipelines.decide.rule.zookeeper_rule import decide_by_name
 from pipelines.hbase.replication_queues import QueueId
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.wal_names import parse_wal_name
 from pipelines.hbase.zookeeper.queued_wals import QueuedWals, group_of
+
+_IN_NO_QUEUE = ""
+"""Represents every name that is in no queue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,51 +30,53 @@ class _Kind:
 
 
 def name_table(view: ClusterView, first_bucket: int = 0) -> DecisionTable:
-    """Builds the table: one answer for each kind of WAL, equal to that of `zookeeper_rule.decide_by_name`.
+    """Builds the table: asks `decide_by_name` and `hbase_2_verdict` once for each kind of WAL.
+
+    HBase's rule knows a name from the first reading, ours from the merged readings. The table has the names of both, so
+    a WAL that one of them has lost gets two different answers, and the gate refuses the cluster.
 
     Args:
         view: the cluster; its queues are in ZooKeeper.
         first_bucket: number of the first answer, so that numbers are unique across a fleet.
     """
     queued = view.queued
-    kinds: dict[_Kind, int] = {}
+    before = queued.read_from - 1
+    answers: dict[_Kind, TableAnswer] = {}
     wals: dict[str, QueuedName] = {}
-    for wal, queues in queued.queues_of.items():
+    for wal in (*queued.queues_of, *queued.first_reading.difference(queued.queues_of)):
+        queues = queued.queues_of.get(wal, ())
         kind = _kind(wal, tuple(queue for queue, _ in queues), queued)
-        bucket = kinds.setdefault(kind, first_bucket + len(kinds))
-        wals[wal] = QueuedName(bucket, tuple(position for _, position in queues))
-    pending = tuple(
-        TableAnswer(
-            bucket,
-            kind.server,
-            kind.group,
-            0,
-            held(Reason.PENDING, tuple(queued_holder(queue, None, None) for queue in kind.queues)),
-            HBaseVerdict.KEEP if kind.in_first_reading or view.hbase_keeps_all else HBaseVerdict.DELETE,
-        )
-        for kind, bucket in kinds.items()
-    )
-    last = first_bucket + len(kinds)
-    moved = None if view.restless is None else held(Reason.CLUSTER_MOVED)
-    delete = HBaseVerdict.KEEP if view.hbase_keeps_all else HBaseVerdict.DELETE
-    not_queued = _any_other(last, moved or deletable(Reason.NOT_QUEUED), delete)
-    too_late = _any_other(last + 1, moved or held(Reason.QUEUE_READ_TOO_OLD), HBaseVerdict.KEEP)
+        if kind not in answers:
+            answers[kind] = _answer(view, kind, first_bucket + len(answers), wal, before)
+        wals[wal] = QueuedName(answers[kind].bucket, tuple(position for _, position in queues))
+    last, other = first_bucket + len(answers), _Kind("", UNKNOWN_SERVER, (), in_first_reading=False)
     return DecisionTable(
         cluster=view.cluster,
         groups=(),
         servers=(),
-        unknown=not_queued,
-        no_server=too_late,
-        named=NamedAnswers(wals, pending, queued.read_from),
+        unknown=_answer(view, other, last, _IN_NO_QUEUE, before),
+        no_server=_answer(view, other, last + 1, _IN_NO_QUEUE, queued.read_from),
+        named=NamedAnswers(wals, tuple(answers.values()), queued.read_from),
     )
 
 
 def _kind(wal: str, queues: tuple[QueueId, ...], queued: QueuedWals) -> _Kind:
     name = parse_wal_name(wal)
     # short names, as in old documents, contain no server; the queue's id does
-    server = name.server if name is not None and name.server is not None else queues[0].wals_of
+    of_queue = queues[0].wals_of if queues else UNKNOWN_SERVER
+    server = name.server if name is not None and name.server is not None else of_queue
     return _Kind(group_of(wal), server, queues, wal in queued.first_reading)
 
 
-def _any_other(bucket: int, decision: Decision, hbase: HBaseVerdict) -> TableAnswer:
-    return TableAnswer(bucket, UNKNOWN_SERVER, "", 0, decision, hbase)
+def _answer(view: ClusterView, kind: _Kind, bucket: int, wal: str, modification_time: int) -> TableAnswer:
+    """Asks both rules about one WAL of a kind; the holders get no name and no position."""
+    decision = decide_by_name(view, wal, modification_time)
+    blocking = tuple(holder._replace(wal=None, offset=None) for holder in decision.blocking)
+    return TableAnswer(
+        bucket,
+        kind.server,
+        kind.group,
+        0,
+        replace(decision, blocking=blocking),
+        hbase_2_verdict(wal, modification_time, view),
+    )

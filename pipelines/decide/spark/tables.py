@@ -33,7 +33,10 @@ def wal_verdicts(decided: DataFrame, keys: Sequence[RunKey]) -> DataFrame:
 
 
 def offset_wals(spark: SparkSession, files: DataFrame, names: Sequence[tuple[str, str]]) -> DataFrame:
-    """Finds the WALs that offsets name: `cluster`, `name`, `archived`, `length` (bytes).
+    """Finds the WALs that offsets name: `cluster`, `name`, `archived`, `length` (bytes), one row for each WAL.
+
+    If a name is in several directories, an archived file counts before a live one, and of the archived ones the
+    shortest: a copy that ends before the offset is what BEYOND_EOF looks for, and nobody knows which one HBase wrote.
 
     Args:
         spark: used only to create the small side of the join.
@@ -50,10 +53,11 @@ def offset_wals(spark: SparkSession, files: DataFrame, names: Sequence[tuple[str
     wanted = local_frame(spark, names, _NAMES).withColumn("key", key("name"))
     wanted = F.broadcast(wanted.select(*prefix_columns(wanted, "w")))
     found = files.withColumn("key", key("path")).join(wanted, F.col("key") == F.col("w_key"))
-    named = found.withColumn("name", F.substring_index("path", "/", -1))
-    return named.filter(same_but_no_key([("cluster", "w_cluster"), ("name", "w_name")])).select(
-        "cluster", "name", F.col("path").startswith("oldWALs/").alias("archived"), "length"
-    )
+    named = found.withColumns(
+        {"name": F.substring_index("path", "/", -1), "live": ~F.col("path").startswith("oldWALs/")}
+    ).filter(same_but_no_key([("cluster", "w_cluster"), ("name", "w_name")]))
+    first = named.groupBy("cluster", "name").agg(F.min(F.struct("live", "length")).alias("first"))
+    return first.select("cluster", "name", (~F.col("first.live")).alias("archived"), "first.length")
 
 
 def examples(verdicts: DataFrame) -> DataFrame:

@@ -64,7 +64,7 @@ def listed_names(listing: AuditedListing, names: Sequence[str]) -> set[str]:
         return set()
     files, cluster = listing.files, listing.view.cluster
     found = tables.offset_wals(files.sparkSession, files, [(cluster, name) for name in names])
-    return {row["name"] for row in found.select("name").distinct().collect()}
+    return {row["name"] for row in found.select("name").collect()}
 
 
 def by_queue(queues_of: Mapping[str, set[Key]]) -> dict[Key, frozenset[str]]:

@@ -99,12 +99,11 @@ def cleaner_not_running(evidence: Evidence) -> Iterator[FindingRow]:
     if not totals:
         return
     poison = sorted(odd.directory for odd in evidence.odd_names if odd.reason == Reason.POISON_NAME.value)
-    cause, remedy = (
-        "the cleaner switch is off or its chore has died",
-        "hbase shell: cleaner_chore_enabled, then look at the master's log.",
-    )
-    if poison:
-        cause, remedy = f"a poison file blocks {poison[0]}", "Move the file away that POISON_FILE names."
+    cause = "the cleaner switch is off or its chore has died"
+    remedy = "hbase shell: cleaner_chore_enabled, then look at the master's log."
+    if poison:  # it blocks its own directory alone, and nobody knows here where the overdue files are
+        cause += f", or a poison file blocks {poison[0]}"
+        remedy += " Move the file away that POISON_FILE names."
     files, size = sum(total.overdue_files for total in totals), sum(total.overdue_bytes for total in totals)
     yield finding(
         "CLEANER_NOT_RUNNING",

@@ -46,7 +46,9 @@ PAUSE_RULES: Mapping[str, PauseRule] = {
         "HBase writes no such offset, so row or file was replaced, and nobody knows what the queue has shipped"
     ),
     # replication queues
-    "ORPHAN_QUEUE": _goes_on("the row holds its WALs as any other does, unless its peer does not exist"),
+    "ORPHAN_QUEUE": _goes_on(
+        "the row holds its WALs as any other does; in `hbase:replication`, a row of a removed peer holds none"
+    ),
     "DUPLICATE_QUEUE": _goes_on("the smaller need of its rows counts"),
     "QUEUE_STALLED": _goes_on(_HELD_BY_QUEUE),
     "GROWTH": _goes_on("walsafe holds these bytes, however many they are"),

@@ -9,6 +9,7 @@ from pipelines.common.human import human_bytes, human_count, human_duration
 from pipelines.common.instants import DAY_MS, format_instant
 from pipelines.hbase.peers import Peer
 from pipelines.lake.findings import ERROR, INFO, WARNING, finding
+from pipelines.lake.look_back import LOOK_BACK
 from pipelines.lake.run_summary import FindingRow
 from pipelines.reconcile.findings.evidence import Evidence
 from pipelines.reconcile.remote_wals import RemoteDirectory, RemoteKind
@@ -81,7 +82,7 @@ def _orphan(evidence: Evidence, directory: RemoteDirectory) -> FindingRow:
     who = (
         f"peer {directory.peer_id}, which was there on an earlier night and is removed"
         if removed
-        else f"peer {directory.peer_id}, which no night knows"
+        else f"peer {directory.peer_id}, which no night of the last {LOOK_BACK.days} days knows"
         if directory.name
         else "no peer at all"
     )

@@ -11,7 +11,7 @@ from pipelines.decide.rule.decision_table import DecisionTable
 from pipelines.decide.rule.name_table import name_table
 from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.totals import BucketTotal
-from pipelines.decide.rule.verdict import ArchivedFile, Decision, Reason, Verdict, decide
+from pipelines.decide.rule.verdict import ArchivedFile, Decision, Reason, Verdict, decide, deletable, held
 from pipelines.hbase.zookeeper.tree import ABSENT, Znode
 from pipelines.reconcile.holdings import pinned_rows, queue_offsets
 from tests.labs.documented_failover import START, A, C
@@ -91,12 +91,30 @@ def test_hbase_would_delete_what_is_deletable_and_no_queue_loses_a_file(case: Zo
 
 
 @pytest.mark.promise("mutants-make-the-gate-fire")
-def test_a_hole_in_the_rule_is_one_that_hbases_fills() -> None:
-    """The gate compares two things: without the queues of the first reading our rule frees what HBase keeps."""
-    view = seen(START, {})
+@pytest.mark.parametrize("restless", [None, "a queue moved"])
+def test_a_hole_in_the_rule_is_one_that_hbases_fills(restless: str | None) -> None:
+    """The gate compares two things: without the merged queues our rule frees what HBase keeps."""
+    view = replace(seen(START, {}), restless=restless)
     blind = replace(view, queued=replace(view.queued, queues_of={}))
-    assert decide(FILES[0], blind).verdict is Verdict.DELETABLE
+    decided = deletable(Reason.NOT_QUEUED) if restless is None else held(Reason.CLUSTER_MOVED)
+    assert decide(FILES[0], blind) == decided
     assert hbase_2_verdict(FILES[0].name, FILES[0].modification_time, blind) is HBaseVerdict.KEEP
+    table = name_table(blind, 5)
+    for file in FILES:
+        hbase = HBaseVerdict.KEEP if file.name in view.queued.first_reading else HBaseVerdict.DELETE
+        assert looked_up(table, file.name, file.modification_time) == (decided, hbase)
+    assert table.named is not None
+    assert set(table.named.wals) == view.queued.first_reading
+    assert [answer.bucket for answer in table.answers()] == list(range(5, table.next_bucket))
+
+
+@pytest.mark.promise("mutants-make-the-gate-fire")
+def test_a_name_that_is_none_and_that_the_merge_lost_is_kept_by_hbase() -> None:
+    view = seen(START)
+    lost = replace(view, queued=replace(view.queued, queues_of={}, first_reading=frozenset({".7"})))
+    table = name_table(lost)
+    assert looked_up(table, ".7", 0) == (deletable(Reason.NOT_QUEUED), HBaseVerdict.KEEP)
+    assert {answer.server for answer in table.answers()} == {table.unknown.server}
 
 
 def test_queues_and_pins_follow_from_totals() -> None:

@@ -20,7 +20,7 @@ from pipelines.hbase.peer_rules import PeerRule
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import QueueId
 from pipelines.lake.run_summary import FindingRow, QueueOffsetRow
-from pipelines.reconcile.findings import Evidence, findings
+from pipelines.reconcile.findings import Evidence, OddDirectory, findings
 from pipelines.reconcile.past import PastNight
 from pipelines.reconcile.remote_wals import RemoteDirectory, RemoteKind
 from pipelines.reconcile.sync_states import PastSyncState, sync_peers
@@ -74,6 +74,25 @@ def test_the_finding_says_what_is_unknown_and_the_reason_blames_no_plugin_alone(
     reason = REASON_TEXTS["FOREIGN_CLEANER"]
     assert "HBase backup" in reason.why
     assert all(one in reason.way_out for one in ("cleaners.plugins", "cleaners.harmless", "backup.enabled"))
+
+
+# HBase's own cleaner
+
+
+@pytest.mark.parametrize("poison", [(), ("oldWALs/b", "oldWALs/a")])
+def test_a_poison_file_is_one_cause_of_overdue_files_among_others(poison: tuple[str, ...]) -> None:
+    """It blocks its own directory; the overdue files may lie elsewhere, and the cleaner may be off as well."""
+    overdue = BucketTotal("c", True, "DELETABLE", "META_WAL", "DELETE", None, 3, 300, None, None, 3, 300)
+    odd = [OddDirectory("POISON_NAME", directory, 1, 1, f"{directory}/wal.1") for directory in poison]
+    (found,) = (
+        row for row in findings(evidence(totals=(overdue,), odd_names=odd)) if row.code == "CLEANER_NOT_RUNNING"
+    )
+    cause = "the cleaner switch is off or its chore has died"
+    remedy = "hbase shell: cleaner_chore_enabled, then look at the master's log."
+    if poison:
+        cause += ", or a poison file blocks oldWALs/a"
+        remedy += " Move the file away that POISON_FILE names."
+    assert (json.loads(found.evidence)["cause"], found.remedy) == (cause, remedy)
 
 
 # removed peers
