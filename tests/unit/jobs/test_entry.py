@@ -86,6 +86,9 @@ def test_result_that_cannot_be_written_is_a_failure_but_never_hides_the_answer(
     install(lambda _args, _context: JobResult(0, {}, "the answer"))
     (tmp_path / "file").touch()
     assert entry.main(["probe", "--result", str(tmp_path / "file" / "r.json")]) == 4
+    (tmp_path / "folder").mkdir()
+    assert entry.main(["probe", "--result", str(tmp_path / "folder")]) == 4
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"], "nothing of it is left behind"
     captured = capsys.readouterr()
     assert captured.out == "the answer\n"
     assert "--result" in captured.err
