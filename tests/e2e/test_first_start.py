@@ -178,7 +178,7 @@ def test_the_proxy_of_pip_is_that_of_the_jars(programs: Path, monkeypatch: pytes
         "-Dhttps.proxyPort=3128",
         "-Dhttp.nonProxyHosts=localhost|*.localhost|example.org|*.example.org",
     ]
-    assert proxy_options({"http": "proxy"}) == ["-Dhttp.proxyHost=proxy", "-Dhttp.proxyPort=80"]
+    assert proxy_options({"http_proxy": "proxy"}) == ["-Dhttp.proxyHost=proxy", "-Dhttp.proxyPort=80"]
     assert proxy_options({}) == []
 
 

@@ -7,7 +7,7 @@ of the file is checked as it was meant.
 import re
 from collections.abc import Mapping
 from operator import itemgetter
-from typing import TypeVar
+from typing import TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -26,7 +26,7 @@ _PAGE = "docs/configuration.md lists them all"
 _WORD = re.compile(r"'([^']*)'")
 _URI = "a full URI without a slash at its end"
 _FORMS = {
-    form.__metadata__[0].pattern: words
+    get_args(form)[1].pattern: words
     for form, words in (
         (ClusterName, "a letter or digit, then letters, digits, '.', '_' and '-', at most 64 in all, like prod-a"),
         (ClassName, "the full name of a class, like org.apache.hadoop.hbase.master.cleaner.TimeToLiveLogCleaner"),

@@ -15,12 +15,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
-from urllib.request import getproxies
 from xml.etree import ElementTree as ET
 
 from jobs.cli.launch.jars_lock import Jar, read_lock
 
 IVY_SETTINGS_ENV = "WALSAFE_IVY_SETTINGS"
+_PROXIES = ("http", "https", "no")
 
 
 class StepError(Exception):
@@ -97,7 +97,7 @@ def _retrieve(wanted: Sequence[Jar], work: Path, home: Path, java: str, spark_ja
     description.write_bytes(ET.tostring(module))
     command = [
         java,
-        *proxy_options(getproxies()),
+        *proxy_options(os.environ),
         f"-Divy.default.ivy.user.dir={home}",
         "-jar",
         str(ivy),
@@ -121,19 +121,16 @@ def _retrieve(wanted: Sequence[Jar], work: Path, home: Path, java: str, spark_ja
         work.joinpath(jar.name).rename(target)
 
 
-def proxy_options(proxies: Mapping[str, str]) -> list[str]:
-    """Returns Java's options for the proxies that the environment names for pip, which Java does not read.
-
-    Args:
-        proxies: of `urllib.request.getproxies`: a URL for each scheme, and the hosts without a proxy under `no`.
-    """
+def proxy_options(environ: Mapping[str, str]) -> list[str]:
+    """Returns Java's options for the proxies that the environment names for pip, which Java does not read."""
+    proxies = {name: environ.get(f"{name}_proxy") or environ.get(f"{name.upper()}_PROXY", "") for name in _PROXIES}
     options = []
     for scheme in ("http", "https"):
-        given = proxies.get(scheme, "")
+        given = proxies[scheme]
         proxy = urlsplit(given if "://" in given else f"//{given}")
         if proxy.hostname:
             options += [f"-D{scheme}.proxyHost={proxy.hostname}", f"-D{scheme}.proxyPort={proxy.port or 80}"]
-    direct = [name.strip().lstrip(".") for name in proxies.get("no", "").split(",") if name.strip()]
+    direct = [name.strip().lstrip(".") for name in proxies["no"].split(",") if name.strip()]
     if options and direct:
         hosts = "|".join(f"{name}|*.{name}" for name in direct)
         options.append(f"-Dhttp.nonProxyHosts={hosts}")  # of https, too
