@@ -65,5 +65,6 @@ set_up() {
     is_ready "${1:-}" && return
     find_python
     find_java
-    "$SYSTEM_PYTHON" "$PROJECT/scripts/set_up.py" --project "$PROJECT" --java "$JAVA" ${1:+--dev} || exit
+    # umask: the service user reads what another user sets up; -I: PYTHONPATH stays out of it
+    (umask 022 && exec "$SYSTEM_PYTHON" -I "$PROJECT/scripts/set_up.py" --project "$PROJECT" --java "$JAVA" ${1:+--dev}) || exit
 }

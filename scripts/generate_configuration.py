@@ -42,6 +42,7 @@ The file has no settings of Spark: see `conf/spark-defaults.conf` and [deploymen
 _KINDS = {
     "_duration": "duration",
     "_size": "size",
+    "_bytes": "size, or number of bytes",
     "_end_of": "day or instant",
     "_instant": "instant, UTC",
     "_zone": "time zone",

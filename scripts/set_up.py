@@ -44,7 +44,8 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write(f"walsafe: {error}\n")
         return EXIT_USAGE if isinstance(error, NoVenvError) else EXIT_UNAVAILABLE
     except OSError as error:
-        sys.stderr.write(f"walsafe: cannot prepare {project}: {error}; make it writable and start again\n")
+        way = "let a user who may write there run ./spark-submit.sh --set-up"
+        sys.stderr.write(f"walsafe: cannot prepare {project}: {error}; {way}\n")
         return EXIT_UNAVAILABLE
     except KeyboardInterrupt:
         sys.stderr.write("walsafe: interrupted; the next start continues from here\n")
@@ -75,19 +76,20 @@ def _environment(project: Path, *, dev: bool) -> None:
     incomplete.touch()
     if not python.exists():
         try:
-            run_step([sys.executable, "-m", "venv", str(home)], "")
+            run_step([sys.executable, "-I", "-m", "venv", str(home)], "")
         except StepError:
             raise NoVenvError(
                 "this Python cannot make a virtual environment: install its venv module (Debian: apt-get install "
                 f"python3-venv) and start again [{sys.executable}]"
             ) from None
-    pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input", "--no-compile"]
+    # -I: of a PYTHONPATH, pip would take the packages for installed ones
+    pip = [str(python), "-I", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"]
     run_step(
-        [*pip, "--require-hashes", "--requirement", str(locks[-1])],
+        [*pip, "--no-compile", "--require-hashes", "--requirement", str(locks[-1])],
         "pip could not install the packages; see above, check the network or pip's index settings, and start again",
     )
     # pip compiles on one core, the tests of packages too: 54 s instead of 74 for both steps, on two cores
-    compile_all = [str(python), "-m", "compileall", "-qq", "-j", "0", "-x", "site-packages/.*/tests?/"]
+    compile_all = [str(python), "-I", "-m", "compileall", "-qq", "-j", "0", "-x", "site-packages/.*/tests?/"]
     subprocess.run([*compile_all, *map(str, home.glob("lib/python*/site-packages"))], check=False)
     for stamp, wanted in stamps.items():
         stamp.write_bytes(wanted)

@@ -92,7 +92,7 @@ class JobContext:
             UsageError: the file does not exist, or its folder cannot be searched.
         """
         shipped = [Path(Path(given).name)] if os.environ.get(SHIPPED_ENV) else []
-        for candidate in (*shipped, Path(given).expanduser()):
+        for candidate in (*shipped, Path(os.path.expanduser(given))):
             try:
                 found = candidate.is_file()
             except OSError as error:

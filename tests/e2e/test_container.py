@@ -117,6 +117,11 @@ def test_the_image_has_the_version_of_walsafe(name: str) -> None:
     assert set(re.findall(r"org/walsafe:([\w.]+)", (PROJECT / name).read_text())) == {VERSION}
 
 
+def test_the_page_lets_java_load_libraries_from_tmp() -> None:
+    """Docker mounts `--tmpfs /tmp` noexec; the lab mounts as the page says."""
+    assert re.findall(r"--tmpfs (\S+)", (PROJECT / "docs" / "deployment.md").read_text())[0] == "/tmp:exec"  # noqa: S108
+
+
 @pytest.mark.promise("container-needs-no-rights")
 def test_a_pod_needs_no_rights(pod: Mapping[str, Any]) -> None:
     (container,) = pod["containers"]

@@ -13,6 +13,7 @@ from types import ModuleType
 
 import pytest
 
+from jobs.cli.launch.jars import StepError, fetch_jars, proxy_options
 from tests.labs.places import PROJECT
 from tests.labs.spark.jar_repository import jar_repository
 from tests.labs.spark.submitter import clean_environment, copy_project
@@ -138,6 +139,47 @@ def test_java_17_21_and_25_pass(programs: Path, version: str) -> None:
         check=True,
     )
     assert done.stdout == str(home / "bin" / "java")
+
+
+def test_the_set_up_is_for_every_user_and_takes_nothing_of_a_pythonpath(fresh: Path, programs: Path) -> None:
+    script(programs / "python3", f'case "$*" in *set_up.py*) echo "$1 $(umask)" > {programs}/told ;; esac')
+    home = programs / "jdk"
+    script(home / "bin" / "java", "exit 9")
+    (home / "release").write_text('JAVA_VERSION="17"\n')
+    before = os.umask(0o077)
+    try:
+        assert start(fresh, programs, "--set-up", env={"JAVA_HOME": str(home)}).returncode == 0
+    finally:
+        os.umask(before)
+    assert (programs / "told").read_text() == "-I 0022\n"
+
+
+def test_who_may_not_write_is_told_who_sets_it_up(offline: Path) -> None:
+    (offline / ".cache").touch()
+    done = run_set_up(offline)
+    assert done.returncode == 4
+    assert done.stderr.endswith("; let a user who may write there run ./spark-submit.sh --set-up\n")
+
+
+def test_the_proxy_of_pip_is_that_of_the_jars(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example.org:3128")
+    monkeypatch.setenv("NO_PROXY", "localhost, .example.org")
+    script(programs / "java", f'echo "$@" > {programs}/told; exit 1')
+    (programs / "ivy-2.jar").touch()
+    target = programs / "jars"
+    with pytest.raises(StepError):
+        fetch_jars(
+            PROJECT / "jars.lock", target, programs, str(programs / "java"), lambda: programs, lambda _words: None
+        )
+    assert (programs / "told").read_text().split()[:3] == [
+        "-Dhttps.proxyHost=proxy.example.org",
+        "-Dhttps.proxyPort=3128",
+        "-Dhttp.nonProxyHosts=localhost|*.localhost|example.org|*.example.org",
+    ]
+    assert proxy_options({"http_proxy": "proxy"}) == ["-Dhttp.proxyHost=proxy", "-Dhttp.proxyPort=80"]
+    assert proxy_options({}) == []
 
 
 def test_questions_install_nothing(fresh: Path, programs: Path) -> None:
@@ -283,8 +325,9 @@ def test_two_first_starts_at_once(offline: Path) -> None:
 @pytest.mark.long
 @pytest.mark.promise("jars-are-fetched-once")
 def test_an_environment_that_was_killed_half_way_is_made_again(
-    tmp_path: Path, set_up: ModuleType, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, set_up: ModuleType, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(next((PROJECT / ".venv").glob("lib/python*/site-packages"))))
     locked = re.search(
         r"^annotated-types==.*(\n +--hash=.*)+\n", (PROJECT / "requirements.txt").read_text(), re.MULTILINE
     )

@@ -20,6 +20,7 @@ from tests.labs.places import PROJECT
 
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _SIOCSIFFLAGS = 0x8914
+_TMPFS = "rw,nosuid,nodev,exec"  # the page names `exec`; the others are Docker's own
 _LOOPBACK_UP = (
     f"import fcntl, socket, struct; fcntl.ioctl(socket.socket(), {_SIOCSIFFLAGS}, struct.pack('16sh14x', b'lo', 1))"
 )
@@ -125,7 +126,7 @@ class Image:
             arguments: of the entry point.
             entrypoint: another one than that of the image.
             environment: more of it.
-            volumes: what is mounted where; None = an empty folder in memory.
+            volumes: what is mounted where; None = an empty folder in memory, as `docker run --tmpfs /tmp:exec` has it.
             network: whether it sees that of this machine, or none.
         """
         command = [*(entrypoint or json.loads(self.said["ENTRYPOINT"])), *arguments]
@@ -210,7 +211,7 @@ class Image:
         for target, source in sorted(volumes.items()):
             place = shlex.quote(f"{self.root}{target}")
             if source is None:
-                lines.append(f"mount -t tmpfs tmpfs {place}")
+                lines.append(f"mount -t tmpfs -o {_TMPFS} tmpfs {place}")
             else:
                 lines += [
                     f"mkdir -p {place}",

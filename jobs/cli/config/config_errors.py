@@ -7,12 +7,15 @@ of the file is checked as it was meant.
 import re
 from collections.abc import Mapping
 from operator import itemgetter
-from typing import TypeVar
+from typing import TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from jobs.cli.config.config_types import UNKNOWN_KEYS
+from jobs.cli.config.capture_sources import ParentZnode, Quorum
+from jobs.cli.config.clean_section import ArchiveUri
+from jobs.cli.config.config_types import UNKNOWN_KEYS, ClassName, ClusterName, WalRoot
+from jobs.cli.config.notify_section import Variable
 from jobs.cli.config.yaml_lines import YamlDocument
 from pipelines.common.errors import UsageError
 from pipelines.common.forms import problem_of
@@ -21,6 +24,20 @@ from pipelines.common.text import closest, did_you_mean
 ModelT = TypeVar("ModelT", bound=BaseModel)
 _PAGE = "docs/configuration.md lists them all"
 _WORD = re.compile(r"'([^']*)'")
+_URI = "a full URI without a slash at its end"
+_FORMS = {
+    get_args(form)[1].pattern: words
+    for form, words in (
+        (ClusterName, "a letter or digit, then letters, digits, '.', '_' and '-', at most 64 in all, like prod-a"),
+        (ClassName, "the full name of a class, like org.apache.hadoop.hbase.master.cleaner.TimeToLiveLogCleaner"),
+        (WalRoot, f"{_URI}, like hdfs://ns1/hbase"),
+        (ArchiveUri, f"{_URI}, like hdfs://cold/walsafe/archive"),
+        (Quorum, "hosts with their ports, like zk1:2181,zk2:2181,zk3:2181"),
+        (ParentZnode, "an absolute path without a slash at its end, like /hbase"),
+        (Variable, "the name of an environment variable, like $WALSAFE_TOKEN"),
+    )
+}
+"""The form of a text in words, by its pattern."""
 _NO_TAG, _BAD_TAG = "union_tag_not_found", "union_tag_invalid"
 
 
@@ -89,6 +106,8 @@ def _said(problem: ErrorDetails, document: YamlDocument) -> tuple[int, str]:
         words = f"{_dotted(*path)!r} must be one of {', '.join(known)}" + did_you_mean(context["tag"], known)
     elif problem["type"] == "literal_error":
         words += did_you_mean(str(problem["input"]), _WORD.findall(context["expected"]))
+    elif problem["type"] == "string_pattern_mismatch" and context["pattern"] in _FORMS:
+        words = f"{_dotted(*path)!r}: expected {_FORMS[context['pattern']]}"
     elif problem["type"] == "bool_type":
         words += did_you_mean(str(problem["input"]), ("true", "false"))
     return document.line(path), words

@@ -55,6 +55,11 @@ def _size(value: object) -> int:
     return size
 
 
+def _bytes(value: object) -> object:
+    """Returns the bytes of a size; a plain number counts bytes."""
+    return value if isinstance(value, int) else _size(value)
+
+
 def _end_of(value: object) -> int:
     """Returns the last ms of a day, or an instant."""
     if isinstance(value, datetime):  # YAML itself reads `2027-01-31T12:00:00Z` and loses only the name of the zone
@@ -80,8 +85,14 @@ DurationMs = Annotated[int, BeforeValidator(_duration, json_schema_input_type=Wr
 """Milliseconds, written `90s`, `10m`, `24h`, `7d`."""
 SizeBytes = Annotated[int, BeforeValidator(_size, json_schema_input_type=WrittenSize)]
 """Bytes, written `500MiB`, `1GiB`."""
+PlainBytes = Annotated[
+    int, Field(ge=1), BeforeValidator(_bytes, json_schema_input_type=Annotated[int, Field(ge=1)] | WrittenSize)
+]
+"""Bytes above zero, written `10TiB` or as a plain number."""
 UntilMs = Annotated[int, BeforeValidator(_end_of, json_schema_input_type=WrittenUntil)]
 """Ms since the epoch, written as a UTC day (its whole length counts) or an instant."""
+ClassName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)+$")]
+"""The full name of a class of Java."""
 ClusterName = Annotated[str, StringConstraints(pattern=rf"^{NAME.pattern}$")]
 """The name of a cluster, which is also a part of paths."""
 WalRoot = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9+.-]*://[^\x00-\x1f\x7f]*[^/\x00-\x1f\x7f]$")]

@@ -7,12 +7,12 @@ import hashlib
 import json
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, field_validator, model_validator
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
 from jobs.cli.config.capture_section import CaptureSection
 from jobs.cli.config.clean_section import CleanSection
 from jobs.cli.config.config_errors import validate_model
-from jobs.cli.config.config_types import ClusterName, DurationMs, Section, SizeBytes, Text, UntilMs, WalRoot
+from jobs.cli.config.config_types import ClassName, ClusterName, DurationMs, Section, SizeBytes, Text, UntilMs, WalRoot
 from jobs.cli.config.maintain_section import MaintainSection
 from jobs.cli.config.night_section import NightSection
 from jobs.cli.config.notify_section import NotifySection
@@ -26,7 +26,6 @@ from pipelines.decide.rule.settings import LONGEST_VALID_MS, ReconcileSettings, 
 from pipelines.hbase.replication_queues import RowLayout
 from pipelines.lake.findings import Acknowledgement
 
-ClassName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)+$")]
 Nights = Annotated[int, Field(ge=1, le=365)]
 
 

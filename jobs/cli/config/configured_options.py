@@ -1,5 +1,6 @@
 """Adds options that the user did not give, from the configuration file; `$WALSAFE_CONFIG` may name that file."""
 
+import os
 import re
 from argparse import Namespace
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -38,7 +39,7 @@ def complete_options(
     elif configured == OF_ANY_CLUSTER:  # a file given by hand may be meant for several clusters
         keys = tuple(key for key in keys if key != "cluster")
     missing = [key for key in keys if option_of(key) in known and given_option(option_of(key), options) is None]
-    values = read_values(Path(config).expanduser()) if config is not None and missing else {}
+    values = read_values(Path(os.path.expanduser(config))) if config is not None and missing else {}
     for key in missing:
         value = values.get(key)
         if isinstance(value, str):
@@ -52,13 +53,16 @@ def option_of(key: str) -> str:
 
 
 def given_option(option: str, options: Sequence[str]) -> str | None:
-    """Returns the value of an option; "" if it is given without one."""
-    for index, word in enumerate(options):
+    """Returns the value of an option, the last one as argparse does; "" if it is given without one."""
+    found = None
+    for word, after in zip(options, [*options[1:], ""], strict=False):
+        if word == "--":  # behind it are no options
+            break
         if word == option:
-            return options[index + 1] if index + 1 < len(options) else ""
-        if word.startswith(f"{option}="):
-            return word.partition("=")[2]
-    return None
+            found = after
+        elif word.startswith(f"{option}="):
+            found = word.partition("=")[2]
+    return found
 
 
 def config_mistakes(file: str) -> str | None:
@@ -70,7 +74,7 @@ def config_mistakes(file: str) -> str | None:
     from pipelines.common.errors import UsageError
 
     try:
-        parse_config(Path(file).expanduser().read_text(encoding="utf-8"), file)
+        parse_config(Path(os.path.expanduser(file)).read_text(encoding="utf-8"), file)
     except (OSError, UnicodeDecodeError) as error:
         return f"the configuration {file} cannot be read: {error}"
     except UsageError as error:

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from jobs.cli.config.config_types import DurationMs, Section
+from jobs.cli.config.config_types import DurationMs, PlainBytes, Section
 
 Positive = Annotated[int, Field(ge=1)]
 
@@ -19,8 +19,8 @@ class NightSection(Section):
     max_files: Positive | None = Field(
         default=None, description="`clean --max-files` of each start of the night", examples=["100000"]
     )
-    max_bytes: Positive | None = Field(
-        default=None, description="`clean --max-bytes` of each start of the night", examples=["10995116277760"]
+    max_bytes: PlainBytes | None = Field(
+        default=None, description="`clean --max-bytes` of each start of the night", examples=["10TiB"]
     )
     tries: Annotated[int, Field(ge=1, le=100)] = Field(
         default=4, description="how often a job is started that ends with exit code 4, unavailable"

@@ -11,14 +11,16 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 from xml.etree import ElementTree as ET
 
 from jobs.cli.launch.jars_lock import Jar, read_lock
 
 IVY_SETTINGS_ENV = "WALSAFE_IVY_SETTINGS"
+_PROXIES = ("http", "https", "no")
 
 
 class StepError(Exception):
@@ -93,7 +95,16 @@ def _retrieve(wanted: Sequence[Jar], work: Path, home: Path, java: str, spark_ja
         ET.SubElement(dependencies, "dependency", attributes, conf="default->master(default)", transitive="false")
     description = work / "ivy.xml"
     description.write_bytes(ET.tostring(module))
-    command = [java, f"-Divy.default.ivy.user.dir={home}", "-jar", str(ivy), "-ivy", str(description), "-warn"]
+    command = [
+        java,
+        *proxy_options(os.environ),
+        f"-Divy.default.ivy.user.dir={home}",
+        "-jar",
+        str(ivy),
+        "-ivy",
+        str(description),
+        "-warn",
+    ]
     command += ["-cache", str(home / "cache"), "-confs", "default"]
     command += ["-retrieve", str(work / "[organisation]_[artifact]-[revision].[ext]")]
     if os.environ.get(IVY_SETTINGS_ENV):
@@ -108,6 +119,22 @@ def _retrieve(wanted: Sequence[Jar], work: Path, home: Path, java: str, spark_ja
         target = work / jar.place
         target.parent.mkdir(exist_ok=True)
         work.joinpath(jar.name).rename(target)
+
+
+def proxy_options(environ: Mapping[str, str]) -> list[str]:
+    """Returns Java's options for the proxies that the environment names for pip, which Java does not read."""
+    proxies = {name: environ.get(f"{name}_proxy") or environ.get(f"{name.upper()}_PROXY", "") for name in _PROXIES}
+    options = []
+    for scheme in ("http", "https"):
+        given = proxies[scheme]
+        proxy = urlsplit(given if "://" in given else f"//{given}")
+        if proxy.hostname:
+            options += [f"-D{scheme}.proxyHost={proxy.hostname}", f"-D{scheme}.proxyPort={proxy.port or 80}"]
+    direct = [name.strip().lstrip(".") for name in proxies["no"].split(",") if name.strip()]
+    if options and direct:
+        hosts = "|".join(f"{name}|*.{name}" for name in direct)
+        options.append(f"-Dhttp.nonProxyHosts={hosts}")  # of https, too
+    return options
 
 
 def _damaged(folder: Path, wanted: Sequence[Jar]) -> list[str]:

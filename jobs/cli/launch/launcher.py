@@ -136,7 +136,7 @@ def _submit(invocation: Invocation, environ: Mapping[str, str]) -> int:
     jars = _jars(java, spark_home)
     environment = child_environment(environ, settings, spark_home, java)
     environment[log.LOG_FORMAT_ENV] = invocation.args.log_format
-    config = Path(getattr(invocation.args, "config", None) or "").expanduser()
+    config = Path(os.path.expanduser(getattr(invocation.args, "config", None) or ""))
     ship = [config.absolute()] if settings.cluster_mode and config.is_file() else []
     options, result = list(invocation.options), invocation.args.result
     if settings.cluster_mode and (result is None or path_here(result) is not None):  # the driver's disk is not this one

@@ -46,6 +46,7 @@ REST = (
     "findings: {acknowledged: [{key: a, reason: b, until: 2027-01-31T12:00:00Z}]}\n",
     "clean: {quarantine: 'hdfs://ns1/q', grace: 7d, archive: 'hdfs://cold/a', batch: 10, lease: 10m, threads: 2}\n",
     "night: {approval: manual, max_files: 1, max_bytes: 1, tries: 4, retry_delay: 10m}\n",
+    "night: {max_bytes: 10TiB}\n",
     "notify: {webhook: $HOOK, form: slack, token: $TOKEN, timeout: 10s}\n",
     "maintain: {keep: {wal_verdicts: 90d, other_tables: 730d, tables: {findings: 90d}, lists: 30d, snapshots: 30d}}\n",
     "maintain: {keep: {reports: 90d}}\n",

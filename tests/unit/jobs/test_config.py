@@ -61,6 +61,13 @@ findings:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        (
+            "wal_root: hdfs://ns1/hbase/\n",
+            "line 1: 'wal_root': expected a full URI without a slash at its end, like hdfs://ns1/hbase",
+        ),
+        ("cleaners: {harmless: [abc]}\n", "line 1: 'cleaners.harmless.0': expected the full name of a class"),
+        ("night: {max_bytes: 5 x}\n", "line 1: 'night.max_bytes': expected a size with its unit"),
+        ("night: {max_bytes: 0MiB}\n", "line 1: 'night.max_bytes' must be greater than or equal to 1"),
         ("release:\n  orphan_queue: true\n", "c.yaml, line 2: unknown key 'release.orphan_queue'"),
         ("list:\n\n  valid_for: 24\n", "c.yaml, line 3: 'list.valid_for': expected a duration"),
         ("list:\n  valid_for: 0h\n", "c.yaml, line 2: 'list.valid_for': expected a duration above zero"),
@@ -155,6 +162,11 @@ def test_one_mistake_is_one_error_in_the_order_of_lines(text: str, lines: list[s
     assert [
         (one, line) for one, line in zip(told, lines, strict=True) if not one.startswith(f"c.yaml, line {line}")
     ] == []
+
+
+@pytest.mark.parametrize("written", ["10995116277760", "10TiB"])
+def test_a_limit_of_bytes_is_a_number_or_a_size(written: str) -> None:
+    assert parse_config(f"night: {{max_bytes: {written}}}\n", "c.yaml").night.max_bytes == 10 << 40
 
 
 def test_a_missing_file(tmp_path: Path) -> None:

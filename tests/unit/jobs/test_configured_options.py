@@ -6,6 +6,8 @@ import pytest
 
 from jobs.cli import command_line
 from jobs.cli.config.configured_options import FROM_ENVIRONMENT, OF_ANY_CLUSTER, complete_options
+from jobs.cli.context import JobContext
+from pipelines.common.errors import UsageError
 
 KNOWN = {"--config", "--cluster", "--lake", "--lists", "--help"}
 TEXT = "cluster: prod-a\nlake: hdfs://ns1/lake\nlists: hdfs://ns1/lists\nreports: file:///pages\n"
@@ -46,6 +48,26 @@ def test_only_the_environments_file_says_of_which_cluster_a_snapshot_must_be(con
     found = complete_options([], KNOWN, OF_ANY_CLUSTER, {"WALSAFE_CONFIG": config})
     assert found[:4] == ["--config", config, "--cluster", "prod-a"]
     assert complete_options(found, KNOWN, OF_ANY_CLUSTER, {}) == found, "as the process with Spark gets them"
+
+
+def test_of_two_files_the_last_one_counts_as_for_argparse(config: str, tmp_path: Path) -> None:
+    other = tmp_path / "b.yaml"
+    other.write_text("lake: other\n")
+    args = command_line.parse(["maintain", "--config", config, f"--config={other}"]).args
+    assert (args.config, args.lake) == (str(other), "other")
+    added = complete_options(["--config", str(other), "--", "--config", config], KNOWN, FROM_ENVIRONMENT, {})
+    assert added[:2] == ["--lake", "other"]
+
+
+def test_a_file_of_a_user_that_does_not_exist_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    given = "~no-such-user/x.yaml"
+    assert complete_options(["--config", given], KNOWN, FROM_ENVIRONMENT, {}) == ["--config", given]
+    with pytest.raises(SystemExit) as ended:
+        command_line.parse(["maintain", "--config", given])
+    assert ended.value.code == 2
+    assert f"the configuration {given} cannot be read" in capsys.readouterr().err
+    with pytest.raises(UsageError, match=f"no such file: {given}"):
+        JobContext("maintain").local_file(given)
 
 
 @pytest.mark.parametrize("text", ["lake: [", "lake: 5\n", "- a\n", "\xff"])

@@ -181,6 +181,13 @@ def test_help_lists_every_job(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(f"  {name} " in text and job.help in text for name, job in JOBS.items())
 
 
+def test_a_result_that_cannot_be_renamed_leaves_nothing_behind(install: Install, tmp_path: Path) -> None:
+    install(lambda _args, _context: JobResult(0, {}, ""))
+    (tmp_path / "folder").mkdir()
+    assert entry.main(["probe", "--result", str(tmp_path / "folder")]) == 4
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
 @pytest.mark.promise("exit-2")
 @pytest.mark.parametrize("arguments", [["--conf", "x"], ["--output", "yaml"], ["--result"], ["extra"]])
 def test_wrong_options_exit_2(install: Install, arguments: list[str]) -> None:

@@ -45,7 +45,7 @@ def night(folder: Path, script: object = None, walsafe: str = "", **more: str) -
 
 def test_it_starts_one_night_and_ends_with_its_exit_code(tmp_path: Path) -> None:
     code, calls, _ = night(tmp_path, {"night": [{"code": 5}]})
-    result = str(tmp_path / f"state-{RUN}" / "a.json")
+    result = str(tmp_path / f"state-{RUN}" / "prod-a.json")
     assert (code, calls) == (5, [["night", "--config", "a.yaml", "--run-id", RUN, "--result", result]])
 
 
@@ -53,26 +53,49 @@ def test_the_command_of_a_wheel_is_started_too(tmp_path: Path) -> None:
     assert night(tmp_path, {"night": [{"code": 3}]}, walsafe="walsafe")[:2] == (3, [ANY])
 
 
+def test_two_clusters_whose_configurations_have_one_name_share_nothing(tmp_path: Path) -> None:
+    calls = night(tmp_path, CONFIG="/etc/prod-a/walsafe.yaml", STATE=str(tmp_path))[1]
+    assert calls[0][-1] == str(tmp_path / "prod-a.json"), "it has the name of the .env file"
+
+
 def test_one_night_of_a_cluster_at_a_time(tmp_path: Path) -> None:
     state = tmp_path / f"state-{RUN}"
     state.mkdir()
-    with (state / "a.lock").open("w") as lock:
+    with (state / "prod-a.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         code, calls, words = night(tmp_path)
     assert (code, calls) == (75, [])
     assert "a night of a.yaml is still running" in words
 
 
+def with_kinit(folder: Path, text: str) -> dict[str, str]:
+    """The settings of a night with a keytab, and this script as kinit."""
+    kinit = folder / "bin" / "kinit"
+    kinit.parent.mkdir()
+    kinit.write_text(f"#!/bin/sh\n{text}\n")
+    kinit.chmod(0o755)
+    return {"PATH": f"{kinit.parent}:{os.environ['PATH']}", "KEYTAB": "/none.keytab", "PRINCIPAL": "w@EXAMPLE.ORG"}
+
+
+def test_the_night_reads_the_ticket_where_kinit_wrote_it(tmp_path: Path) -> None:
+    for name in ("kinit", "night"):
+        (tmp_path / name).mkdir()
+    told = tmp_path / "night" / "told"
+    walsafe = f'#!/bin/sh\necho "$KRB5CCNAME" > {told}\n'
+    settings = with_kinit(tmp_path, f'echo "$KRB5CCNAME" > {tmp_path}/kinit/told')
+    (tmp_path / "night" / "walsafe").write_text(walsafe)
+    (tmp_path / "night" / "walsafe").chmod(0o755)
+    code, _, words = night(tmp_path, **settings | {"WALSAFE": str(tmp_path / "night" / "walsafe")})
+    assert (code, words) == (0, "")
+    assert told.read_text() == (tmp_path / "kinit" / "told").read_text()
+    assert told.read_text() == f"FILE:{tmp_path}/state-{RUN}/prod-a.ticket\n"
+
+
 def test_without_a_ticket_it_ends_with_4_and_leaves_no_answer_of_yesterday(tmp_path: Path) -> None:
-    answer = tmp_path / f"state-{RUN}" / "a.json"
+    answer = tmp_path / f"state-{RUN}" / "prod-a.json"
     answer.parent.mkdir()
     answer.write_text('{"exit_code": 0}')
-    kinit = tmp_path / "bin" / "kinit"
-    kinit.parent.mkdir()
-    kinit.write_text("#!/bin/sh\nexit 1\n")
-    kinit.chmod(0o755)
-    ticket = {"PATH": f"{kinit.parent}:{os.environ['PATH']}", "KEYTAB": "/none.keytab", "PRINCIPAL": "w@EXAMPLE.ORG"}
-    code, calls, words = night(tmp_path, **ticket)
+    code, calls, words = night(tmp_path, **with_kinit(tmp_path, "exit 1"))
     assert (code, calls, answer.exists()) == (4, [], False)
     assert words == "walsafe-nightly: kinit got no ticket\n"
 
