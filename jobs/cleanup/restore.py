@@ -27,7 +27,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--lake", required=True, metavar="DIR", help="where the Delta tables are")
     parser.add_argument("--config", required=True, metavar="FILE", help="the cluster's configuration, with `clean`")
     parser.add_argument(
-        "paths", nargs="*", metavar="PATH", help="as in wal_verdicts (oldWALs/…); none = all of the run"
+        "paths",
+        nargs="*",
+        metavar="PATH",
+        help="as in wal_verdicts (oldWALs/…), or a line of the list; none = all of the run",
     )
 
 

@@ -84,8 +84,9 @@ def checked_configuration(config: Config, name: str, cluster: str) -> CleanupSet
         if section.source in _EXPORTED[key]:
             raise UsageError(
                 f"{name}: capture.{key}.source {section.source!r} is an answer of earlier. A clean-up looks at the "
-                "cluster as it is now: give it a configuration with live sources. For a night that only decides, leave "
-                "out the section clean"
+                "cluster as it is now: give it a configuration with live sources, and decide the list with files from "
+                "hadoop or webhdfs, too (fsimage and ls have times to the minute, so every file of their lists is "
+                "CHANGED). For a night that only decides, leave out the section clean"
             )
     check_quarantine(config.clean.quarantine, config.clean.archive, config.wal_root)
     return CleanupSettings(config, name, cluster, config.wal_root, capture, config.clean)

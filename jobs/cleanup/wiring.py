@@ -6,6 +6,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cache
 from getpass import getuser
 
 from jobs.capture.wiring import CaptureWiring, retry_policy, secret_values
@@ -56,7 +57,7 @@ def open_cleanup(
         lake: folder of the tables.
         lists: folder of the delete-safe lists, if the job reads one.
         out_of_quarantine: the job only takes files out of the quarantine, so the location of the quarantine is not
-            checked against hbase.rootdir.
+            checked against hbase.rootdir, and no source of a capture has to be there.
 
     Raises:
         UsageError: hbase.rootdir is not known or holds the quarantine, or an observer name node may answer reads of the
@@ -85,9 +86,12 @@ def open_cleanup(
     with ExitStack() as stack:
         store = _store(hadoop, section, wal_root, quarantine, cluster)
         stack.callback(store.close)
+        sources = cache(CaptureWiring(cluster, wal_root, section, spark, stack).live_sources)
+        if not out_of_quarantine:
+            sources()  # what is missing is said before a lease is taken
         parts = CaptureParts(
             cluster=CaptureTarget(cluster, wal_root, host),
-            sources=CaptureWiring(cluster, wal_root, section, spark, stack).live_sources(),
+            sources=sources,
             settings=config.settings(),
             patience=retry_policy(section),
             clock=context.clock,

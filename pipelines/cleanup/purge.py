@@ -77,14 +77,12 @@ def purge(request: PurgeRequest, place: CleanupPlace, ports: CleanupPorts) -> Jo
                 f"{', '.join(runs) or 'none'}"
             )
         for run_id in [request.run_id] if request.run_id else runs:
-            report = RunPurge(run_id)
-            over = _over(done, holder, ports)
+            over = _over(run_id, done, holder, ports)
+            report = over or RunPurge(run_id)
             try:
                 if over is None:
                     decided = _decided(run_id, f"{place.quarantine.home}/{runs[run_id]}", request, place, ports)
                     _purge_run(report, decided, request, holder, place, ports)
-                else:
-                    report.status, report.reason = NOT_BEGUN, over
             except WalsafeError as error:
                 if request.run_id is not None:
                     raise
@@ -95,17 +93,22 @@ def purge(request: PurgeRequest, place: CleanupPlace, ports: CleanupPorts) -> Jo
     return say_pause_first(purge_outcome(place, done), None if request.execute else find_pause(place, ports))
 
 
-def _over(done: Sequence[RunPurge], holder: LeaseHolder | ReadOnlyHolder, ports: CleanupPorts) -> str | None:
-    """Returns why no further run is begun; None = go on with the next run."""
+def _over(
+    run_id: str, done: Sequence[RunPurge], holder: LeaseHolder | ReadOnlyHolder, ports: CleanupPorts
+) -> RunPurge | None:
+    """Returns the report of a run that is not begun; None = begin it."""
     if not done:
         return None
-    if done[-1].status in (STOPPED, NOT_BEGUN) or ports.stop():
-        return done[-1].reason if done[-1].status == NOT_BEGUN else "a person asked for an end"
-    if done[-1].error is not None and isinstance(holder, LeaseHolder):
+    last = done[-1]
+    if last.status == NOT_BEGUN:
+        return RunPurge(run_id, NOT_BEGUN, reason=last.reason, error=last.error)
+    if last.status == STOPPED or ports.stop():
+        return RunPurge(run_id, NOT_BEGUN, reason="a person asked for an end")
+    if last.error is not None and isinstance(holder, LeaseHolder):
         try:
             holder.check()
         except WalsafeError as error:
-            return str(error)
+            return RunPurge(run_id, NOT_BEGUN, reason=str(error), error=error)
     return None
 
 

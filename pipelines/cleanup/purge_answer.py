@@ -30,7 +30,7 @@ class RunPurge:
         waits_ms: the remaining grace, in ms.
         unsettled: in a rehearsal, the number of files that an earlier job began and that have no outcome yet.
         reason: why the run was not purged, or not completely.
-        error: the exception; None = there was none.
+        error: the exception; None = there was none. NOT_BEGUN without one: a person asked for an end.
     """
 
     run_id: str
@@ -109,7 +109,7 @@ def purge_outcome(place: CleanupPlace, runs: Sequence[RunPurge]) -> JobResult:
 
 
 def _exit_code(runs: Sequence[RunPurge]) -> int:
-    codes = {one.exit_code for one in runs if one.status != NOT_BEGUN}
+    codes = {one.exit_code for one in runs if one.status != NOT_BEGUN or one.error is not None}
     if EXIT_UNAVAILABLE in codes:
         return EXIT_UNAVAILABLE
     troubles = codes - {EXIT_DONE}

@@ -58,7 +58,7 @@ def runs_in(names: Sequence[str]) -> dict[str, str]:
     of empty directories, made by a holder that had already lost its lease.
     """
     found: dict[str, str] = {}
-    for name in sorted(names):  # (tr) ".at-work-…" by lease, then those at rest
+    for name in sorted(names):
         match = _AT_WORK.fullmatch(name)
         if match:
             found[match.group(2)] = name

@@ -7,12 +7,13 @@ from pipelines.cleanup.audit_ports import UNEXPECTED, AttemptEnd, CleanupAttempt
 from pipelines.cleanup.deletions import CleanupAction, CleanupFile, CleanupTally, FileOutcome, FileResult
 from pipelines.cleanup.holder import LeaseHolder
 from pipelines.cleanup.move_files import MoveRoute, batches, move_files
+from pipelines.cleanup.paths import parse_uri
 from pipelines.cleanup.progress import CleanupProgress
 from pipelines.cleanup.quarantined_files import STRAY, is_stray, resting_files
 from pipelines.cleanup.request import CleanupPlace, CleanupPorts, decided_run
 from pipelines.cleanup.settle_intents import settle_intents
 from pipelines.cleanup.text import count_failures, left_lines, left_object, tally_object
-from pipelines.common.errors import EXIT_DONE, EXIT_UNAVAILABLE, UsageError, WalsafeError
+from pipelines.common.errors import EXIT_DONE, EXIT_UNAVAILABLE, RefusedError, UsageError, WalsafeError
 from pipelines.common.human import human_bytes
 from pipelines.common.job_result import JobResult
 from pipelines.lake.run_summary import DONE, FAILED, STOPPED
@@ -22,7 +23,11 @@ STRANGER = "no audit row says that walsafe moved it here: whoever put it here kn
 
 @dataclass(frozen=True, slots=True)
 class RestoreRequest:
-    """Which files to restore; without paths, the whole run."""
+    """Which files to restore; without paths, the whole run.
+
+    Attributes:
+        paths: as in wal_verdicts (below wal_root), or as in the list (full URIs).
+    """
 
     run_id: str
     paths: Sequence[str] = ()
@@ -42,6 +47,7 @@ def restore(request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts) -
         RefusedError: the lake has no DONE row of the run.
         UnavailableError: the file system, the lake or the lease did not answer.
     """
+    request = replace(request, paths=[_below_root(path, request, place) for path in request.paths])
     decided = decided_run(ports, place, request.run_id)
     ports.audit.ensure()
     tally, stopped = CleanupTally(), False
@@ -96,6 +102,27 @@ def restore(request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts) -
     return JobResult(code, *_answer(place, request, ending, results, settled, len(asked), elsewhere))
 
 
+def _below_root(path: str, request: RestoreRequest, place: CleanupPlace) -> str:
+    """Returns a requested path relative to wal_root.
+
+    Raises:
+        UsageError: no file can have this path.
+    """
+    below = path.removeprefix(f"{place.wal_root}/")
+    try:
+        parse_uri(f"{place.wal_root}/{below}")
+    except RefusedError as error:
+        raise _not_there(path, request, place) from error
+    return below
+
+
+def _not_there(path: str, request: RestoreRequest, place: CleanupPlace) -> UsageError:
+    return UsageError(
+        f"{path!r} is not in the quarantine of run {request.run_id}, nor below {place.wal_root}; paths are written as "
+        "in wal_verdicts (oldWALs/…) or as in the list"
+    )
+
+
 def _wanted(
     resting: Sequence[CleanupFile],
     request: RestoreRequest,
@@ -113,10 +140,7 @@ def _wanted(
     missing = [path for path in dict.fromkeys(request.paths) if path not in by_path]
     for path, found in zip(missing, holder.seen([f"{place.wal_root}/{path}" for path in missing]), strict=True):
         if found is None and path not in absent:
-            raise UsageError(
-                f"{path!r} is not in the quarantine of run {request.run_id}, nor below {place.wal_root}; paths are "
-                "written as in wal_verdicts (oldWALs/…)"
-            )
+            raise _not_there(path, request, place)
     return [by_path[path] for path in dict.fromkeys(request.paths) if path in by_path]
 
 

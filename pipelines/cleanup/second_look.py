@@ -66,12 +66,13 @@ class CaptureParts:
     """The parts of a capture; see `pipelines.capture.capture` and `capture_zookeeper`.
 
     Attributes:
+        sources: returns the sources; restore never asks for them.
         settings: the settings of reconcile, with the same opt-ins.
         target: returns the target of a snapshot for a URI.
     """
 
     cluster: Cluster
-    sources: CaptureSources | ZooKeeperSources
+    sources: Callable[[], CaptureSources | ZooKeeperSources]
     settings: ReconcileSettings
     patience: RetryPolicy
     clock: Clock
@@ -134,7 +135,7 @@ class SparkSecondLook:
         """
         parts = self._parts
         self._looks += 1
-        sources: CaptureSources | ZooKeeperSources = replace(parts.sources, files=files)
+        sources: CaptureSources | ZooKeeperSources = replace(parts.sources(), files=files)
         with SnapshotWriter(parts.target(f"{self._scratch.uri}/{self._looks}")) as writer:
             captured = sources.capture(parts.cluster, writer, clock=parts.clock, patience=parts.patience)
         reader = SnapshotDirectories(self._spark, parts.settings.row_layout)

@@ -61,37 +61,48 @@ def test_the_root_is_read_from_the_class_path(spark: SparkSession, on_class_path
     assert hbase_root(HadoopJvm.of(spark), None, {}) == "hdfs://ns1/there"
 
 
+def refused(spark: SparkSession, folder: Path, job: str, live: str, named: Path) -> str:
+    """Returns the message of a job on a cluster of which nothing is there."""
+    config = folder / "prod.yaml"
+    document = {
+        "cluster": "prod",
+        "wal_root": f"file://{folder}/wals",
+        "capture": {
+            "files": {"source": "hadoop"},
+            "queues": {"source": "zookeeper", "quorum": "127.0.0.1:1"},
+            "state": {"source": live},
+            "hbase": {"site": str(named)},
+        },
+        "clean": {"quarantine": f"file://{folder}/quarantine"},
+    }
+    config.write_text(json.dumps(document))
+    answer = folder / f"{job}.json"
+    words = ["--cluster", "prod", "--run-id", "n", "--lake", f"file:{folder}/lake", "--config", str(config)]
+    words += ["--lists", f"file:{folder}/lists"] if job == "clean" else []
+    context = JobContext(job, SystemClock(), spark)
+    assert main([job, *words, "--result", str(answer)], context=context) == 2
+    return str(json.loads(answer.read_text())["error"]["message"])
+
+
 @pytest.mark.promise("quarantine-is-out-of-hbases-reach")
 @pytest.mark.parametrize("live", ["hbase", "zookeeper"])
 def test_a_root_that_nobody_tells_stops_all_but_restore(spark: SparkSession, tmp_path: Path, live: str) -> None:
     """Nothing is asked before that: neither HBase nor ZooKeeper is there."""
-    queues = {"source": "zookeeper", "quorum": "127.0.0.1:1"}
     silent = site(tmp_path / "hbase-site.xml", hbase_wal_dir="hdfs://ns1/wals")
-    config = tmp_path / "prod.yaml"
-    document = {
-        "cluster": "prod",
-        "wal_root": f"file://{tmp_path}/wals",
-        "capture": {
-            "files": {"source": "hadoop"},
-            "queues": queues,
-            "state": {"source": live},
-            "hbase": {"site": str(silent)},
-        },
-        "clean": {"quarantine": f"file://{tmp_path}/quarantine"},
-    }
-    config.write_text(json.dumps(document))
-
-    def refused(job: str, *more: str) -> str:
-        answer = tmp_path / f"{job}.json"
-        words = ["--cluster", "prod", "--run-id", "n", "--lake", f"file:{tmp_path}/lake", "--config", str(config)]
-        context = JobContext(job, SystemClock(), spark)
-        assert main([job, *words, *more, "--result", str(answer)], context=context) == 2
-        return str(json.loads(answer.read_text())["error"]["message"])
-
-    for message in (refused("clean", "--lists", f"file:{tmp_path}/lists"), refused("purge")):
+    for job in ("clean", "purge"):
+        message = refused(spark, tmp_path, job, live, silent)
         for word in (str(silent), "hbase.rootdir is not known", "capture.hbase.site", "capture.hbase.properties"):
             assert word in message
-    assert "hbase.rootdir" not in refused("restore")
+    assert "lake/runs: there is no such table" in refused(spark, tmp_path, "restore", live, silent)
+
+
+def test_only_clean_and_purge_need_what_asks_hbase(spark: SparkSession, tmp_path: Path) -> None:
+    """Neither HBase's client nor the lake is there; restore does not even miss the site."""
+    there = site(tmp_path / "hbase-site.xml", hbase_rootdir="hdfs://ns1/hbase")
+    for job in ("clean", "purge"):
+        assert "ConnectionFactory is not on Spark's class path" in refused(spark, tmp_path, job, "hbase", there)
+    nowhere = tmp_path / "none.xml"
+    assert "lake/runs: there is no such table" in refused(spark, tmp_path, "restore", "hbase", nowhere)
 
 
 def rooted(lab: Lab, root: str | None, **clean: str) -> None:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from jobs.cli.context import JobContext
 from jobs.cli.entry import main
+from pipelines.capture.sources.hadoop_files import HadoopLister
 from pipelines.cleanup.stores.hadoop_calls import HadoopCalls
 from pipelines.common.errors import UsageError
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject
@@ -57,17 +58,42 @@ def test_a_provider_that_reads_from_observers_is_refused(
     assert f"{HA}.ConfiguredFailoverProxyProvider" in str(error.value)
 
 
-@pytest.mark.promise("observer-reads-are-refused")
-def test_so_is_a_class_that_extends_one_under_another_name(spark: SparkSession) -> None:
-    hadoop = HadoopJvm.of(spark)
-    conf = hadoop.view.org.apache.hadoop.conf.Configuration(hadoop.conf)
-    compiler = hadoop.view.org.codehaus.janino.SimpleCompiler()
-    compiler.setParentClassLoader(conf.getClassLoader())
+@pytest.fixture
+def quiet(spark: SparkSession) -> Iterator[str]:
+    """The name of a class that extends a provider under another name, and that Spark's configuration can load."""
+    conf = HadoopJvm.of(spark).conf
+    before = conf.getClassLoader()
+    compiler = HadoopJvm.of(spark).view.org.codehaus.janino.SimpleCompiler()
+    compiler.setParentClassLoader(before)
     compiler.cook(QUIET)
     conf.setClassLoader(compiler.getClassLoader())
-    conf.set(KEY, "walsafe.test.QuietProvider")
+    yield "walsafe.test.QuietProvider"
+    conf.setClassLoader(before)
+
+
+@pytest.mark.promise("observer-reads-are-refused")
+def test_so_is_a_class_that_extends_one_under_another_name(spark: SparkSession, quiet: str) -> None:
+    hadoop = HadoopJvm.of(spark)
+    conf = hadoop.view.org.apache.hadoop.conf.Configuration(hadoop.conf)
+    conf.set(KEY, quiet)
     with pytest.raises(UsageError, match=r"is walsafe\.test\.QuietProvider, which reads from observer"):
         refuse_observer_reads(hadoop, conf, ROOT, "wal_root", "set {}")
+
+
+@pytest.mark.parametrize(
+    ("uri", "key", "waits"),
+    [
+        (ROOT, KEY, True),
+        (ROOT, "dfs.client.failover.proxy.provider.ns2", False),
+        ("viewfs://fleet/hbase", KEY, False),  # such a file system cannot wait
+    ],
+)
+def test_a_listing_waits_for_an_observer(spark: SparkSession, quiet: str, uri: str, key: str, *, waits: bool) -> None:
+    """The file system of this test has no msync, and says so."""
+    local = {f"fs.{uri.partition(':')[0]}.impl": "org.apache.hadoop.fs.RawLocalFileSystem"}
+    lister = HadoopLister(HadoopJvm.of(spark), uri, {**local, key: quiet})
+    with closing(lister), pytest.raises(Exception, match="msync" if waits else "Wrong FS"):
+        list(lister.pages("oldWALs"))
 
 
 def test_the_store_of_a_clean_up_looks_at_the_properties_of_its_own_configuration(spark: SparkSession) -> None:

@@ -10,6 +10,7 @@ from pipelines.common.errors import UnavailableError
 from pipelines.files.file_status import FileStatus
 from pipelines.files.hadoop_jvm import HadoopJvm, java_errors
 from pipelines.files.hadoop_listing import PAGE, HadoopListing
+from pipelines.files.observer_reads import observer_provider
 from pipelines.hbase.server_names import MAX_LONG
 
 
@@ -38,12 +39,10 @@ class HadoopLister:
             for name, value in (properties or {}).items():
                 conf.set(name, value)
             # a new instance: a cached one would ignore the properties
-            uri = hadoop.path(wal_root).toUri()
-            self._files = hadoop.view.org.apache.hadoop.fs.FileSystem.newInstance(uri, conf)
+            self._files = hadoop.view.org.apache.hadoop.fs.FileSystem.newInstance(hadoop.path(wal_root).toUri(), conf)
             self._listing = HadoopListing(hadoop, self._files)
-            provider = conf.get(f"dfs.client.failover.proxy.provider.{uri.getAuthority()}")
-            # an observer name node may lag behind; msync makes the next read as fresh as that of the active name node
-            self._lagging = provider is not None and "Observer" in str(provider)
+        # an observer name node may lag behind; msync makes the next read as fresh as that of the active name node
+        self._lagging = wal_root.startswith("hdfs:") and observer_provider(hadoop, conf, wal_root) is not None
 
     def pages(self, directory: str) -> Iterator[Sequence[FileStatus]]:
         """See `DirectoryLister.pages`."""

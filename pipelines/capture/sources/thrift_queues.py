@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import happybase
-from thriftpy2.thrift import TException
 
 from pipelines.common.errors import UnavailableError
 from pipelines.hbase.replication_queues import Cell
@@ -62,7 +61,7 @@ class ThriftQueues:
                 cells = [(*column.partition(b":")[::2], value) for column, value in columns.items()]
                 for family, qualifier, value in sorted(cells):  # Thrift returns a map, whose order is not guaranteed
                     yield Cell(row, family, qualifier, value)
-        except (OSError, TException) as error:
+        except Exception as error:  # what answers in another protocol ends in errors of any class
             if "TableNotFoundException" in _message(error):
                 return
             raise UnavailableError(

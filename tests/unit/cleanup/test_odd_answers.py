@@ -14,7 +14,7 @@ from tests.labs.cleanup.memory import Process
 from tests.labs.cleanup.odd_store import BROKEN, RUN, A, B, C, Odd, attempt, cleaned, night, odd, open_paths, outcomes
 from tests.labs.cleanup.world import LEASE_MS, ROOT, cleaning, purging, restoring
 
-REFUSED = "NSQuotaExceededException: The NameSpace quota is exceeded"
+REFUSED = "DSQuotaExceededException: The DiskSpace quota is exceeded"
 DONE = {CleanupAction.CLEAN: "MOVED", CleanupAction.RESTORE: "RESTORED", CleanupAction.PURGE: "PURGED"}
 WORK = {
     CleanupAction.CLEAN: ("moving", "clean --resume"),
@@ -87,6 +87,23 @@ def test_a_plain_no_of_the_file_system_is_failed_with_its_words(action: CleanupA
     assert REFUSED in done.text
     assert ("solve this, then go on with --resume." in done.text) == (action is CleanupAction.CLEAN)
     assert outcomes(world, action) == {A: "FAILED", B: DONE[action], C: DONE[action]}
+
+
+@pytest.mark.parametrize("action", list(CleanupAction))
+def test_no_job_begins_while_the_quarantine_takes_no_new_file(action: CleanupAction) -> None:
+    """As with a full name quota, which also refuses the files that prove a look."""
+    world = night() if action is CleanupAction.CLEAN else cleaned()
+    before = dict(world.disk.files)
+
+    class Full(Odd):
+        def replace(self, uri: str, text: str) -> None:
+            raise UnavailableError(f"creating {uri}: NSQuotaExceededException, instead of {text!r}")
+
+    with pytest.raises(UnavailableError, match="NSQuotaExceededException"):
+        attempt(world, action, lambda ports: replace(ports, store=Full(ports.store)))  # type: ignore[arg-type]
+    assert world.disk.files == before
+    assert attempt(world, action, lambda ports: ports).exit_code == 0
+    assert outcomes(world, action) == dict.fromkeys((A, B, C), DONE[action])
 
 
 @pytest.mark.parametrize(

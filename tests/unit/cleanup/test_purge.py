@@ -15,7 +15,7 @@ from tests.labs.cleanup.memory import MemoryStore, Process
 from tests.labs.cleanup.purges import N1, NAMES, cleaned, done, outcomes, put, rows, runs_of
 from tests.labs.cleanup.world import LEASE_MS, PLACE, START, World, purging
 
-NO = "NSQuotaExceededException: The NameSpace quota is exceeded"
+NO = "DSQuotaExceededException: The DiskSpace quota is exceeded"
 
 
 # what waits

@@ -37,6 +37,7 @@ REFUSED, UNAVAILABLE, USAGE = (
     UsageError("a bad name"),
 )
 NOT_YET = RunPurge("later", NOT_BEGUN, reason="a person asked for an end")
+NO_LEASE = RunPurge("later", NOT_BEGUN, reason="no answer", error=UNAVAILABLE)
 
 
 @pytest.mark.promise("exit-5")
@@ -60,6 +61,7 @@ NOT_YET = RunPurge("later", NOT_BEGUN, reason="a person asked for an end")
         ([ended(UNAVAILABLE), ended(REFUSED)], 4),
         ([done(), done(FAILED_FILE), ended(REFUSED)], 4),
         ([ended(REFUSED), NOT_YET], 3),
+        ([ended(REFUSED), NO_LEASE], 4),
         ([done(), NOT_YET], 0),
     ],
 )

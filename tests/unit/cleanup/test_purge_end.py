@@ -11,7 +11,8 @@ from pipelines.cleanup.deletions import CleanupAction, CleanupTally, FileResult
 from pipelines.cleanup.purge import PurgeRequest, purge
 from pipelines.cleanup.quarantine import runs_in
 from pipelines.cleanup.request import CleanupPorts
-from pipelines.common.errors import UnavailableError
+from pipelines.common.conditions import Condition
+from pipelines.common.errors import RefusedError, UnavailableError
 from tests.labs.cleanup.memory import MemoryStore, Process
 from tests.labs.cleanup.memory_audit import MemoryAudit
 from tests.labs.cleanup.purges import FULL, N1, N2, N3, N4, cleaned, done, runs_of, statuses
@@ -49,6 +50,23 @@ def test_no_run_is_begun_without_a_lease() -> None:
         N3,
         N4,
     }
+
+
+def test_a_lease_that_was_lost_is_told_also_where_every_run_before_it_was_refused() -> None:
+    """The runs that were not begun are a reason to repeat the command."""
+    world = cleaned(N1, N2, N3)
+    store = Lost(world.disk, Process())
+
+    def loses_the_lease() -> None:
+        store.gone = True
+        raise RefusedError(Condition.CLUSTER_NOT_QUIET, "the cluster moved")
+
+    look: Any = Kept(world.edges(Process())[1], loses_the_lease)
+    answer = done(world, store=store, second_look=look)
+    assert statuses(answer) == {N1: "REFUSED", N2: "NOT_BEGUN", N3: "NOT_BEGUN"}
+    assert answer.exit_code == 4
+    assert [one["condition"] for one in runs_of(answer).values()] == ["CLUSTER_NOT_QUIET", *["UNAVAILABLE"] * 2]
+    assert f"{N2}: the leases cannot be read" in str(answer.result["error"])
 
 
 class Full(MemoryAudit):

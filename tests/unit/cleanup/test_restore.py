@@ -1,5 +1,6 @@
 """What restore puts back, where it stops, and what it writes and says about it."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -113,6 +114,23 @@ def test_only_the_files_that_are_asked_for_are_put_back_each_once() -> None:
     again = done(world, FILES[0], FILES[1])
     assert (again.result["done_files"], again.result["left"]) == (1, [])
     assert not world.resting()
+
+
+def test_a_file_is_also_named_as_in_the_list() -> None:
+    world = cleaned()
+    outcome = done(world, f"{ROOT}/{FILES[0]}", FILES[0], f"{ROOT}/{FILES[1]}")
+    assert (outcome.exit_code, outcome.result["done_files"]) == (0, 2)
+    assert "of the given files" not in outcome.text
+    assert {path for _, path in world.resting()} == {FILES[2]}
+
+
+@pytest.mark.parametrize("path", ["", "oldWALs//x", "oldWALs/../x", "hdfs://ns2/hbase/oldWALs/x", f"{ROOT}/", "/x"])
+def test_a_path_that_no_file_can_have_is_named_before_anything_is_done(path: str) -> None:
+    world = cleaned()
+    before = dict(world.disk.files)
+    with pytest.raises(UsageError, match=re.escape(f"{path!r} is not in the quarantine of run n1, nor below {ROOT}; ")):
+        done(world, FILES[0], path)
+    assert world.disk.files == before
 
 
 def test_a_file_that_hbase_deleted_after_its_restore_does_not_keep_the_others_from_it() -> None:
