@@ -35,7 +35,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--rows", required=True, metavar="DIR", help="rows of the table")
     parser.add_argument("--partitions", required=True, type=int, metavar="N", help="its partitions")
     parser.add_argument(
-        "--created-with", required=True, type=int, metavar="N", help="partitions before any split: init_partition_count"
+        "--created-with",
+        required=True,
+        type=int,
+        metavar="N",
+        help="partitions before any split: init_partition_count, or that of another table from which the data came "
+        "(duplication)",
     )
     parser.add_argument(
         "--validate-env",

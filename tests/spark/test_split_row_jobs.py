@@ -63,6 +63,7 @@ def test_the_example_of_split_stale_and_what_becomes_of_it_without_the_env(
     code, result = desk.run("split-stale", *about, "--validate-env", "unset", "--version", "0=-1", "--lake", lake)
     assert (code, result["stale_rows"], result["dropped_rows"]) == (3, 4, 2)
     assert [one["code"] for one in result["findings"]] == ["SPLIT_C9"]
+    assert "KEPT_ENV_LOST (of another partition)" in capsys.readouterr().out
     assert sum(row["rows"] for row in lake_rows(f"{lake}/split_stale", "fate = 'KEPT_ENV_LOST'")) == 3
     for wrong, words in (("0", "such as 3=-1"), ("x=1", "such as 3=-1"), ("1=4", "partition_version 4")):
         capsys.readouterr()

@@ -128,19 +128,23 @@ def _under_way(table: PegasusTable) -> Iterator[FindingRow]:
 
 
 def _env(table: PegasusTable) -> Iterator[FindingRow]:
-    was_split = table.init_partition_count not in {None, -1} and table.partition_count != table.init_partition_count
+    if table.init_partition_count in {-1, table.partition_count}:  # it has never been split
+        return
     if table.envs is None:
         yield _found(
-            "C9", WARNING, table, "its envs are not known.", "Add the output of get_app_envs as 'envs'.", unknown=True
-        )
-    elif was_split and table.envs.get(VALIDATE_ENV) != "true":
+            "C9", WARNING, table, "its envs are not known.",
+            "Add the output of get_app_envs as 'envs' (in 'app_info', if the state has it).", unknown=True,
+        )  # fmt: skip
+    elif table.envs.get(VALIDATE_ENV) == "true":
+        return
+    elif table.init_partition_count is not None:
         yield _found(
             "C9", WARNING, table,
             f"it has been split before, and {VALIDATE_ENV} is {table.envs.get(VALIDATE_ENV, 'not set')}: scans "
             "see rows twice, and no compaction removes the stale rows.",
             lost_env_remedy(table.partition_count),
         )  # fmt: skip
-    elif table.init_partition_count is None and table.envs.get(VALIDATE_ENV) != "true":
+    else:
         yield _found(
             "C9", WARNING, table,
             f"{VALIDATE_ENV} is {table.envs.get(VALIDATE_ENV, 'not set')}, and it is not known whether the table has "
@@ -191,30 +195,30 @@ def _use(table: PegasusTable) -> Iterator[FindingRow]:
 
 def _disks(state: ClusterState, table: PegasusTable) -> Iterator[FindingRow]:
     disks = state.disks or ()
-    known = {disk.node for disk in disks if table.app_id in disk.apps}
+    known = {disk.node for disk in disks if table.app_id in (disk.apps or {})}
+    known -= {disk.node for disk in disks if disk.apps is None}
     unknown = sorted({node for one in table.partitions for node in one.members} - known)
     if unknown or not known:
-        which = f"the disks of {unknown[0]}" if disks and unknown else "the disks"
+        which = f" of {human_count(len(unknown), 'server')}, such as {unknown[0]}," if disks and unknown else ""
         yield _found(
             "F37",
             WARNING,
             table,
-            f"the use of {which} is not known.",
+            f"the use of the disks{which} is not known.",
             "Compare the disks yourself, or write 'disks' into a state file, with the bytes of the table in 'apps'; a "
             "capture cannot have it (docs/split-state.md).",
             unknown=True,
         )
     for disk in disks:
-        needed = disk.used + DISK_COPIES * disk.apps.get(table.app_id, 0)
-        if disk.apps.get(table.app_id) and needed > DISK_SHARE * disk.capacity:
-            size = human_bytes(disk.apps[table.app_id])
+        size = (disk.apps or {}).get(table.app_id, 0)
+        if size and disk.used + DISK_COPIES * size > DISK_SHARE * disk.capacity:
             yield rule_violation(
                 "F37", ERROR, f"{table.app_id}@{disk.node}/{disk.name}",
                 f"Table {table.name}: {disk.node} {disk.name} has {human_bytes(disk.used)} of "
-                f"{human_bytes(disk.capacity)} in use, and {DISK_COPIES} times the table's {size} there would fill "
-                f"more than {DISK_SHARE:.0%} of it.",
+                f"{human_bytes(disk.capacity)} in use, and {DISK_COPIES} times the table's {human_bytes(size)} there "
+                f"would fill more than {DISK_SHARE:.0%} of it.",
                 "Free space on that disk or move replicas away (migrate_disk) first.",
-                used=disk.used, capacity=disk.capacity, table_bytes=disk.apps[table.app_id],
+                used=disk.used, capacity=disk.capacity, table_bytes=size,
             )  # fmt: skip
 
 

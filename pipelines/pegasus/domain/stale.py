@@ -140,8 +140,9 @@ def stale_findings(table: str, tallies: Tallies, settings: FilterSettings) -> It
             f"{table}/{foreign.rows}",  # who acknowledges two rows does not mean two thousand
             f"Table {table}: {_amount(foreign)} in partitions that never owned them, neither before nor after a split, "
             f"such as partition {min(partitions)}: no split has left them, and they may be the only ones.",
-            "Do not compact. Compare --created-with with init_partition_count; if it is right, a replica lies under a "
-            "wrong index: find out where its directory comes from.",
+            "Do not compact. Compare --created-with with init_partition_count; if the data came from another table "
+            "that was split (duplication), give the init_partition_count of that table. Otherwise a replica lies under "
+            "a wrong index: find out where its directory comes from.",
             rows=foreign.rows,
             partitions=sorted(partitions)[:100],
         )

@@ -45,7 +45,8 @@ def run_preflight(run: JobRun, state: ClusterState, name: str | None, to_count: 
 def tables_named(state: ClusterState, name: str | None) -> list[PegasusTable]:
     """Returns the tables with this name; None = all tables.
 
-    ZooKeeper keeps dropped tables, also beside a new table of the same name: they are left out if there is another one.
+    ZooKeeper keeps dropped tables, also beside a new table of the same name: they are left out, unless nothing else has
+    the name.
 
     Raises:
         UsageError: there is no such table.

@@ -69,7 +69,7 @@ def _lines(table: str, rows: Sequence[StaleRow]) -> Iterator[str]:
     yield ""
     shown = []
     for row in rows[:_SHOWN]:
-        mark = " (a copy)" if row.is_stale and not row.is_dropped else ""
+        mark = " (of another partition)" if row.is_stale and not row.is_dropped else ""
         shown.append((str(row.partition_index), row.rows, human_bytes(row.bytes), f"{row.fate}{mark}"))
     yield from text_table("  {:>9} {:>14} {:>12}  {:<}", [("partition", "rows", "bytes", "fate"), *shown])
     if len(rows) > _SHOWN:

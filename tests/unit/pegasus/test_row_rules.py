@@ -147,6 +147,7 @@ def test_rows_that_no_split_has_left_are_not_called_copies(validate: bool) -> No
         assert json.loads(only.evidence) == {"rows": lost, "partitions": [2]}
         assert "they may be the only ones" in only.message
         assert only.remedy.startswith("Do not compact.")
+        assert "another table that was split (duplication), give the init_partition_count of that table" in only.remedy
 
 
 @pytest.mark.parametrize(("old", "new"), [(4, 8), (3, 6)])

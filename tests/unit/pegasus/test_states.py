@@ -304,7 +304,11 @@ def test_a_lost_env_is_set_again_only_where_that_is_safe(count: int, init: int, 
         ),
         (lambda states: table(states)["app_info"].pop("is_bulk_loading"), {"C12": ["UNKNOWN"]}),
         (lambda states: table(states)["app_info"].pop("duplicating"), {"C12": ["UNKNOWN"]}),
-        (spoil("app_info/envs", None), {"C9": ["UNKNOWN"]}),
+        (spoil("app_info/envs", None), {}),
+        (
+            all_of(spoil("app_info/envs", None), lambda states: table(states)["app_info"].pop("init_partition_count")),
+            {"C9": ["UNKNOWN"]},
+        ),
         (disks(used=631), {"F37": ["BLOCKER"]}),
         (disks(used=630), {}),
         (disks(apps={}), {"F37": ["UNKNOWN"]}),
@@ -323,8 +327,25 @@ def test_what_is_in_the_way(change: Callable[[States], object], expected: dict[s
 
 def test_an_env_that_the_state_does_not_have_is_unknown() -> None:
     document = {**state(0, 8, 4), "disks": ready()["disks"]}
-    del document["apps"][0]["app_info"]["envs"]
+    envs = document["apps"][0]["app_info"].pop("envs")
     assert verdicts(document) == {"C9": ["UNKNOWN"]}
+    parsed = parse_state(json.dumps(document), "state.json")
+    (found,) = preflight(parsed, parsed.tables[0], None)
+    assert "as 'envs' (in 'app_info', if the state has it)" in found.remedy
+    document["apps"][0]["app_info"]["envs"] = envs
+    assert verdicts(document) == {}
+
+
+def test_a_server_is_known_only_with_the_tables_of_all_its_disks() -> None:
+    document = ready()
+    more: list[dict[str, Any]] = [{**DISK, "node": node, "disk": "/data2", "apps": {}} for node in NODES]
+    document["disks"] += more
+    assert verdicts(document) == {}
+    for one in more[1:]:
+        one["apps"] = None
+    parsed = parse_state(json.dumps(document), "state.json")
+    (found,) = preflight(parsed, parsed.tables[0], None)
+    assert found.message == f"Table temp: the use of the disks of 2 servers, such as {NODES[1]}, is not known."
 
 
 def test_a_dropped_table_of_the_same_name_is_left_out() -> None:

@@ -171,16 +171,18 @@ def judged_logs(files: Iterable[LogFile], facts: SplitFacts) -> list[LogFile]:
 def without_broken(files: Iterable[LogFile], errors: Iterable[FindingRow], facts: SplitFacts) -> list[LogFile]:
     """Returns the logs, and holds all of each parent and child of which one breaks a rule: its repair may need them.
 
+    An error that names no partition holds all logs.
+
     Args:
         files: the result of `judged_logs`.
         errors: the findings about the logs that are errors and not acknowledged.
         facts: the facts of the table.
     """
-    places = [place for one in errors if (place := _OF_PARTITION.match(one.subject))]
-    broken = {_group(int(place[1]), int(place[2]), facts) for place in places}
+    places = [_OF_PARTITION.match(one.subject) for one in errors]
+    broken = {_group(int(place[1]), int(place[2]), facts) for place in places if place}
     return [
         replace(file, verdict=HELD, reason="RULE_BROKEN")
-        if file.verdict == DELETABLE and _group(file.app_id, file.partition, facts) in broken
+        if file.verdict == DELETABLE and (None in places or _group(file.app_id, file.partition, facts) in broken)
         else file
         for file in files
     ]

@@ -1,7 +1,7 @@
 """The state of a Pegasus cluster's tables at one moment, independent of its source."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 UNREGISTERED = -1
 VALIDATE_ENV = "replica.split.validate_partition_hash"
@@ -106,13 +106,13 @@ class PegasusTable:
 
 @dataclass(frozen=True, slots=True)
 class Disk:
-    """A data disk of a node. Sizes are in bytes; `apps` has the bytes of each table on the disk."""
+    """A data disk of a node. Sizes are in bytes; `apps` has the bytes of each table on the disk, None = unknown."""
 
     node: str
     name: str
     capacity: int
     used: int
-    apps: Mapping[int, int] = field(default_factory=dict)
+    apps: Mapping[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,7 +93,7 @@ def _replica(form: _Replica) -> ReplicaState:
 
 
 def _disk(form: _Disk) -> Disk:
-    return Disk(form.node, form.disk, form.capacity, form.used, form.apps or {})
+    return Disk(form.node, form.disk, form.capacity, form.used, form.apps)
 
 
 class _Table(Form):
