@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
 
+from pipelines.common.instants import utc_day
+from pipelines.lake.look_back import LOOK_BACK
 from pipelines.lake.query import Query
 from pipelines.lake.run_rows import literal, rows_of
 from pipelines.lake.run_summary import DONE, REFUSED, STARTED, STOPPED, RunKey
@@ -28,13 +30,20 @@ class _Attempt:
     attempt: str
     status: str
     at: int
-    reason: str | None
     done_files: int | None
     done_bytes: int | None
+    left_files: int | None
+
+    @property
+    def emptied(self) -> bool:
+        """Whether it left nothing of its run in the quarantine, whoever removed the files that it did not find."""
+        return (self.action, self.status, self.left_files) == (PURGE, DONE, 0)
 
     def step(self, run: RunKey) -> "CleanupStep":
         """Returns what this row says about the files of a run."""
-        return CleanupStep(run, self.action, self.status, self.at, self.done_files or 0, self.done_bytes or 0)
+        return CleanupStep(
+            run, self.action, self.status, self.at, self.done_files or 0, self.done_bytes or 0, self.emptied
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +55,7 @@ class CleanupStep:
         action: CLEAN, RESTORE or PURGE.
         status: of the attempt; STARTED = it died, or still runs.
         at: when it wrote its last row, ms since the epoch.
+        emptied: whether the attempt left nothing of the run in the quarantine.
     """
 
     run: RunKey
@@ -54,6 +64,7 @@ class CleanupStep:
     at: int
     files: int
     bytes: int
+    emptied: bool = False
 
     @property
     def begun(self) -> bool:
@@ -74,10 +85,13 @@ def cleanup_steps(lake: "LakeReader", cluster: str, last: date) -> tuple[Cleanup
     """Returns what was done with the lists of a cluster's runs up to a date, oldest first.
 
     However old a run is, its files may still rest in the quarantine. It counts by the rows of `cleanups`. Of a run with
-    an attempt that did not end well it sums up `deletions`, which has every file.
+    an attempt that did not end well it sums up `deletions`, which has every file; but not if its last attempt emptied
+    the quarantine before the look-back (`LOOK_BACK`), because then nobody asks for its files any more.
     """
     last_rows = _last_rows(lake, cluster, last)
-    uncertain = {key for key, row in last_rows.values() if row.status not in _COUNTED}
+    last_attempts = dict(sorted(last_rows.values(), key=_order))
+    over = {key for key, row in last_attempts.items() if row.emptied and utc_day(row.at) < last - LOOK_BACK}
+    uncertain = {key for key, row in last_rows.values() if row.status not in _COUNTED} - over
     steps = [row.step(key) for key, row in last_rows.values() if key not in uncertain]
     if uncertain:
         steps += _from_files(lake, {name: one for name, one in last_rows.items() if one[0] in uncertain})
@@ -114,7 +128,7 @@ def _from_files(lake: "LakeReader", attempts: Mapping[str, tuple[RunKey, _Attemp
     rows = lake.ask(Query(DELETIONS, sums, condition, f"GROUP BY {by}")) if lake.has(DELETIONS) else []
     counted = {row["attempt"] for row in rows}
     idle = [
-        CleanupStep(key, row.action, row.status, row.at, 0, 0)
+        CleanupStep(key, row.action, row.status, row.at, 0, 0, row.emptied)
         for attempt, (key, row) in attempts.items()
         if attempt not in counted
     ]
@@ -126,6 +140,7 @@ def _from_files(lake: "LakeReader", attempts: Mapping[str, tuple[RunKey, _Attemp
             row["at"],
             row["files"],
             row["bytes"] or 0,
+            row["attempt"] in attempts and attempts[row["attempt"]][1].emptied,
         )
         for row in rows
     ]
@@ -135,7 +150,11 @@ def quarantined(steps: Iterable[CleanupStep], until: int | None = None) -> Mappi
     """Returns what each run has in the quarantine after all steps, or after those up to an instant (ms)."""
     found: dict[RunKey, Quarantined] = {}
     for step in steps:
-        if until is None or step.at <= until:
+        if until is not None and step.at > until:
+            continue
+        if step.emptied:
+            found.pop(step.run, None)
+        else:
             before = found.get(step.run, Quarantined(0, 0, step.at))
             sign = 1 if step.action == CLEAN else -1
             moved_at = max(before.moved_at, step.at) if step.action == CLEAN and step.files else before.moved_at

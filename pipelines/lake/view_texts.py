@@ -67,6 +67,11 @@ NIGHT_DIFF = View(
     "NULL if the tables no longer have its totals. A night whose totals are gone is left out.",
     ("runs", "verdict_totals"),
     """
+WITH known AS (
+    SELECT t.cluster, t.run_id, t.run_date FROM verdict_totals t
+    UNION
+    SELECT r.cluster, r.run_id, r.run_date FROM latest_runs r WHERE r.files = 0
+)
 SELECT d.cluster, d.run_date, d.run_id, d.nights_ago, d.previous_run_id, d.verdict, d.reason,
     CAST(SUM(d.files) AS BIGINT) AS files, CAST(SUM(d.bytes) AS BIGINT) AS bytes,
     CASE WHEN k.run_id IS NOT NULL THEN CAST(SUM(d.files - d.files_before) AS BIGINT) END AS files_more,
@@ -83,16 +88,8 @@ FROM (
     JOIN verdict_totals t
         ON t.cluster = r.cluster AND t.run_id = r.previous_run_id AND t.run_date = r.previous_run_date
 ) d
-JOIN (
-    SELECT t.cluster, t.run_id, t.run_date FROM verdict_totals t
-    UNION
-    SELECT r.cluster, r.run_id, r.run_date FROM latest_runs r WHERE r.files = 0
-) o ON o.cluster = d.cluster AND o.run_id = d.run_id AND o.run_date = d.run_date
-LEFT JOIN (
-    SELECT t.cluster, t.run_id, t.run_date FROM verdict_totals t
-    UNION
-    SELECT r.cluster, r.run_id, r.run_date FROM latest_runs r WHERE r.files = 0
-) k ON k.cluster = d.cluster AND k.run_id = d.previous_run_id AND k.run_date = d.previous_run_date
+JOIN known o ON o.cluster = d.cluster AND o.run_id = d.run_id AND o.run_date = d.run_date
+LEFT JOIN known k ON k.cluster = d.cluster AND k.run_id = d.previous_run_id AND k.run_date = d.previous_run_date
 GROUP BY d.cluster, d.run_date, d.run_id, d.nights_ago, d.previous_run_id, d.verdict, d.reason, k.run_id
 """,
 )

@@ -150,11 +150,11 @@ class LakeHistory:
                     past_offsets(queues.get(key, ())),
                     {row.peer_id: row.bytes for row in pinned.get(key, ())},
                     {row.key: _finding(row, again=key.run_date == today[cluster]) for row in found.get(key, ())},
-                    peer_ids,
+                    peers_seen,
                     files,
                     {row.peer_id: _peer(row, again=key.run_date == today[cluster]) for row in peers.get(key, ())},
                 )
-                for key, started_at, peer_ids, files in of_cluster
+                for key, started_at, peers_seen, files in of_cluster
             ]
             for cluster, of_cluster in runs.items()
         }
@@ -208,16 +208,16 @@ class LakeHistory:
         first = utc_day(min(started.values())) - LOOK_BACK
         recent = f"run_date >= DATE'{first.isoformat()}' AND status = '{DONE}'"
         by_cluster: dict[str, dict[tuple[int, RunKey], int]] = {}
-        peers: dict[str, frozenset[str]] = {}
+        peers_seen: dict[str, frozenset[str]] = {}
         for key, row in self._reader.values(RUNS, _DoneRow, recent):
             at = row.files_started_at
             if at is not None and key.cluster in started and at < started[key.cluster]:
                 known = by_cluster.setdefault(key.cluster, {})
                 known[at, key] = max(known.get((at, key), 0), row.files or 0)
-                peers[key.cluster] = peers.get(key.cluster, frozenset()) | frozenset(row.peer_ids or ())
+                peers_seen[key.cluster] = peers_seen.get(key.cluster, frozenset()) | frozenset(row.peer_ids or ())
         return {
             cluster: [
-                (key, at, peers[cluster], runs[at, key])
+                (key, at, peers_seen[cluster], runs[at, key])
                 for at, key in of_last_nights(
                     sorted(runs, reverse=True), lambda run: run[1].run_date, utc_day(started[cluster]), nights
                 )

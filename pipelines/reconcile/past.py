@@ -46,7 +46,7 @@ class PastNight:
         offsets: by (peer, source server, group).
         held_by_peer: bytes under oldWALs held by each peer, alone or with others.
         findings: by key; only for the newest earlier night.
-        peer_ids: the peers that existed on any night of the look-back (`LOOK_BACK`).
+        peers_seen: the peers that existed on any night of the look-back (`LOOK_BACK`).
         files: number of files under oldWALs.
         peers: rows of `peers` by peer; only for the newest earlier night.
     """
@@ -56,6 +56,6 @@ class PastNight:
     offsets: Mapping[tuple[str, str, str], PastOffset] = field(default_factory=dict)
     held_by_peer: Mapping[str, int] = field(default_factory=dict)
     findings: Mapping[str, PastFinding] = field(default_factory=dict)
-    peer_ids: frozenset[str] = frozenset()
+    peers_seen: frozenset[str] = frozenset()
     files: int = 0
     peers: Mapping[str, PastPeer] = field(default_factory=dict)

@@ -182,6 +182,14 @@ def test_an_error_that_had_gone_is_new_when_it_comes_back(spark: SparkSession, t
         assert audited.run(snapshot, lake=True)[0] == code
 
 
+def test_a_capture_that_was_not_quiet_raises_no_finding_for_its_orphans(audited: Audited) -> None:
+    made = died(small("small", night=1))
+    moved = with_snapshot(made, membership_2=replace(made.snapshot.membership_2, online=frozenset({H1})))  # type: ignore[type-var]
+    _, result = audited.run(audited.desk.snapshot(moved, "moved"))
+    assert queues(result)[ORPHAN]["queue_class"] == "ORPHAN"
+    assert {one["code"] for one in result["findings"]} == {"LOST_WALS"}
+
+
 def test_the_example_of_the_page_is_an_answer(audited: Audited, capsys: pytest.CaptureFixture[str]) -> None:
     out = audited.desk.root / "out"
     audited.run(*audited.nights, options=("--plan", f"file:{out}"))

@@ -18,9 +18,7 @@ OVERDUE_MS = HOUR_MS
 """After this time, HBase is no longer processing a crash."""
 
 
-def audit_findings(
-    rows: Sequence[AuditRow], claims: Sequence[ClaimRow], *, quiet: bool = True
-) -> tuple[FindingRow, ...]:
+def audit_findings(rows: Sequence[AuditRow], claims: Sequence[ClaimRow], *, quiet: bool) -> tuple[FindingRow, ...]:
     """Returns all findings of one audit; without orphans and duplicates if the capture was not `quiet`.
 
     Then a server may be claiming queues, or RemovePeer, which removes the peer first.

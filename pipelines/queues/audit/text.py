@@ -76,7 +76,11 @@ def _head(audit: AuditResult) -> Iterator[str]:
     at = human_instant(audit.cluster.servers.at)
     yield f"cluster {audit.key.cluster}: {human_count(len(queues), 'queue')} in {audit.cluster.storage.place}, {at}"
     if audit.cluster.restless is not None:
-        yield wrapped(f"The capture was not quiet: {audit.cluster.restless}. This is its last reading.", "  ")
+        words = (
+            f"The capture was not quiet: {audit.cluster.restless}. This is its last reading. Orphans and duplicates "
+            "may be claims under way: no finding is raised for them; capture again before you have one claimed."
+        )
+        yield wrapped(words, "  ")
     order = [one.value for one in QueueClass]
     sizes: Counter[str] = Counter()
     for row in audit.rows:

@@ -76,10 +76,10 @@ def plan_lines(
     yield from _peer_lines(peers)
     yield from _queue_lines(queues)
     yield from finding_lines(findings)
-    # the remedy of an error says whether to run it
-    if not any(row.severity == ERROR and not row.acknowledged for row in findings):
-        yield ""
-        yield f"  to do it: {syncup_command(facts)}"
+    errors = any(row.severity == ERROR and not row.acknowledged for row in findings)
+    before = "do not run it before you have read the errors above; the command is" if errors else "to do it:"
+    yield ""
+    yield f"  {before} {syncup_command(facts)}"
 
 
 def _without_queue(row: SyncUpWalRow) -> dict[str, object]:

@@ -78,7 +78,7 @@ _MEANS = {
 
 
 def _orphan(evidence: Evidence, directory: RemoteDirectory) -> FindingRow:
-    removed = any(directory.peer_id in night.peer_ids for night in evidence.past)
+    removed = any(directory.peer_id in night.peers_seen for night in evidence.past)
     who = (
         f"peer {directory.peer_id}, which was there on an earlier night and is removed"
         if removed

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pipelines.common.instants import DAY_MS, format_instant
 from pipelines.lake.cleanup_history import cleanup_steps, quarantined
 from pipelines.lake.forecast import NIGHTS, QUARANTINE, Forecast, capacity_of, days_until_full, night_totals
+from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_summary import EarlierNights, NightTotal, RunKey, VerdictTotal
 from schemas.cleanups import CLEANUPS
 from schemas.deletions import DELETIONS
@@ -235,6 +236,53 @@ def test_an_attempt_that_died_counts_by_its_files(lake: Path) -> None:
     append(lake, CLEANUPS, [attempt(1, "c", "PURGE", "DONE", at + DAY_MS, 2)])
     append(lake, DELETIONS, [outcome(1, "c", path, "PURGED", at + DAY_MS) for path in ("x", "z")])
     assert quarantined(cleanup_steps(reader(lake), "prod-a", key(3).run_date)) == {}
+
+
+def test_a_purge_that_left_nothing_empties_the_quarantine(lake: Path) -> None:
+    """Two of ten files were gone already, and no row says how large they were."""
+    moved, emptied = FIRST + 5, FIRST + DAY_MS
+    rows = [
+        attempt(0, "a", "CLEAN", "DONE", moved, 100),
+        attempt(0, "b", "PURGE", "DONE", emptied, 80) | {"left_files": 0, "gone_files": 2},
+        attempt(1, "c", "CLEAN", "DONE", moved, 100),
+        attempt(1, "d", "PURGE", "DONE", emptied, 80) | {"left_files": 2},
+    ]
+    append(lake, CLEANUPS, rows)
+    steps = cleanup_steps(reader(lake), "prod-a", key(3).run_date)
+    assert {run.run_id: rest.bytes for run, rest in quarantined(steps, emptied - 1).items()} == {
+        "night-0": 100,
+        "night-1": 100,
+    }
+    assert {run.run_id: rest.bytes for run, rest in quarantined(steps).items()} == {"night-1": 20}
+    assert [step.bytes for step in steps if step.action == "PURGE"] == [80, 80]
+
+
+def test_a_purge_that_found_no_file_any_more_empties_the_quarantine_of_a_dead_clean(lake: Path) -> None:
+    dead = attempt(0, "a", "CLEAN", "STARTED", FIRST + 5)
+    purge = attempt(0, "b", "PURGE", "DONE", FIRST + DAY_MS) | {"left_files": 0, "gone_files": 2}
+    append(lake, CLEANUPS, [dead, purge])
+    moved = [outcome(0, "a", path, "MOVED", FIRST + 5) for path in "xyz"]
+    append(lake, DELETIONS, [*moved, outcome(0, "b", "x", "PURGED", FIRST + DAY_MS)])
+    steps = cleanup_steps(reader(lake), "prod-a", key(3).run_date)
+    assert [(step.action, step.files) for step in steps] == [("CLEAN", 3), ("PURGE", 1)]
+    assert quarantined(steps) == {}
+
+
+@pytest.mark.parametrize(
+    ("action", "left", "days", "asked"),
+    [("PURGE", 0, 42, False), ("PURGE", 0, 41, True), ("PURGE", 1, 42, True), ("RESTORE", 0, 42, True)],
+)
+def test_a_run_that_was_emptied_before_the_look_back_is_not_summed_up_by_file(
+    lake: Path, monkeypatch: pytest.MonkeyPatch, action: str, left: int, days: int, asked: bool
+) -> None:
+    last = attempt(0, "b", action, "DONE", FIRST + DAY_MS, 80) | {"left_files": left}
+    append(lake, CLEANUPS, [attempt(0, "a", "CLEAN", "FAILED", FIRST + 5), last])
+    append(lake, DELETIONS, [])
+    queries = []
+    monkeypatch.setattr(LakeReader, "ask", lambda _, query: queries.append(query) or [])
+    steps = cleanup_steps(reader(lake), "prod-a", key(days).run_date)
+    assert bool(queries) == asked
+    assert not quarantined(steps)
 
 
 def test_without_a_clean_up_there_are_no_steps(lake: Path) -> None:

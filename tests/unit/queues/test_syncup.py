@@ -244,20 +244,21 @@ def test_what_two_queues_of_a_peer_read_is_sent_again_by_the_second() -> None:
     assert lines[2] == "  60 B are sent again (older offsets, or two queues of a peer that read the same WALs)"
 
 
-def test_a_queue_that_the_tool_leaves_is_not_claimed_and_an_error_hides_the_command() -> None:
+def test_a_queue_that_the_tool_leaves_is_not_claimed_and_an_error_warns_before_the_command() -> None:
     plan = planned([OWN, queue(f"9-{D1}")], *WALS)
     rows = [queue_row(one) for one in plan.queues]
     clean = replace(CLEAN, flags=())
     found = dated(syncup_findings(plan, down(), clean), NOW, {}, ())
     lines = list(plan_lines(down(), clean, plan, rows, (), found))
     assert "would claim 1 queue of 2 servers" in lines[0]
-    command = "  to do it: hbase org.apache.hadoop.hbase.replication.regionserver.ReplicationSyncUp"
-    assert lines[-1] == command
+    command = "hbase org.apache.hadoop.hbase.replication.regionserver.ReplicationSyncUp"
+    assert lines[-1] == f"  to do it: {command}"
     leftover = dated(syncup_findings(plan, down(), FACTS), NOW, {}, ())
     assert "SYNCUP_LEFTOVER" in {one.code for one in leftover}
-    assert not any("to do it" in line for line in plan_lines(down(), FACTS, plan, rows, (), leftover))
+    warned = list(plan_lines(down(), FACTS, plan, rows, (), leftover))
+    assert warned[-1] == f"  do not run it before you have read the errors above; the command is {command} -f"
     known = [replace(one, acknowledged=True) for one in leftover]
-    assert list(plan_lines(down(), FACTS, plan, rows, (), known))[-1] == f"{command} -f"
+    assert list(plan_lines(down(), FACTS, plan, rows, (), known))[-1] == f"  to do it: {command} -f"
 
 
 # facts, tables, findings

@@ -51,5 +51,5 @@ def test_a_peer_is_known_as_long_as_the_lake_is_read_back(monkeypatch: pytest.Mo
     monkeypatch.setattr(LakeReader, "of", lambda *_: runs)
     past = LakeHistory(None, "").before({"a": NIGHT, "b": NIGHT}, 2)  # type: ignore[arg-type]
     assert [(one.run_id, one.files) for one in past["a"]] == [("night-1", 9), ("night-2", 8)]
-    assert {one.peer_ids for one in past["a"]} == {frozenset({"1", "gone"})}
-    assert {one.peer_ids for one in past["b"]} == {frozenset({"other"})}
+    assert {one.peers_seen for one in past["a"]} == {frozenset({"1", "gone"})}
+    assert {one.peers_seen for one in past["b"]} == {frozenset({"other"})}

@@ -163,7 +163,7 @@ def test_no_remedy_deletes_anything_of_a_peer_that_exists() -> None:
 
 
 def test_a_removed_peer_is_told_from_one_that_nobody_knew() -> None:
-    past = [PastNight("r", NOW - DAY_MS, peer_ids=frozenset({"old"}))]
+    past = [PastNight("r", NOW - DAY_MS, peers_seen=frozenset({"old"}))]
     directories = [replace(DIRECTORY, name="old"), replace(DIRECTORY, name="new")]
     states = {
         row.subject: json.loads(row.evidence)["state"]

@@ -163,6 +163,8 @@ def test_refused_cluster_shows_the_reason_and_comes_first() -> None:
     assert words.count("not looked for") == 3, "who holds most, errors, and findings"
     assert "nobody" not in words
     assert "Findings: 0" not in words
+    cells = re.findall(r'<td[^>]*data-label="Errors open"[^>]*>', report_html([ONE, refused], {}))
+    assert ['data-sort=""' in cell for cell in cells] == [True, False], "a word is no number to sort by"
     assert [one.cluster for one in by_urgency([ONE, refused])] == ["prod-z", "prod-a"]
 
 
