@@ -67,14 +67,14 @@ def failure_of(error: BaseException) -> JobFailure:
     if isinstance(error, KeyboardInterrupt):
         return JobFailure(EXIT_INTERRUPTED, "Interrupted", "interrupted; the same command may be run again")
     if _lost_the_jvm(error):
-        return _spark_ended("the JVM did not answer")
+        return spark_ended("the JVM did not answer")
     if isinstance(error, OSError):
         return _unavailable(str(error))
     if type(error).__module__.split(".")[0] in _JVM_LIBRARIES:
         try:
             text = str(error)
         except Exception:  # noqa: BLE001 - py4j asks the JVM for the words of its exception
-            return _spark_ended("the JVM did not answer")
+            return spark_ended("the JVM did not answer")
         missing = _MISSING_PATH.search(text)
         if missing:
             return _usage(f"{missing.group(1)}; check the path")
@@ -86,7 +86,7 @@ def failure_of(error: BaseException) -> JobFailure:
             )
         ended = _SPARK_ENDED.search(text)
         if ended:
-            return _spark_ended(ended.group(0).strip()[:_LONGEST_CAUSE])
+            return spark_ended(ended.group(0).strip()[:_LONGEST_CAUSE])
         cause = _JAVA_UNAVAILABLE.search(text)
         if cause:
             return _unavailable(cause.group(0).strip()[:_LONGEST_CAUSE])
@@ -109,12 +109,13 @@ def _usage(message: str) -> JobFailure:
     return JobFailure(EXIT_USAGE, "UsageError", message, Condition.USAGE)
 
 
-def _spark_ended(cause: str) -> JobFailure:
+def spark_ended(cause: str) -> JobFailure:
+    """Returns the failure of a job whose Spark is gone: only another application can try again."""
     way = (
         "see the log above, give it more memory (--driver-memory, --executor-memory), and start the same command again"
     )
     message = f"Spark's JVM or its executors ended ({cause}); {way}"
-    return JobFailure(EXIT_UNAVAILABLE, "UnavailableError", message, Condition.UNAVAILABLE)
+    return JobFailure(EXIT_UNAVAILABLE, "UnavailableError", message, Condition.SPARK_ENDED)
 
 
 def _unavailable(cause: str) -> JobFailure:

@@ -97,7 +97,7 @@ def _run(
     resume: Command = (),
     tries: int | None = None,
 ) -> JobResult:
-    """Runs a job, several times if something is unavailable.
+    """Runs a job, several times if something is unavailable, but not without Spark.
 
     Args:
         night: the night.
@@ -120,14 +120,16 @@ def _run(
         outcome = night.start(command)
         if resume and _cleaned_before(outcome):  # never begun again
             command, outcome = resume, night.start(resume)
-        if outcome.exit_code != EXIT_UNAVAILABLE or tried == tries:
+        without_spark = _condition(outcome) == Condition.SPARK_ENDED.name  # no job does well in this application again
+        if outcome.exit_code != EXIT_UNAVAILABLE or without_spark or tried == tries:
             break
         logger.warning("night: %s is tried again in %s s", command[0], night.plan.retry_delay_ms // 1000)
         night.wait(night.plan.retry_delay_ms)
         if night.stopped():  # the night ends with the reason why it waited
             answers.add(command, outcome)
     answers.add(command, outcome)
-    if outcome.exit_code != EXIT_DONE and not passes(outcome) and not (command == resume and _expired(outcome)):
+    goes_on = outcome.exit_code == EXIT_DONE or passes(outcome) or (command == resume and _expired(outcome))
+    if without_spark or not goes_on:
         raise _Ended(outcome.exit_code, f"{command[0]} stopped it")
     return outcome
 

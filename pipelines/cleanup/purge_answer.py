@@ -97,9 +97,10 @@ def purge_outcome(place: CleanupPlace, runs: Sequence[RunPurge]) -> JobResult:
         ],
     }
     lines = [line for one in runs for line in one.lines()] or [f"Nothing of {place.cluster} is in quarantine."]
-    troubled = [one for one in runs if one.error is not None]
+    failed = [one for one in runs if one.error is not None]
+    troubled = [one for one in failed if one.status != NOT_BEGUN]
     if troubled:
-        worst = next((one for one in troubled if one.exit_code == code), troubled[0])
+        worst = next((one for one in failed if one.exit_code == code), troubled[0])
         message = f"{len(troubled)} of {len(runs)} runs in quarantine need a look; {worst.run_id}: {worst.reason}"
         condition = worst.error.condition.name if worst.error else None
         result["error"] = {"kind": type(worst.error).__name__, "message": message, "condition": condition}

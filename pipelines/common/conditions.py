@@ -258,6 +258,10 @@ class Condition(Enum):
         "The lease expired, or cannot be read, so another job may have taken over (exit 4).",
         "Run the same command again when no other job runs; to continue `clean`, give `--resume`.",
     )
+    SPARK_ENDED = ConditionText(
+        "Spark's JVM or its executors ended, for example for lack of memory (exit 4); a night does not try again.",
+        "Look at the log, give Spark more memory, then run the same command again.",
+    )
     UNAVAILABLE = ConditionText(
         "A source or sink did not answer (exit 4).",
         "Solve the problem that the message names, then run the same command again.",

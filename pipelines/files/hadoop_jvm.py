@@ -10,6 +10,7 @@ from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 from pyspark.errors import IllegalArgumentException
 from pyspark.sql import SparkSession
 
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import UnavailableError, UsageError
 
 JavaObject: TypeAlias = Any
@@ -142,7 +143,8 @@ def java_errors(what: str) -> Iterator[None]:
         cause = next(iter(str(error).splitlines()), "")
         raise _wrong_name_or_rights(what or repr(what), cause) from error
     except (Py4JNetworkError, Py4JError) as error:
-        raise UnavailableError(f"{what}: Spark's JVM did not answer ({java_cause(error)}); try again") from error
+        words = f"{what}: Spark's JVM did not answer ({java_cause(error)}); try again"
+        raise UnavailableError(words, condition=Condition.SPARK_ENDED) from error
 
 
 def _wrong_name_or_rights(what: str, cause: str) -> UsageError:

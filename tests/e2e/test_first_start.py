@@ -182,6 +182,15 @@ def test_the_proxy_of_pip_is_that_of_the_jars(programs: Path, monkeypatch: pytes
     assert proxy_options({}) == []
 
 
+def test_a_proxy_that_java_cannot_use_is_left_out_or_told() -> None:
+    assert proxy_options({"https_proxy": "socks5://proxy:1080", "http_proxy": "https://proxy"}) == []
+    given = {"https_proxy": "proxy:3128", "no_proxy": "nexus.example.org:8081"}
+    assert proxy_options(given)[-1] == "-Dhttp.nonProxyHosts=nexus.example.org|*.nexus.example.org"
+    for wrong in ("http://proxy:80a0", "http://[::1"):
+        with pytest.raises(StepError, match="HTTPS_PROXY is not like http://host:port"):
+            proxy_options({"HTTPS_PROXY": wrong})
+
+
 def test_questions_install_nothing(fresh: Path, programs: Path) -> None:
     (programs / "python3").symlink_to(sys.executable)
     assert "every night:" in start(fresh, programs, "--help").stdout

@@ -34,6 +34,7 @@ TimeZone = Annotated[ZoneInfo, BeforeValidator(_zone, json_schema_input_type=str
 Quorum = Annotated[str, StringConstraints(pattern=r"^[^\s,/@]+:[0-9]{1,5}(,[^\s,/@]+:[0-9]{1,5})*$")]
 ParentZnode = Annotated[str, StringConstraints(pattern=r"^/[^\x00-\x1f\x7f]*[^/\x00-\x1f\x7f]$")]
 ZnodeName = Annotated[str, StringConstraints(pattern=r"^[^/\x00-\x1f\x7f]+$")]
+NameNodeUrl = Annotated[str, StringConstraints(pattern=r"^https?://[^\s;@]+$")]
 Port = Annotated[int, Field(ge=1, le=65535)]
 Properties = dict[Text, SecretStr]
 """Hadoop or HBase properties; their values are never printed, hashed or stored."""
@@ -54,7 +55,7 @@ class WebHdfsFilesSection(Section):
     """WebHDFS or HttpFS, through the `hdfs` library."""
 
     source: Literal["webhdfs"]
-    urls: tuple[Annotated[str, StringConstraints(pattern=r"^https?://[^\s;@]+$")], ...] = Field(
+    urls: tuple[NameNodeUrl, ...] = Field(
         min_length=1, strict=False, description="of every name node of the nameservice, observers left out",
         examples=[["http://nn1:9870", "http://nn2:9870"]],
     )  # fmt: skip

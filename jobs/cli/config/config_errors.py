@@ -5,14 +5,14 @@ of the file is checked as it was meant.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from jobs.cli.config.capture_sources import ParentZnode, Quorum
+from jobs.cli.config.capture_sources import NameNodeUrl, ParentZnode, Quorum, ZnodeName
 from jobs.cli.config.clean_section import ArchiveUri
 from jobs.cli.config.config_types import UNKNOWN_KEYS, ClassName, ClusterName, WalRoot
 from jobs.cli.config.notify_section import Variable
@@ -34,6 +34,8 @@ _FORMS = {
         (ArchiveUri, f"{_URI}, like hdfs://cold/walsafe/archive"),
         (Quorum, "hosts with their ports, like zk1:2181,zk2:2181,zk3:2181"),
         (ParentZnode, "an absolute path without a slash at its end, like /hbase"),
+        (ZnodeName, "a name without a slash, like rs"),
+        (NameNodeUrl, "a URL without user and password, like http://nn1:9870"),
         (Variable, "the name of an environment variable, like $WALSAFE_TOKEN"),
     )
 }
@@ -52,7 +54,7 @@ def validate_model(model: type[ModelT], document: YamlDocument) -> ModelT:
         try:
             valid = model.model_validate(document.values)
         except ValidationError as error:
-            problems = error.errors(include_url=False)
+            problems = _true(error.errors(include_url=False))
         else:
             if not found:
                 return valid
@@ -72,6 +74,12 @@ def validate_model(model: type[ModelT], document: YamlDocument) -> ModelT:
     raise UsageError(
         "\n".join(f"{document.name}, line {line}: {words}" for line, words in sorted(found, key=itemgetter(0)))
     )
+
+
+def _true(problems: Sequence[ErrorDetails]) -> list[ErrorDetails]:
+    """Leaves out that a list is too short if an item is wrong: pydantic does not count this item."""
+    of_items = {problem["loc"][:-1] for problem in problems}
+    return [problem for problem in problems if problem["type"] != "too_short" or problem["loc"] not in of_items]
 
 
 def _mistyped(problem: ErrorDetails, section: object) -> Mapping[str, str | None]:

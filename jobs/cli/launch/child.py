@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from io import BufferedReader
@@ -30,6 +31,7 @@ _NOISE = re.compile(
 # a bar of `pipelines.common.progress` is a line that begins with a carriage return
 _LINE_ENDS = re.compile(rb"(?<=\n)|(?=\r)")
 _CHUNK = 65_536
+_TO_TELL_S = 30
 # spark-submit would read them where no property is given, and `read_settings` does not
 _UNKNOWN_TO_SETTINGS = ("MASTER", "DEPLOY_MODE")
 
@@ -71,7 +73,8 @@ def run_child(command: Sequence[str], environment: Mapping[str, str], stop: Path
             second Ctrl-C is passed on.
 
     The child runs in a session of its own: a terminal would else signal the JVM in the middle of a batch, and a signal
-    to spark-submit alone would leave the Python driver running.
+    to spark-submit alone would leave the Python driver running. Whoever calls this may start the job again when it has
+    returned, so nothing of the child is left then.
 
     Returns:
         The exit code; 128 + the number of the signal that killed it.
@@ -112,10 +115,21 @@ def run_child(command: Sequence[str], environment: Mapping[str, str], stop: Path
             with child.stdout as output:
                 copy_without_noise(cast("BufferedReader", output), sys.stderr.buffer, written_as)
         code = child.wait()
+        _end_rest(child.pid)
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
     return code if code >= 0 else 128 - code
+
+
+def _end_rest(group: int) -> None:
+    """Ends what a JVM that was killed has left of its process group: its Python, which may first tell why it failed."""
+    with suppress(ProcessLookupError):  # there is nothing left
+        until = time.monotonic() + _TO_TELL_S
+        while time.monotonic() < until:
+            os.killpg(group, 0)
+            time.sleep(0.1)
+        os.killpg(group, signal.SIGTERM)
 
 
 def copy_without_noise(

@@ -7,6 +7,7 @@ once: one of the two waits, and whatever is half-done is done again.
 import fcntl
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -20,7 +21,6 @@ from xml.etree import ElementTree as ET
 from jobs.cli.launch.jars_lock import Jar, read_lock
 
 IVY_SETTINGS_ENV = "WALSAFE_IVY_SETTINGS"
-_PROXIES = ("http", "https", "no")
 
 
 class StepError(Exception):
@@ -122,19 +122,33 @@ def _retrieve(wanted: Sequence[Jar], work: Path, home: Path, java: str, spark_ja
 
 
 def proxy_options(environ: Mapping[str, str]) -> list[str]:
-    """Returns Java's options for the proxies that the environment names for pip, which Java does not read."""
-    proxies = {name: environ.get(f"{name}_proxy") or environ.get(f"{name.upper()}_PROXY", "") for name in _PROXIES}
+    """Returns Java's options for the proxies that the environment names for pip, which Java does not read.
+
+    Java reaches a proxy only by HTTP, so a proxy with another scheme is left out.
+
+    Raises:
+        StepError: the address of a proxy has no valid form.
+    """
     options = []
     for scheme in ("http", "https"):
-        given = proxies[scheme]
-        proxy = urlsplit(given if "://" in given else f"//{given}")
-        if proxy.hostname:
-            options += [f"-D{scheme}.proxyHost={proxy.hostname}", f"-D{scheme}.proxyPort={proxy.port or 80}"]
-    direct = [name.strip().lstrip(".") for name in proxies["no"].split(",") if name.strip()]
+        given = _variable(environ, f"{scheme}_proxy")
+        try:
+            proxy = urlsplit(given if "://" in given else f"http://{given}")
+            host, port = proxy.hostname, proxy.port or 80
+        except ValueError as error:
+            raise StepError(f"{scheme}_proxy or {scheme.upper()}_PROXY is not like http://host:port: {error}") from None
+        if host and proxy.scheme == "http":
+            options += [f"-D{scheme}.proxyHost={host}", f"-D{scheme}.proxyPort={port}"]
+    names = [name.strip().lstrip(".") for name in _variable(environ, "no_proxy").split(",")]
+    direct = [re.sub("^([^:]+):[0-9]+$", r"\1", name) for name in names if name]
     if options and direct:
         hosts = "|".join(f"{name}|*.{name}" for name in direct)
         options.append(f"-Dhttp.nonProxyHosts={hosts}")  # of https, too
     return options
+
+
+def _variable(environ: Mapping[str, str], name: str) -> str:
+    return environ.get(name) or environ.get(name.upper(), "")
 
 
 def _damaged(folder: Path, wanted: Sequence[Jar]) -> list[str]:

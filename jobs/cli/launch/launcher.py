@@ -20,6 +20,7 @@ from jobs.cli.command_line import Invocation, parse
 from jobs.cli.context import JobContext
 from jobs.cli.entry import OUTPUT_FILE_ENV, run, tell_failure
 from jobs.cli.entry import main as run_here
+from jobs.cli.failures import spark_ended
 from jobs.cli.launch import class_archive, class_archive_writer
 from jobs.cli.launch.child import child_environment, run_child
 from jobs.cli.launch.client import client_context, writes_elsewhere
@@ -52,6 +53,7 @@ from pipelines.common.errors import (
 
 _JAVA_OPTIONS = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 _DECIDED = (EXIT_DONE, EXIT_PARTIAL)
+_HEAP_FULL, _KILLED = 52, 137
 LOCK = PROJECT / "jars.lock"
 SET_UP = "--set-up"
 """In a clone, `spark-submit.sh` answers it."""
@@ -227,6 +229,10 @@ def _in_client(command: Sequence[str], environment: Mapping[str, str], answer: P
     bars = 0 if environment.get(log.LOG_FORMAT_ENV) == log.JSON else terminal_width()
     told = {OUTPUT_FILE_ENV: str(answer), STOP_FILE_ENV: str(stop or ""), TERMINAL_ENV: str(bars)}
     code = run_child(command, {**environment, **told}, stop)
+    if code in (_HEAP_FULL, _KILLED):  # what the driver's Python says of it, nobody reads
+        failure = spark_ended(f"exit code {code} of the JVM or of the driver's Python")
+        log.say(f"walsafe: {failure.message}", logging.ERROR)
+        code = failure.exit_code if code == _HEAP_FULL else code
     if answer.exists():
         return write_answer(answer.read_text(encoding="utf-8"), code)
     if code in (EXIT_DONE, 1):  # 0: of an option like --version

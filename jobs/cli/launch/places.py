@@ -26,8 +26,8 @@ def cache_folder() -> Path:
         return PROJECT / ".cache"
     given = os.environ.get(CACHE_ENV)
     if given:
-        return Path(given).expanduser().resolve()
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser().resolve() / "walsafe" / VERSION
+        return Path(os.path.expanduser(given)).resolve()
+    return Path(os.path.expanduser(os.environ.get("XDG_CACHE_HOME") or "~/.cache")).resolve() / "walsafe" / VERSION
 
 
 def jars_folder() -> Path:

@@ -12,6 +12,7 @@ from pipelines.cleanup.ports import Move
 from pipelines.cleanup.stores.file_calls import FileCallError
 from pipelines.cleanup.stores.hadoop_calls import HadoopCalls
 from pipelines.cleanup.stores.store_failures import Failure
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import UnavailableError
 from pipelines.files.file_status import FileStatus
 
@@ -48,8 +49,9 @@ def listing(error: Exception) -> HadoopCalls:
 
 
 def test_a_jvm_that_is_gone_is_unavailable() -> None:
-    with pytest.raises(UnavailableError, match="did not answer"):
+    with pytest.raises(UnavailableError, match="did not answer") as raised:
         list(listing(Py4JNetworkError("Answer from Java side is empty")).pages(URI))
+    assert raised.value.condition is Condition.SPARK_ENDED
 
 
 def test_a_key_file_that_is_missing_here_does_not_end_a_listing_as_complete() -> None:

@@ -67,6 +67,7 @@ def test_a_lease_that_was_lost_is_told_also_where_every_run_before_it_was_refuse
     assert answer.exit_code == 4
     assert [one["condition"] for one in runs_of(answer).values()] == ["CLUSTER_NOT_QUIET", *["UNAVAILABLE"] * 2]
     assert f"{N2}: the leases cannot be read" in str(answer.result["error"])
+    assert answer.text.splitlines()[-1] == f"1 of 3 runs in quarantine need a look: {N1}"
 
 
 class Full(MemoryAudit):

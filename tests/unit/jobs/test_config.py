@@ -1,11 +1,13 @@
 """The configuration file: what it means, and what its errors say."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jobs.cli.config.config_errors import _FORMS
 from jobs.cli.config.configuration import Config, load_config, parse_config
 from jobs.cli.context import JobContext
 from pipelines.common.errors import UsageError
@@ -120,6 +122,22 @@ def test_all_errors_are_told_at_once() -> None:
 SOURCES = "  queues: {source: hbase}\n  state: {source: hbase}\n"
 
 
+def patterns_of(schema: object) -> Iterator[str]:
+    """The patterns that pydantic itself checks."""
+    if isinstance(schema, dict):
+        if schema.get("type") == "str" and "pattern" in schema:
+            yield schema["pattern"]
+        schema = [part for key, part in schema.items() if key != "json_schema_input_schema"]  # for editors
+    if isinstance(schema, list | tuple):
+        for part in schema:
+            yield from patterns_of(part)
+
+
+def test_every_form_is_told_in_words() -> None:
+    found = set(patterns_of(Config.__pydantic_core_schema__)) - {r"\S"}  # of an empty text pydantic says another
+    assert found == set(_FORMS)
+
+
 @pytest.mark.promise("one-error-for-one-mistake")
 @pytest.mark.parametrize(
     ("text", "lines"),
@@ -137,6 +155,10 @@ SOURCES = "  queues: {source: hbase}\n  state: {source: hbase}\n"
         (f"capture:\n  files: {{}}\n{SOURCES}", ["2: key 'capture.files.source' is missing"]),
         (f"capture:\n  files: hadoop\n{SOURCES}", ["2: 'capture.files' must be an object of keys and values"]),
         (f"capture:\n  files: {{source: webhdfs, urls: []}}\n{SOURCES}", ["2: 'capture.files.urls' must have"]),
+        (
+            f"capture:\n  files: {{source: webhdfs, urls: ['nn1:9870']}}\n{SOURCES}",
+            ["2: 'capture.files.urls.0': expected a URL without user and password, like http://nn1:9870"],
+        ),
         (
             "list:\n  valid_for: 30d\n  valid_for_reson: freeze\n",
             ["3: unknown key 'list.valid_for_reson'; did you mean valid_for_reason?"],

@@ -7,6 +7,8 @@ import pytest
 from jobs.cli import command_line
 from jobs.cli.config.configured_options import FROM_ENVIRONMENT, OF_ANY_CLUSTER, complete_options
 from jobs.cli.context import JobContext
+from jobs.cli.entry import main
+from jobs.cli.launch import places
 from pipelines.common.errors import UsageError
 
 KNOWN = {"--config", "--cluster", "--lake", "--lists", "--help"}
@@ -68,6 +70,17 @@ def test_a_file_of_a_user_that_does_not_exist_is_wrong_usage(capsys: pytest.Capt
     assert f"the configuration {given} cannot be read" in capsys.readouterr().err
     with pytest.raises(UsageError, match=f"no such file: {given}"):
         JobContext("maintain").local_file(given)
+
+
+def test_so_is_such_a_place_of_data_docs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check-tables", "--lake", "none", "--out", "~no-such-user/x"]) == 2
+    assert "--out ~no-such-user/x: there is no such user" in capsys.readouterr().err
+
+
+def test_a_cache_of_such_a_user_is_a_plain_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(places, "is_clone", lambda: False)
+    monkeypatch.setenv(places.CACHE_ENV, "~no-such-user/cache")
+    assert places.cache_folder() == Path("~no-such-user/cache").resolve()
 
 
 @pytest.mark.parametrize("text", ["lake: [", "lake: 5\n", "- a\n", "\xff"])

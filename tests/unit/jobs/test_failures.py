@@ -3,6 +3,7 @@
 import pytest
 
 from jobs.cli import failures
+from pipelines.common.conditions import Condition
 
 
 def jvm_error(text: str, name: str = "Py4JJavaError") -> Exception:
@@ -70,7 +71,7 @@ def test_a_path_that_does_not_exist_is_wrong_usage() -> None:
 )
 def test_a_spark_that_ended_is_unavailable_and_not_a_bug(error: Exception, words: str) -> None:
     failure = failures.failure_of(error)
-    assert (failure.exit_code, failure.is_bug) == (4, False)
+    assert (failure.exit_code, failure.is_bug, failure.condition) == (4, False, Condition.SPARK_ENDED)
     assert failure.message.startswith("Spark's JVM or its executors ended (")
     assert words in failure.message
     assert "--driver-memory" in failure.message

@@ -12,7 +12,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from jobs.cli.launch import launcher
+from jobs.cli.launch import child, launcher
 from jobs.cli.stop_file import STOP_FILE_ENV, stop_asked
 from pipelines.common.errors import UsageError
 from tests.labs.places import PROJECT
@@ -113,6 +113,37 @@ def test_the_launcher_waits_for_the_job_whose_words_nobody_takes(tmp_path: Path)
     os.kill(process.pid, signal.SIGINT)
     assert process.wait(timeout=PATIENCE_SECONDS) == 7
     assert Path(f"{stop}.done").exists()
+
+
+@pytest.mark.parametrize(("patience", "told"), [(PATIENCE_SECONDS, True), (0, False)])
+def test_nothing_outlives_a_jvm_that_is_killed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, patience: int, *, told: bool
+) -> None:
+    """Its Python may tell why it failed, and then ends, too."""
+    monkeypatch.setattr(child, "_TO_TELL_S", patience)
+    left, why = tmp_path / "left", tmp_path / "why"
+    rest = f"echo $$ > {left}.new; mv {left}.new {left}; sleep {1 if told else 3600}; touch {why}"
+    job = f"bash -c '{rest}' > /dev/null 2>&1 & until [ -e {left} ]; do sleep 0.05; done; kill -9 $$"
+    assert child.run_child(["bash", "-c", job], os.environ) == 137
+    assert why.exists() == told
+    with suppress(ProcessLookupError):
+        for _ in range(PATIENCE_SECONDS):
+            os.kill(int(left.read_text()), 0)
+            time.sleep(0.1)
+        pytest.fail("its Python still runs")
+
+
+@pytest.mark.parametrize(("ended", "code"), [(52, 4), (137, 137)])
+def test_a_jvm_without_memory_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], ended: int, code: int
+) -> None:
+    """Nobody hears the driver's Python any more: what it writes goes to the JVM."""
+    answer = tmp_path / "answer"
+    answer.touch()
+    monkeypatch.setattr(launcher, "run_child", lambda *_: ended)
+    assert launcher._in_client(["spark-submit"], {}, answer, None) == code
+    said = capsys.readouterr().err
+    assert f"Spark's JVM or its executors ended (exit code {ended} of the JVM or of the driver's Python)" in said
 
 
 @pytest.mark.parametrize(("ended", "code"), [(0, 4), (3, 3)])

@@ -176,6 +176,17 @@ def test_only_4_is_tried_again_and_only_so_often() -> None:
     assert waits == [600_000] * 4
 
 
+def test_without_spark_nothing_is_tried_again() -> None:
+    """Another try in the same application would wait ten minutes, and fail again."""
+    ended = _failed("capture", UnavailableError("no JVM", condition=Condition.SPARK_ENDED))
+    outcome, calls, waits = night({"capture": [ended]})
+    assert (outcome.exit_code, calls, waits) == (4, ["capture"], [])
+    purged = JobResult(4, {"runs": [{"run_id": "n1", "status": "FAILED"}], **ended.result}, "")
+    outcome, calls, waits = night({"purge --execute": [purged]})
+    assert (outcome.exit_code, calls, waits) == (4, [*UNTIL_CLEAN, AFTER[0]], [])
+    assert outcome.result["why"] == "purge stopped it"
+
+
 @pytest.mark.parametrize("limits", ["--max-files 5", "--max-bytes 5"])
 def test_within_limits_clean_is_started_once(limits: str) -> None:
     """Each try would move as much again as was approved, and after an error nobody knows how much was moved."""
