@@ -58,9 +58,9 @@ class KeptRuns:
         """Returns the DONE runs of the newest `nights` dates of each cluster, its newest run, and those in quarantine.
 
         The newest run stays even if it was refused or failed, because it then pauses the clean-up of its cluster's
-        lists; a cluster without a DONE run has none. A date with several
-        runs is one night, as in `pipelines.lake.look_back`. A file counts as in `quarantined`. The result also says
-        when the newest row of each `run_date` was written.
+        lists; a cluster without a DONE run has none. A date with several runs is one night, as in
+        `pipelines.lake.look_back`. A file counts as in `quarantined`. The result also says when the newest row of each
+        `run_date` was written.
 
         Raises:
             UsageError: there is no lake, or one of its tables is damaged.
