@@ -23,7 +23,7 @@ from tests.labs.cluster.classpath import HBASE_2, resolve
 from tests.labs.cluster.hbase import start_hbase_2_jvm
 from tests.labs.cluster.hdfs import HdfsCluster
 from tests.labs.cluster.secure import clock_off, grant, login_file
-from tests.labs.ending_tickets import SMALL, past_the_end
+from tests.labs.ending_tickets import SMALL, decide_on_several, past_the_end
 from tests.labs.export_script import run_export
 from tests.labs.real_captures import read_back
 from tests.labs.secure_nights import (
@@ -34,7 +34,6 @@ from tests.labs.secure_nights import (
     Secure,
     SecureNight,
     clean_restore_and_purge,
-    decide,
     secure_cluster,
 )
 
@@ -194,8 +193,8 @@ def test_a_ticket_that_has_expired(secure: Secure, tmp_path: Path) -> None:
 def test_a_clean_up_goes_on_after_its_ticket_has_ended(secure: Secure, night: SecureNight, tmp_path: Path) -> None:
     """Spark has a delegation token of HDFS by then; what asks ZooKeeper needs a ticket."""
     night, cache = replace(night, work=tmp_path, run_id="ending", cleaning=SMALL), tmp_path / "tickets"
+    decide_on_several(night)
     known = secure.hbase.old_wals()
-    decide(night)
     with past_the_end(night, by=cache) as (ending, done):
         assert done.exit_code == 0, done.text
         assert ending.resting() == ending.listed()

@@ -14,7 +14,7 @@ from tests.labs.cleanup.rights import acl_commands
 from tests.labs.cluster.hbase import start_hbase_jvm
 from tests.labs.cluster.hdfs import HdfsCluster
 from tests.labs.cluster.secure import clock_off, grant, revoke, revoked
-from tests.labs.ending_tickets import SMALL, past_the_end, tried_again
+from tests.labs.ending_tickets import SMALL, decide_on_several, past_the_end, tried_again
 from tests.labs.real_captures import read_back
 from tests.labs.secure_nights import (
     CLEANER,
@@ -23,7 +23,6 @@ from tests.labs.secure_nights import (
     Secure,
     SecureNight,
     clean_restore_and_purge,
-    decide,
     secure_cluster,
 )
 from tests.labs.spark.one_application import Done
@@ -170,8 +169,8 @@ def test_webhdfs_with_a_ticket_lists_and_moves_the_same(secure: Secure, night: S
 @pytest.mark.promise("ticket-that-ends")
 def test_a_ticket_that_ends_between_two_batches_of_webhdfs(secure: Secure, night: SecureNight, tmp_path: Path) -> None:
     night, cache = replace(through_webhdfs(night, tmp_path), run_id="ending"), tmp_path / "tickets"
+    decide_on_several(night)
     known = secure.hbase.old_wals()
-    decide(night)
     with past_the_end(night, by=cache) as (ending, done):
         assert (done.exit_code, "no valid Kerberos ticket" in done.text) == (2, True), done.text
         assert "run kinit" in done.text
@@ -196,9 +195,11 @@ def test_a_ticket_that_ends_between_two_batches_of_webhdfs(secure: Secure, night
 @pytest.mark.promise("ticket-that-ends")
 def test_a_keytab_gives_a_new_ticket_between_two_batches(secure: Secure, night: SecureNight, tmp_path: Path) -> None:
     night = replace(through_webhdfs(night, tmp_path), run_id="renewed")
+    decide_on_several(night)
     known = secure.hbase.old_wals()
-    decide(night)
     with past_the_end(night) as (ending, done):
+        if "Connection aborted" in done.text:  # the driver slept in the middle of a request
+            done = ending.clean("--resume")
         assert done.exit_code == 0, done.text
         assert ending.resting() == ending.listed()
         captured = tried_again(replace(ending, run_id="after").capture)
@@ -261,7 +262,7 @@ def test_a_clock_that_is_off(secure: Secure, tmp_path: Path) -> None:
     for jvm, asked in ((secure.hdfs.jvm, secure.hbase.wal_root), (secure.hbase.jvm, "cluster metrics")):
         with clock_off(jvm, secure.kerberos):
             refused = secure.capture(tmp_path / "refused", *secure.keys())
-        assert refused.returncode == 2, refused.stderr[-3000:]
+        assert refused.returncode == 2, refused.stdout + refused.stderr[-3000:]
         assert asked in refused.stdout
         assert "GSS initiate failed" in refused.stdout
         assert "check this machine's clock" in refused.stdout

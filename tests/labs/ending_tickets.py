@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
-from tests.labs.secure_nights import SecureNight
+from tests.labs.cluster.oracle import wait_shipped
+from tests.labs.secure_nights import TABLE, SecureNight, decide
 from tests.labs.spark.one_application import Done, OneApplication
 
 LIFE = 180
@@ -19,6 +20,16 @@ IDLE = 15
 """After ten seconds, Hadoop's client closes a connection that nobody uses."""
 PATIENCE = 180
 SMALL = MappingProxyType({"batch": 1, "lease": "1m"})
+
+
+def decide_on_several(night: SecureNight) -> None:
+    """Decides on a list of several files; the disabled peer ships meanwhile what it would hold."""
+    cluster = night.secure.hbase
+    cluster.enable_peer("two")
+    wait_shipped(cluster, TABLE, files=3)
+    cluster.disable_peer("two")
+    decide(night)
+    assert len(night.listed()) > 1
 
 
 @contextmanager

@@ -85,8 +85,8 @@ class Oracle:
         self._java.setBarrier(taken)
 
 
-def wait_shipped(cluster: HBaseCluster, table: str) -> None:
-    """Waits until no peer needs an archived WAL of a server any more; an idle source delays its last WAL."""
+def wait_shipped(cluster: HBaseCluster, table: str, files: int = 1) -> None:
+    """Waits until no peer needs so many archived WALs of servers any more; an idle source delays its last WAL."""
     judge, rounds = Oracle(cluster), 0
 
     def shipped() -> bool:
@@ -95,9 +95,9 @@ def wait_shipped(cluster: HBaseCluster, table: str) -> None:
         if rounds % 20 == 0:
             cluster.archive_wals(table)
         wals = [file for file in cluster.old_wals() if not file.path.endswith((".meta", "$"))]
-        return "DELETE" in judge.verdicts(wals)
+        return judge.verdicts(wals).count("DELETE") >= files
 
-    wait_until(shipped, "a WAL is shipped")
+    wait_until(shipped, f"{files} WALs are shipped")
 
 
 def queue_cell(queue: str, group: str, wal: str, offset: int) -> Cell:
