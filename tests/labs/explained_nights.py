@@ -11,6 +11,8 @@ from pipelines.common.instants import DAY_MS, HOUR_MS
 from pipelines.lake.findings import finding
 from pipelines.lake.run_summary import PinnedRow, QueueOffsetRow, RunKey, VerdictTotal, table_row
 from pipelines.reconcile.explain.explain import ExplainRequest, explain
+from schemas.cleanups import CLEANUPS
+from schemas.deletions import DELETIONS
 from schemas.findings import FINDINGS
 from schemas.pinned_bytes import PINNED_BYTES
 from schemas.queue_offsets import QUEUE_OFFSETS
@@ -128,3 +130,37 @@ def ask(lake: Path, *paths: str, now: int = LAST + HOUR_MS, **more: Any) -> tupl
     outcome = explain(ExplainRequest("prod-a", paths, **more), reader(lake), At(now))
     assert outcome.exit_code == 0
     return json.loads(json.dumps(outcome.result)), outcome.text
+
+
+def four_nights(folder: Path) -> Path:
+    """Writes four nights; on the last one a server and a finding are new, and what was deletable has been cleaned."""
+    always = [("a.1", "PENDING"), ("a.2", "PENDING")]
+    before: list[Json] = []
+    for night in range(3):
+        files = [verdict(night, name, reason) for name, reason in always]
+        files += [verdict(night, f"b.{number}", "PENDING") for number in range(night)]
+        files.append(verdict(night, "gone.1", "REPLICATED", H2, 5 * GIB))
+        write_night(folder, night, files, before=before)
+        before = files
+    last = [verdict(3, "a.1", "REPLICATED"), verdict(3, "a.2", "PENDING"), verdict(3, "new.1", "PENDING", H3, 9 * GIB)]
+    last += [verdict(3, f"b.{number}", "PENDING") for number in range(2)]
+    write_night(folder, 3, last, before=before, state="DISABLED", alarm=H3)
+    cleaned_at = at(2) + HOUR_MS
+    step = identity(2) | {"action": "CLEAN", "attempt": "x"}
+    append(
+        folder,
+        CLEANUPS,
+        [
+            step | {"status": "STARTED", "at": cleaned_at},
+            step | {"status": "DONE", "at": cleaned_at, "done_files": 1, "done_bytes": 5 * GIB},
+        ],
+    )
+    append(
+        folder,
+        DELETIONS,
+        [
+            step
+            | {"path": "oldWALs/gone.1", "phase": "OUTCOME", "outcome": "MOVED", "length": 5 * GIB, "at": cleaned_at}
+        ],
+    )
+    return folder

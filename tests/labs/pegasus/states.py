@@ -2,11 +2,14 @@
 
 import copy
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 NODES = ("10.0.0.1:34801", "10.0.0.2:34801", "10.0.0.3:34801")
 ENV = "replica.split.validate_partition_hash"
+DISK = {"node": NODES[0], "disk": "/data1", "capacity": 1000, "used": 600, "apps": {"2": 90}}
+States = list[dict[str, Any]]
 
 
 def node(partition: int, ballot: int) -> dict[str, Any]:
@@ -90,3 +93,50 @@ SHELL = {
     "nodes": {},
     "summary": {"total_unhealthy_partition_count": "0"},
 }
+
+
+def table(states: States, place: int = -1) -> dict[str, Any]:
+    """Returns the only table of one of the states."""
+    found: dict[str, Any] = states[place]["apps"][0]
+    return found
+
+
+def spoil(path: str, value: object, place: int = -1) -> Callable[[States], None]:
+    """Returns a change that sets a value of the table, by its path."""
+
+    def change(states: States) -> None:
+        target: Any = table(states, place)
+        *way, last = path.split("/")
+        for key in way:
+            target = target[key]
+        target[last] = value
+
+    return change
+
+
+def drop(partition: str, place: int = -1) -> Callable[[States], None]:
+    """Returns a change that takes a partition out of the table."""
+    return lambda states: table(states, place)["partitions"].pop(partition)
+
+
+def all_of(*changes: Callable[[States], None]) -> Callable[[States], None]:
+    """Returns a change that makes several changes."""
+
+    def change(states: States) -> None:
+        for one in changes:
+            one(states)
+
+    return change
+
+
+def disks(**first: object) -> Callable[[States], None]:
+    """Returns a change that gives every node a disk, and the first one what else is said."""
+    found = [{**DISK, "node": node} for node in NODES]
+    return lambda states: states[0].update(disks=[{**found[0], **first}, *found[1:]])
+
+
+def ready() -> dict[str, Any]:
+    """Returns a state whose table may be split."""
+    document = state(0, 4, 0)
+    disks()([document])
+    return document
