@@ -96,7 +96,7 @@ def _section(model: type[BaseModel], prefix: str, title: str) -> Iterator[str]:
     for name, field in model.model_fields.items():
         parts = _models(field.annotation)
         below += [(part, f"{prefix}{name}", len(parts)) for part in parts]
-        value = f"[section](#{_anchor(prefix + name)})" if len(parts) == 1 else " / ".join(_source(p) for p in parts)
+        value = _link(field, prefix + name) if len(parts) == 1 else " / ".join(_source(p) for p in parts)
         cells = (f"`{name}`", value if parts else _kind(field), _default(field, parts), _meaning(field, parts))
         yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"
     for part, path, variants in below:
@@ -110,6 +110,12 @@ def _models(annotation: object) -> list[type[BaseModel]]:
         return [annotation]
     found = [model for part in get_args(annotation) for model in _models(part)]
     return list(dict.fromkeys(found))
+
+
+def _link(field: FieldInfo, path: str) -> str:
+    """Returns the link from a key to its section."""
+    link = f"(#{_anchor(path)})"
+    return f"list of [sections]{link}" if get_origin(field.annotation) is tuple else f"[section]{link}"
 
 
 def _source(model: type[BaseModel]) -> str:

@@ -7,13 +7,13 @@ Run: .venv/bin/python -m scripts.generate_tables
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from markdown import markdown
 from pyspark.sql.types import ArrayType, DataType, StructType
 
-from pipelines.common.conditions import Condition, ConditionText
+from pipelines.common.conditions import Condition
 from pipelines.common.finding_names import FINDINGS
 from pipelines.reconcile.findings.pause_rules import PAUSE_RULES
 from schemas.registry import TABLES
@@ -89,28 +89,36 @@ A name never gets another meaning; new versions may add names. `condition` is nu
 (130). `reconcile` gives the `condition` of each refused cluster in `clusters`, and `purge` gives the `condition` of
 each run in `runs`.
 
-`plan-migration`, `verify-migration` and the split jobs also end with exit code 3 if their result is negative. Then
-there is no `error`; the findings say why.
+`plan-migration`, `verify-migration`, `check-tables` and the split jobs also end with exit code 3 if their result is
+negative, and `night` if a finding pauses the clean-up. Then there is no `error`; the findings, `failed` or `why` say
+why.
+
+## Refusals and other errors
+
+| name | what it means | what to do |
+|---|---|---|
 """
 _FINDINGS_HEAD = """\
 ## Findings
 
 A finding also has a name: `code`, in table [`findings`](tables.md#findings) and in the JSON object. The linked section
-has the causes, every remedy, and the cases in which walsafe does not raise the finding. While a finding that pauses the
-clean-up is open, `clean` and `purge` refuse with CLEANUP_PAUSED. Findings of splits are on
-[a separate page](split-rules.md).
+says what to do, and when walsafe does not raise the finding. While a finding that pauses the clean-up is open, `clean`
+and `purge` refuse with CLEANUP_PAUSED. Findings of splits are on [a separate page](split-rules.md).
+
+| name | what it means |
+|---|---|
 """
 
 
 def conditions_page() -> str:
     """The text of docs/conditions.md."""
-    refusals = [(f"`{one.name}`", one.value, "") for one in Condition]
-    findings = [
-        (f"[{code}](findings.md#{code.lower()})", told, " **Pauses the clean-up.**" if PAUSE_RULES[code].pauses else "")
-        for code, told in FINDINGS.items()
-    ]
-    parts = [_CONDITIONS_HEAD, "## Refusals and other errors\n", _told(refusals), _FINDINGS_HEAD, _told(findings)]
-    return "\n".join(parts)
+    refusals = "".join(_refusal(one) for one in Condition)
+    findings = "".join(
+        f"| [{code}](findings.md#{code.lower()}) | {meaning}"
+        f"{' **Pauses the clean-up.**' if PAUSE_RULES[code].pauses else ''} |\n"
+        for code, meaning in FINDINGS.items()
+    )
+    return f"{_CONDITIONS_HEAD}{refusals}\n{_FINDINGS_HEAD}{findings}"
 
 
 def findings_page(now: str) -> str:
@@ -137,13 +145,9 @@ def _with_evidence(
     return f"{before}\n\n{_EVIDENCE_HEAD.format(module=module)}{rows}"
 
 
-def _told(names: Iterable[tuple[str, ConditionText, str]]) -> str:
-    rows = (f"| {name} | {told.meaning}{more} | {_linked(told.what_to_do)} |\n" for name, told, more in names)
-    return "| name | what it means | what to do |\n|---|---|---|\n" + "".join(rows)
-
-
-def _linked(text: str) -> str:
-    return re.sub(r"docs/(\w+)\.md", r"the page [\1](\1.md)", text)
+def _refusal(condition: Condition) -> str:
+    remedy = re.sub(r"docs/(\w+)\.md", r"the page [\1](\1.md)", condition.value.what_to_do)
+    return f"| `{condition.name}` | {condition.value.meaning} | {remedy} |\n"
 
 
 def findings_text() -> str:

@@ -11,8 +11,8 @@ Acts on a delete-safe list: checks it, reads the cluster again, decides on each 
 still safe from oldWALs to the quarantine (clean.quarantine of the configuration). Without --execute and --resume it is
 a rehearsal: it says what would happen and touches nothing.
 
-A file that changed, or whose verdict changed, is left and says why. A new peer, a running AddPeer or migration, or a
-cluster that moves while it is read stops everything (exit 3). Every file has a row in the table deletions before it
+clean leaves a file that changed, or whose verdict changed, and says why. A new peer, a running AddPeer or migration, or
+a cluster that moves while it is read stops everything (exit 3). Every file has a row in the table deletions before it
 is touched and one after. Files come back with restore, and are deleted for good by purge after their grace.
 
 If it was stopped (Ctrl-C stops before the next batch), killed, or could not move some files: go on with --resume, which
@@ -35,7 +35,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--lake", required=True, metavar="DIR", help="where the Delta tables are")
     parser.add_argument("--config", required=True, metavar="FILE", help="the cluster's configuration, with `clean`")
     parser.add_argument("--max-files", type=_positive, metavar="N", help="stop after so many files")
-    parser.add_argument("--max-bytes", type=_positive, metavar="N", help="stop after so many bytes")
+    parser.add_argument("--max-bytes", type=_bytes, metavar="SIZE", help="stop after so many bytes, like 10TiB")
     parser.add_argument("--list-sha256", metavar="DIGEST", help="act only on the list whose rehearsal had this digest")
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument("--execute", action="store_true", help="move files; without it and --resume, rehearse")
@@ -80,3 +80,18 @@ def _positive(text: str) -> int:
     if not text.isascii() or not text.isdigit() or int(text) == 0:
         raise ArgumentTypeError(f"{text!r} must be a whole number above 0")
     return int(text)
+
+
+def _bytes(text: str) -> int:
+    """Returns the bytes of a size, which is written as in `night.max_bytes`."""
+    from pydantic import TypeAdapter, ValidationError
+
+    from jobs.cli.config.config_types import PlainBytes
+
+    given = int(text) if text.isascii() and text.isdigit() else text
+    try:
+        return TypeAdapter[int](PlainBytes).validate_python(given)
+    except ValidationError:
+        raise ArgumentTypeError(
+            f"{text!r} must be a size above 0, like 500GiB or 10TiB, or a number of bytes"
+        ) from None

@@ -29,7 +29,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--run-id", metavar="ID", help="one quarantined run; default: every one whose grace is over")
     parser.add_argument("--lake", required=True, metavar="DIR", help="where the Delta tables are")
     parser.add_argument("--config", required=True, metavar="FILE", help="the cluster's configuration, with `clean`")
-    parser.add_argument("--before-grace", metavar="REASON", help="do not wait; recorded, never implied")
+    parser.add_argument(
+        "--before-grace", metavar="REASON", help="do not wait for the grace; table cleanups keeps the reason"
+    )
     parser.add_argument("--execute", action="store_true", help="delete; without, rehearse")
 
 

@@ -8,8 +8,8 @@ from pipelines.common.job_result import JobResult
 NEEDS_SPARK = True
 DESCRIPTION = """\
 Moves files that clean put into the quarantine back below oldWALs, all of a run or some by path. Nothing is ever
-overwritten: a file whose name is taken stays in the quarantine and says so. It may be run at any time before purge,
-and again after a crash. HBase's own cleaner will judge the files as before.
+overwritten: if another file has its name below oldWALs, the file stays in the quarantine, and the answer names it. It
+may be run at any time before purge, and again after a crash. HBase's own cleaner decides on the files as before.
 
 examples:
   ./spark-submit.sh restore --cluster prod-a --run-id 20261121T020000Z-1a2b3c4d \\

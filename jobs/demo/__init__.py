@@ -41,8 +41,8 @@ cluster and no network, and it deletes nothing.
 
 Of the last night's queues it shows their states and a claim plan (audit-queues), one of them in the words of HBase's
 own tool (dump-queues), and what a migration to HBase 3 would make of them, one row of it lost (plan-migration,
-verify-migration). Then it says what to try next. It takes half a minute to two minutes and
-tells of each night when it is decided.
+verify-migration). Then it says what to try next. It takes half a minute to two minutes, and
+prints a line after each night.
 """
 NEEDS_SPARK = True
 NIGHTS = 3

@@ -11,9 +11,8 @@ Keeps walsafe's own output from growing forever; it never touches a file of HBas
 rehearsal: it says what would go and writes nothing.
 
 Nights past their time leave the tables, nights of many small files are merged, and files that no reader can need any
-more are removed. Expired pages go, and expired lists, snapshots and hidden folders of dead runs go where the
-configuration says where they are. The newest nights of every cluster stay, and every run with
-files in quarantine.
+more are removed. Expired pages are removed. Expired lists and snapshots, and hidden folders of dead runs, are removed
+if the configuration names the places. The newest nights of every cluster stay, and every run with files in quarantine.
 
 examples:
   ./spark-submit.sh maintain --lake /walsafe/lake --config prod-a.yaml

@@ -10,8 +10,8 @@ NEEDS_SPARK = True
 DESCRIPTION = """\
 Runs the jobs of a night in one application: capture, reconcile, a rehearsal of clean, clean --execute if the
 configuration says night.approval: automatic, purge --execute and maintain --execute. The configuration names the
-cluster and the places: cluster, wal_root, capture, lake, lists, snapshots; without clean, a night cleans and purges
-nothing. With night.approval: manual nothing moves to the quarantine, but runs whose grace is over are purged.
+cluster and the places: cluster, wal_root, capture, lake, lists, snapshots; without a section clean, a night cleans and
+purges nothing. With night.approval: manual nothing moves to the quarantine, but runs whose grace is over are purged.
 
 A job that ends with exit code 4 is tried again (night.tries, night.retry_delay). Any other failure ends the night with
 the exit code of that job. A finding that pauses the clean-up ends it with 3. The night goes on, and ends with 5, if an

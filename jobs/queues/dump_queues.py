@@ -12,8 +12,8 @@ Prints peers and replication queues of a snapshot (see capture) as HBase's own t
 
   hbase org.apache.hadoop.hbase.replication.regionserver.DumpReplicationQueues [--distributed [--hdfs]]
 
-The same words where that tool is right, so that whatever reads them goes on; right where it is wrong: it counts files
-twice, shows every position as 0, and says nothing at all while no table has a replication scope. docs/dump-queues.md
+The words are those of HBase's tool, so scripts that parse them still work. That tool counts files twice, shows every
+position as 0, and prints nothing while no table has a replication scope; dump-queues does not. docs/dump-queues.md
 lists the differences. The cluster may be down: everything comes from the snapshot, sizes from its listing. Queues in
 the table (HBase 3) and in ZooKeeper (1.x, 2.x).
 

@@ -16,7 +16,7 @@ Reads the WALs themselves, where they lie, and tells
 A snapshot (see capture) says which files there are, its queues where they stand, its peers what they want. Without
 a restriction all files are read that some queue still needs: terabytes, if terabytes are pinned. Queues may be in
 hbase:replication or in ZooKeeper, where each names what it needs. It only reads; memory does not grow with the
-files. Executors need Python here, and Java, which they have (docs/inspect-wals.md).
+files. Unlike in reconcile, executors need Python.
 
 Exit code 5: a queue is stuck (a headerless or broken WAL at its head, an offset inside of an entry or behind the last
 byte of its WAL), or the file system could not return a WAL, and this is new.

@@ -8,7 +8,7 @@ from pipelines.common.job_result import JobResult
 NEEDS_SPARK = True
 DESCRIPTION = """\
 HBase 3 keeps replication queues in hbase:replication. Its master moves them there from ZooKeeper when it first starts,
-and there is no way back. This job tells from a snapshot of ZooKeeper (see capture, queues: zookeeper) what it would
+and there is no way back. This job tells from a snapshot of ZooKeeper (see capture) what it would
   write   rows of queues, last pushed sequence ids, references to HFiles
   drop    what belongs to peers that are gone, the peer of region replicas, queues that fall into one row
   block   names and positions that HBase throws on: it would try again forever, with all peers disabled

@@ -38,7 +38,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--config", metavar="FILE", help="configuration (docs/configuration.md); default: safe values")
     parser.add_argument("--cluster", metavar="NAME", help="the cluster of every snapshot; another one is an error")
     parser.add_argument("--run-id", metavar="ID", help="default: start of the listing and 8 digits of its digest")
-    add_acceptances(parser, "overrule an expectation of the gate; recorded, never implied")
+    add_acceptances(parser, "overrule this expectation of the gate in this run; table runs keeps the reason")
     parser.add_argument("--reports", metavar="DIR", help="where the HTML pages go (default: <lake>/reports)")
 
 

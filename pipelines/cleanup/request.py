@@ -117,7 +117,7 @@ def check_second_look(looked: SecondLookResult, known_peers: tuple[str, ...] | N
         raise RefusedError(
             Condition.ANOTHER_CLUSTER,
             f"the files were decided on for the cluster with id {cluster_id}, but the cluster that answers has id "
-            f"{looked.cluster_id or 'unknown'}: check wal_root, capture.queues and hbase.site in the configuration",
+            f"{looked.cluster_id or 'unknown'}: check wal_root, capture.queues and capture.hbase.site",
         )
     if looked.refused is not None:
         raise RefusedError(looked.condition, f"the cluster cannot be believed now: {looked.refused}")

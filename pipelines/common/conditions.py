@@ -163,7 +163,7 @@ class Condition(Enum):
     )
     ANOTHER_CLUSTER = ConditionText(
         "The files were decided for a cluster with another id (`hbase.id`).",
-        "Check `wal_root`, `capture.queues` and `hbase.site` in the configuration.",
+        "Check `wal_root`, `capture.queues` and `capture.hbase.site`.",
     )
     ADD_PEER_RUNNING = ConditionText(
         "A peer is being added, and it may need any file.",

@@ -184,7 +184,9 @@ class CellsQueuesSection(Section):
     """Two scans by the operator's own program."""
 
     source: Literal["cells"]
-    passes: tuple[PassSection, PassSection] = Field(strict=False)
+    passes: tuple[PassSection, PassSection] = Field(
+        strict=False, description="two scans of all families, one entry each"
+    )
     clock_host: Text | None = Field(
         default=None,
         description="host whose clock told the times of the passes; needed unless the cluster is down",

@@ -1,4 +1,4 @@
-"""Defines which findings pause the clean-up, and why; docs/findings.md has the same table.
+"""Defines which findings pause the clean-up, and why; docs/findings.md names those that do.
 
 A finding pauses the clean-up if continuing may lose data: it says that the queue rows, by which both looks of the
 clean-up decide, may not be what HBase wrote. Where the files are held anyway, a pause would only fill the disk.

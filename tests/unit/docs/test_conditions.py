@@ -79,9 +79,10 @@ def test_no_condition_is_without_its_refusal() -> None:
 
 
 def test_a_condition_says_what_it_means_and_what_to_do_in_a_sentence_each() -> None:
-    for name, told in [*((one.name, one.value) for one in Condition), *FINDINGS.items()]:
+    said = [(one.name, (one.value.meaning, one.value.what_to_do)) for one in Condition]
+    for name, sentences in [*said, *((code, (meaning,)) for code, meaning in FINDINGS.items())]:
         assert re.fullmatch(r"[A-Z]+(_[A-Z]+)*", name)
-        for sentence in (told.meaning, told.what_to_do):
+        for sentence in sentences:
             assert re.fullmatch(r"[A-Z`][^|\n]+\.", sentence), name
             assert ". " not in sentence, name
 

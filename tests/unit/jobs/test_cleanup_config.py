@@ -1,10 +1,12 @@
 """What a clean-up asks of the configuration before it looks at anything."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from jobs.cleanup.settings import checked_configuration
+from jobs.cli import command_line
 from jobs.cli.config.configuration import parse_config
 from pipelines.common.errors import UsageError
 
@@ -79,3 +81,23 @@ def test_live_sources_are_taken(sources: dict[str, object], queues: str) -> None
 def test_what_is_no_look_at_the_cluster_as_it_is_now_is_refused(changes: dict[str, object], words: str) -> None:
     with pytest.raises(UsageError, match=words):
         checked_configuration(parse_config(document(**changes), "c.yaml"), "c.yaml", "c")
+
+
+LIST = ["clean", "--cluster", "c", "--lists", "/l", "--lake", "/t", "--run-id", "r", "--config", "c.yaml"]
+
+
+@pytest.mark.parametrize(("given", "size"), [("10TiB", 10 << 40), ("500 MiB", 500 << 20), ("5", 5)])
+def test_a_size_is_written_as_in_the_configuration(given: str, size: int) -> None:
+    assert command_line.parse([*LIST, "--max-bytes", given]).args.max_bytes == size
+
+
+@pytest.mark.parametrize("given", ["0", "0B", "10TB", "-5", "1.5TiB", ""])
+def test_what_is_no_size_is_wrong_usage(
+    given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("c.yaml").write_text(document(), encoding="utf-8")
+    with pytest.raises(SystemExit) as ended:
+        command_line.parse([*LIST, f"--max-bytes={given}"])
+    assert ended.value.code == 2
+    assert f"{given!r} must be a size above 0, like 500GiB or 10TiB" in capsys.readouterr().err
