@@ -105,7 +105,7 @@ def test_commands_are_taken_by_the_parsers(capsys: pytest.CaptureFixture[str], m
         if ABBREVIATED.search(rest):
             assert rest.split()[0] in {*JOBS, "JOB", "--set-up"}, f"{page}: {rest}"
             continue
-        words = [example if word == "prod-a.yaml" else word for word in shlex.split(rest, comments=True)]
+        words = [example if Path(word).name == "prod-a.yaml" else word for word in shlex.split(rest, comments=True)]
         try:
             parse(words)
         except SystemExit as end:
