@@ -67,10 +67,10 @@ def play(subject: str, design: str) -> Simulated:
         history_of = walk(seed, protocol)
         made += len(history_of.moves)
         settled += history_of.is_settled
-        broken = history_of.broken or (None if history_of.is_settled else STUCK)
-        if broken is not None:
+        what = history_of.broken or (None if history_of.is_settled else STUCK)
+        if what is not None:
             words = f"seed {seed}\n{_story(history_of.moves)}"
-            return Simulated(design, _seeds(first), "random histories", made, False, settled, broken, words)
+            return Simulated(design, _seeds(first), "random histories", made, False, settled, what, words)
     return Simulated(design, _seeds(first), "random histories", made, False, settled, None, None)
 
 

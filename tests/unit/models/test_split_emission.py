@@ -23,9 +23,9 @@ from pipelines.pegasus.domain.rows import Placement
 from pipelines.pegasus.domain.stale import FilterSettings, stale_findings
 from pipelines.pegasus.domain.state.reading import parse_state
 from pipelines.pegasus.domain.verify.compare import compare_sums
+from pipelines.pegasus.simulate.clients import STUCK
 from pipelines.pegasus.simulate.emission import Emitted, emit
 from pipelines.pegasus.simulate.emission.trace import trace_of
-from pipelines.pegasus.simulate.clients import STUCK
 from pipelines.pegasus.simulate.scope import Design
 from pipelines.pegasus.simulate.walk import walk
 from pipelines.pegasus.transforms.examined_rows import ExamineSettings
