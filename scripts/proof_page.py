@@ -203,7 +203,6 @@ def states_of_code(results: Found) -> str:
     if len(found) == 1:
         state = "this" if is_known else "an earlier"
         return f"All tables were found by {state} state of rule and model, `{found.pop()[:16]}`."
-    states = (
-        f"{len(found)} states of rule and model, {'this one among them' if is_known else 'all of them earlier ones'}"
-    )
+    which = "this one among them" if is_known else "all of them earlier ones"
+    states = f"{len(found)} states of rule and model, {which}"
     return f"The tables were found by {states}; `--search --walks N` makes them one."
