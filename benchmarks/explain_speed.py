@@ -1,4 +1,4 @@
-"""How long `explain` takes on a lake of many large nights, process and imports included.
+"""How long `explain` takes on a lake of many large nights, process and imports included, the best of three.
 
     .venv/bin/python benchmarks/explain_speed.py --files 1000000 --nights 30 --hdfs
 

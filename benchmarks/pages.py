@@ -168,7 +168,8 @@ def explain(run: Run) -> str:
         told = (seconds.get((question, place)) for place in places)
         rows.append((question, *("" if one is None else f"{one:.1f} s" for one in told)))
     size = run.points[0]
-    return f"{size['nights']} nights of {size['files']:,} files in the lake.\n\n{markdown(rows)}"
+    best = "Each time is the best of three."
+    return f"{size['nights']} nights of {size['files']:,} files in the lake. {best}\n\n{markdown(rows)}"
 
 
 def clean(run: Run) -> str:
@@ -184,7 +185,11 @@ def clean(run: Run) -> str:
         speed = point["files"] / (moving or point["seconds"])
         shown = (f"{moving:.1f}", f"{speed:,.0f}", f"{speed / quickest:.2f}") if moving else ("", "", "")
         rows.append((point["step"], f"{point['files']:,}", f"{point['seconds']:.1f}", *shown))
-    return f"{markdown(rows)}\n\nMoving is from the first intent to the last outcome, with the audit."
+    said = (
+        "Moving is from the first intent to the last outcome, with the audit. The plain client only renames as many\n"
+        "files, without a look at them and without an audit; purge deletes them."
+    )
+    return f"{markdown(rows)}\n\n{said}"
 
 
 def capture(runs: Sequence[Run]) -> str:

@@ -158,7 +158,7 @@ def table(speed: Speed) -> str:
         ("---", "--:", "--:", "--:", "---", "---"),
         *(_cleaner(when, cleaner, "1") for when, cleaner in cleaners.items()),
         (
-            "walsafe: read, decide, count by reason",
+            "walsafe: read, decide, count by reason, 2 threads",
             f"{decision.files:,}",
             f"{min(decision.seconds):.1f}",
             f"{decision.per_second:,.0f}",

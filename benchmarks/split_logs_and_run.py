@@ -6,7 +6,7 @@ iterate-and-write.
 Logs have blocks of about 1 MiB, as a busy server writes them, and blocks of one mutation, as an idle one does. They are
 decoded as an executor does it, with the rows for Spark made, and by the reader alone. The ceiling of the split is what
 the same library can do at all: every row of the database is read and written into one SST, without a look at it.
-Processor time, best of three; the split's rows are counted, and must be all. What was measured goes to
+Processor time, best of five; the split's rows are counted, and must be all. What was measured goes to
 benchmarks/results, and from there into docs/benchmarks.md (scripts/generate_benchmarks.py).
 """
 

@@ -15,14 +15,13 @@ GOAL = 15
 
 @dataclass(frozen=True)
 class HashSpeed:
-    """The speeds for one shape of keys: one core's processor time for each key, in ns; for Spark SQL, wall time."""
+    """The speeds for one shape of keys: one core's processor time for each key, in ns."""
 
     kind: ClassVar[str] = "hash"
     hash_keys: str
     keys: int
     columns_ns: float
     awscrt_ns: float
-    sql_ns: float
 
 
 @dataclass(frozen=True)
@@ -93,21 +92,12 @@ def split_tables(speeds: Sequence[SplitPoint]) -> str:
 
 def _hashed(speeds: Sequence[HashSpeed]) -> str:
     rows: list[tuple[str, ...]] = [
-        (
-            "hash keys",
-            "M keys/s a core",
-            "ns a key",
-            "awscrt in a Python loop",
-            "Spark SQL",
-            "times awscrt",
-            "times SQL",
-        ),
-        ("---", "--:", "--:", "--:", "--:", "--:", "--:"),
+        ("hash keys", "M keys/s a core", "ns a key", "awscrt in a Python loop", "times awscrt"),
+        ("---", "--:", "--:", "--:", "--:"),
     ]
     for one in speeds:
-        nanos = (f"{1e3 / one.columns_ns:.1f}", f"{one.columns_ns:.0f}", f"{one.awscrt_ns:.0f}", f"{one.sql_ns:,.0f}")
-        times = (f"{one.awscrt_ns / one.columns_ns:.1f}", f"{one.sql_ns / one.columns_ns:,.0f}")
-        rows.append((one.hash_keys, *nanos, *times))
+        nanos = (f"{1e3 / one.columns_ns:.1f}", f"{one.columns_ns:.0f}", f"{one.awscrt_ns:.0f}")
+        rows.append((one.hash_keys, *nanos, f"{one.awscrt_ns / one.columns_ns:.1f}"))
     head = f"CRC-64/NVME of raw keys by columns, {speeds[0].keys:,} of each; the goal is {GOAL} M keys/s a core."
     return f"{head}\n\n{markdown(rows)}"
 

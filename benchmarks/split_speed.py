@@ -2,12 +2,11 @@
 
     .venv/bin/python benchmarks/split_speed.py --keys 1000000 --rows 10000000
 
-Hashing: processor time of one core, from raw keys to hashes, best of three: the columns of split-verify, awscrt's
-native CRC-64/NVME in a Python loop, and the same CRC as an expression of Spark SQL (higher-order functions over the
-bytes; on few keys, wall time of one core). Comparing: split-verify as the job runs it beside a full outer join of both
-copies in Spark, wall time on the same session: equal copies, copies with the stale rows of a split, and such copies
-without one row; both must find the right number of differences. All answers are checked. What was measured goes to
-benchmarks/results, and from there into docs/benchmarks.md (scripts/generate_benchmarks.py).
+Hashing: processor time of one core, from raw keys to hashes, best of three: the columns of split-verify, and awscrt's
+native CRC-64/NVME in a Python loop. Comparing: split-verify as the job runs it beside a full outer join of both copies
+in Spark, wall time on the same session, best of three: equal copies, copies with the stale rows of a split, and such
+copies without one row; both must find the right number of differences. All answers are checked. What was measured goes
+to benchmarks/results, and from there into docs/benchmarks.md (scripts/generate_benchmarks.py).
 """
 
 import os
@@ -33,7 +32,6 @@ from benchmarks.records import add, begin, benchmark_parser
 from benchmarks.split_pages import EQUAL, LEFT, LOST, HashSpeed, SplitPoint, VerifySpeed, as_point, split_tables
 from jobs.cli.session import local_session
 from pipelines.lake.job_run import JobLake
-from pipelines.pegasus.domain.crc64 import TABLE
 from pipelines.pegasus.domain.rows import Placement
 from pipelines.pegasus.sinks.part_files import ParquetWriter
 from pipelines.pegasus.sources.row_files import ParquetRows
@@ -45,7 +43,6 @@ from pipelines.pegasus.use_cases.split_verify import ComparedSide, VerifyRequest
 RUNS = 3
 OLD, NEW = 8, 16
 VALUE_BYTES = 100
-SQL_KEYS = 5_000
 PART = 500_000
 SCHEMA = ParquetWriter.SCHEMA
 
@@ -73,34 +70,17 @@ def loop(keys: list[bytes]) -> list[int]:
     return [crc64nvme(key[2 : 2 + size]) if (size := key[0] << 8 | key[1]) else crc64nvme(key[2:]) for key in keys]
 
 
-def sql_hash(spark: SparkSession, keys: list[bytes]) -> Callable[[], list[int]]:
-    """Returns a function that computes the CRC with Spark's own expressions: one step of `aggregate` for each byte."""
-    table = "array(" + ",".join(f"{value - (1 << 64) if value >> 63 else value}L" for value in TABLE) + ")"
-    size = "cast(conv(hex(substring(key, 1, 2)), 16, 10) as int)"
-    one = f"get({table}, cast((c ^ x) & 255 as int)) ^ shiftrightunsigned(c, 8)"
-    step = f"(c, i) -> transform(array(cast(conv(substring(h, i * 2 + 1, 2), 16, 10) as bigint)), x -> {one})[0]"
-    crc = f"~aggregate(sequence(0, n - 1), -1L, {step})"
-    frame = spark.createDataFrame(pa.table({"key": pa.array(keys, pa.binary())})).coalesce(1).cache()
-    frame.count()
-    hashed = frame.selectExpr("key", f"{size} as n").selectExpr("n", "hex(substring(key, 3, n)) as h").selectExpr(crc)
-    return lambda: [row[0] & (1 << 64) - 1 for row in hashed.collect()]
-
-
-def hash_speed(spark: SparkSession, count: int) -> Iterator[HashSpeed]:
+def hash_speed(count: int) -> Iterator[HashSpeed]:
     for shortest, longest in ((17, 17), (4, 32)):
         keys = keys_of(count, shortest, longest)
         column = binary_column(pa.array(keys, pa.binary()))
         expected = loop(keys)
         if key_hashes(column).hashes.tolist() != expected:
             raise SystemExit("the columns' hashes are not awscrt's")
-        in_sql = sql_hash(spark, keys[:SQL_KEYS])
-        if in_sql() != expected[:SQL_KEYS]:
-            raise SystemExit("Spark SQL's hashes are not awscrt's")
         ours = best(lambda column=column: key_hashes(column), time.process_time) / count * 1e9
         native = best(lambda keys=keys: loop(keys), time.process_time) / count * 1e9
-        sql = best(in_sql, time.perf_counter) / SQL_KEYS * 1e9
         size = f"{shortest} bytes" if shortest == longest else f"{shortest} to {longest} bytes"
-        yield HashSpeed(size, count, ours, native, sql)
+        yield HashSpeed(size, count, ours, native)
 
 
 def write_table(directory: Path, rows: int, count: int, *, created_with: int = 0, without: int | None = None) -> str:
@@ -202,7 +182,7 @@ def main() -> None:
     speeds: list[SplitPoint] = []
     with tempfile.TemporaryDirectory(dir=options.work) as work:
         spark = local_session(Path(work), cores=options.cores, memory="3g", quick_start=False)
-        speeds += hash_speed(spark, options.keys)
+        speeds += hash_speed(options.keys)
         speeds += verify_speed(spark, Path(work), options.rows)
         spark.stop()
     print(split_tables(speeds))

@@ -27,6 +27,8 @@ A run of a few tests changes the rows of these tests only. If a test is removed,
 The seeds change every day; to repeat the seeds of a run, set `WALSAFE_DEEP_SEED` in the environment. The judge writes
 [a separate record](judge.md#the-last-recorded-run), and so do the searches of [the proof](proof.md).
 """
+OWN_RECORDS = ("tests/judge/", "tests/mutation/")
+"""Their deep tests have records of their own, and no row."""
 _ROW = re.compile(r"^\| `(?P<name>.+?)` \| (?P<outcome>passed|failed|skipped) \| [-\d]+ \| \d+ \| .*$", re.MULTILINE)
 
 
@@ -50,7 +52,7 @@ class Case:
 
 
 def cases_of(report: str) -> list[Case]:
-    """Parses a report in pytest's JUnit form, and returns its tests.
+    """Parses a report in pytest's JUnit form, and returns its tests, without those of `OWN_RECORDS`.
 
     Raises:
         ValueError: the text is not such a report.
@@ -59,11 +61,12 @@ def cases_of(report: str) -> list[Case]:
         root = ET.fromstring(report)  # noqa: S314 - written by pytest a moment ago
     except ET.ParseError as error:
         raise ValueError(f"not a JUnit report: {error}") from None
-    return [
+    cases = (
         _case(one, suite.get("timestamp", "")[:10])
         for suite in root.iter("testsuite")
         for one in suite.iter("testcase")
-    ]
+    )
+    return [case for case in cases if not case.name.startswith(OWN_RECORDS)]
 
 
 def _case(one: ET.Element, day: str) -> Case:

@@ -3,7 +3,7 @@
 Run: .venv/bin/python -m scripts.generate_proof                 the page alone, from the recorded results
      .venv/bin/python -m scripts.generate_proof --search        search again what other code has found, then the page
      .venv/bin/python -m scripts.generate_proof --search NAME…  these mutants and clusters, whatever found them
-     .venv/bin/python -m scripts.generate_proof --walks N       play so many seeds more, then the page
+     .venv/bin/python -m scripts.generate_proof --walks N       play the first N seeds, then the page
 
 A search that is stopped keeps what it has; the same command goes on with the rest.
 """
@@ -17,7 +17,7 @@ from typing import Any
 
 from scripts.proof_page import Found, render
 from tests.models.capture.agreement import AgreementGame
-from tests.models.capture.batch import code_sha256, play_range
+from tests.models.capture.batch import code_sha256
 from tests.models.capture.game import DESIGN, Game, Plan
 from tests.models.capture.histories import HISTORIES
 from tests.models.capture.mutants import MUTANTS
@@ -30,10 +30,13 @@ from tests.models.capture.walk import mutant as mutant_of
 from tests.models.capture.zookeeper.agreement import ZkAgreementGame
 from tests.models.capture.zookeeper.mutants import ZK_DESIGN, ZK_MUTANTS, zk_mutant
 from tests.models.capture.zookeeper.scenarios import ZK_GROUNDS, ZK_KEPT, ZK_SCOPES
+from tests.models.commands.seeds import Request, play_seeds
 
 PROJECT = Path(__file__).resolve().parent.parent
 TARGET = PROJECT / "docs" / "proof.md"
 RESULTS = PROJECT / "tests" / "corpus" / "adversary.json"
+WALKS = PROJECT / "walsafe-out" / "proof.jsonl"
+"""What `./tests/run --search capture` records in the commands of the page."""
 
 MOST_STATES = 1_500_000
 """Of one search of the design."""
@@ -150,22 +153,19 @@ def shortest(scope: str, outcome: Outcome[Any]) -> Found:
 
 
 def play(results: Found, seeds: int) -> None:
-    """Plays more histories of the design, from the end of the last ones on, and records them."""
+    """Plays the seeds of either design that `WALKS` does not have yet, and records what all of them gave.
+
+    Raises:
+        SystemExit: a history loses a WAL.
+    """
     for storage, design in ((results, DESIGN_ITSELF.name), (results["zookeeper"], ZK_DESIGN.name)):
-        code = code_sha256()
-        mine = storage["walks"] = [entry for entry in storage["walks"] if entry["code_sha256"] == code]
-        first = max((entry["first_seed"] + entry["seeds"] for entry in mine), default=0)
-        total: Found = {"first_seed": first, "seeds": 0, "contested": 0, "moves": 0, "violations": 0}
-        mine.append(total)
-        total["code_sha256"] = code
-        for begin in range(first, first + seeds, 10_000):
-            played = play_range(begin, min(10_000, first + seeds - begin), design)
-            total["seeds"] += played.seeds
-            total["contested"] += played.contested
-            total["moves"] += played.moves
-            total["violations"] += len(played.violations)
-            save(results)
-        say(f"walks of {design}: {total}")
+        played, told = play_seeds(Request(0, seeds, design, WALKS))
+        if played["violations"]:
+            raise SystemExit(told)
+        names = ("first_seed", "contested", "moves", "violations", "code_sha256")
+        storage["walks"] = [{"seeds": played["histories"], **{name: played[name] for name in names}}]
+        save(results)
+        say(told)
 
 
 def say(words: str) -> None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from scripts.site_links import anchor
 from tests.mutation.record import section
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -215,8 +216,7 @@ def promises_table(made: Sequence[Promise], proven: Sequence[Proof]) -> str:
 def _link(promise: Promise) -> str:
     """Returns a link from docs/testing.md to the section; GitHub makes the anchor from the heading."""
     page = promise.page.removeprefix("docs/") if promise.page.startswith("docs/") else f"../{promise.page}"
-    anchor = re.sub(r"[^-\w ]", "", promise.section.replace("`", "").lower()).replace(" ", "-")
-    return f"{page}#{anchor}"
+    return f"{page}#{anchor(promise.section)}"
 
 
 def costly() -> str:

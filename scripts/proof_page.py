@@ -196,11 +196,13 @@ def states_of_code(results: Found) -> str:
     found = {
         entry.get("code_sha256", "")
         for storage in (results, results["zookeeper"])
-        for kind in ("scopes", "mutants")
-        for entry in storage[kind].values()
+        for entries in (storage["scopes"].values(), storage["mutants"].values(), storage["walks"])
+        for entry in entries
     }
+    is_known = code_sha256() in found
     if len(found) == 1:
-        (one,) = found
-        state = "this" if one == code_sha256() else "an earlier"
-        return f"All tables but those of the seeds were found by {state} state of rule and model, `{one[:16]}`."
-    return f"The tables were found by {len(found)} states of rule and model; `--search` makes them one."
+        state = "this" if is_known else "an earlier"
+        return f"All tables were found by {state} state of rule and model, `{found.pop()[:16]}`."
+    which = "this one among them" if is_known else "all of them earlier ones"
+    states = f"{len(found)} states of rule and model, {which}"
+    return f"The tables were found by {states}; `--search --walks N` makes them one."

@@ -6,15 +6,13 @@ The seed decides who moves next, and when the capture reads.
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from pipelines.common.random_walk import random_walk
-
-StateT = TypeVar("StateT")
-Move = tuple[str, tuple[int, ...]]
+from tests.models.capture.turns import Move, StateT
 
 
-class Played(Protocol[StateT]):
+class Playable(Protocol[StateT]):
     """A game that can be played by seed."""
 
     def first(self) -> StateT:
@@ -59,7 +57,7 @@ class Pace:
     draws_from_all: bool
 
 
-def play(game: Played[StateT], seed: int, pace: Pace) -> tuple[list[Move], StateT]:
+def play(game: Playable[StateT], seed: int, pace: Pace) -> tuple[list[Move], StateT]:
     """Plays until the capture has ended, nothing is left to lose, or no move is possible.
 
     Returns:

@@ -40,6 +40,8 @@ def main() -> int:
         if (not options.group or group.name in options.group)
         and (not options.target or any(target.name in options.target for target in group.targets))
     ]
+    if not groups:
+        parser.error("no such group or target: tests/mutation/targets.py names them")
     if len(groups) > 1:  # each in a process of its own: what one has imported and started is none of another's
         command = [sys.executable, "-m", "tests.mutation", *sys.argv[1:]]
         return max(subprocess.call([*command, "--group", group.name], cwd=ROOT) for group in groups)

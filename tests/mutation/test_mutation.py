@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from tests.labs.places import PROJECT
+from tests.mutation.__main__ import main
 from tests.mutation.mutants import Source
 from tests.mutation.record import digest_of, read_record
 from tests.mutation.targets import GROUPS, Group, Target
@@ -32,6 +33,16 @@ def test_the_record_names_no_module_twice_and_none_that_is_not_judged() -> None:
     assert len(set(names)) == len(names)
     assert len({target.module for target in TARGETS}) == len(names)
     assert set(RECORD) == set(names)
+
+
+@pytest.mark.parametrize("option", ["--group", "--target"])
+def test_an_unknown_name_is_refused(
+    option: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["mutation", option, "typo"])
+    with pytest.raises(SystemExit):
+        main()
+    assert "no such group or target" in capsys.readouterr().err
 
 
 @pytest.mark.deep

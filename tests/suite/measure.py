@@ -213,9 +213,6 @@ def _interruptible() -> None:
 def _summary(found: Mapping[str, Any], jvms: Mapping[int, str], wall: float) -> dict[str, Any]:
     usage = getrusage(RUSAGE_CHILDREN)
     tests: dict[str, dict[str, Any]] = found["tests"]
-    files: Counter[str] = Counter()
-    for name, cost in tests.items():
-        files[name.partition("::")[0]] += cost["cpu"]
     slow = sorted(((name, cost) for name, cost in tests.items() if cost["seconds"] > SLOW_SECONDS), key=_longest)
     starts = sorted((start for start in found["starts"] if start[1] > _START_SECONDS), key=lambda start: -start[1])
     return {
@@ -228,7 +225,6 @@ def _summary(found: Mapping[str, Any], jvms: Mapping[int, str], wall: float) -> 
         "clusters": dict(sorted(found["clusters"].items())),
         "slow": [[name, round(cost["seconds"]), round(cost["cpu"]), cost["why"]] for name, cost in slow],
         "starts": [[name, round(seconds), round(cpu), says] for name, seconds, cpu, says in starts],
-        "files": [[name, round(cpu)] for name, cpu in files.most_common(20)],
     }
 
 

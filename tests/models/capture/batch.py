@@ -1,15 +1,20 @@
 """Plays a range of seeds one after the other: the unit of work of a search by seed."""
 
 import hashlib
-import pkgutil
 import time
 from dataclasses import dataclass
-from importlib import import_module
+from functools import cache
 from importlib.util import find_spec
+
+import grimp
 
 from tests.models.capture.players import player
 
-_CODE = ("pipelines.hbase", "pipelines.snapshot", "pipelines.decide.rule", "jobs.demo.cluster", "tests.models.capture")
+_MODEL = "tests.models.capture"
+_ROOTS = (
+    *(f"{_MODEL}.{name}" for name in ("players", "search", "histories", "scenarios", "agreement")),
+    *(f"{_MODEL}.zookeeper.{name}" for name in ("scenarios", "agreement")),
+)
 MOST_VIOLATIONS = 20
 """Of one range; more tell nothing new."""
 
@@ -72,13 +77,18 @@ def play_range(first_seed: int, seeds: int, mutant_name: str) -> Played:
     return Played(first_seed, seeds, contested, moves, spent, tuple(violations))
 
 
+@cache
+def code_modules() -> tuple[str, ...]:
+    """Returns the modules of rule and model: those of `_ROOTS`, and what they import."""
+    graph = grimp.build_graph("pipelines", "jobs", "tests", cache_dir=None)
+    return tuple(sorted({*_ROOTS, *(name for root in _ROOTS for name in graph.find_upstream_modules(root))}))
+
+
 def code_sha256() -> str:
     """Returns the SHA-256 of the source of rule and model: results of other code do not count as played."""
     digest = hashlib.sha256()
-    for package in _CODE:
-        path = import_module(package).__path__
-        for name in sorted(found.name for found in pkgutil.walk_packages(path, f"{package}.")):
-            spec = find_spec(name)
-            source = spec.loader.get_source(name) if spec and spec.loader else None  # type: ignore[attr-defined]
-            digest.update(f"{name}\0{source}\0".encode())
+    for name in code_modules():
+        spec = find_spec(name)
+        source = spec.loader.get_source(name) if spec and spec.loader else None  # type: ignore[attr-defined]
+        digest.update(f"{name}\0{source}\0".encode())
     return digest.hexdigest()

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipelines.common.errors import UsageError
+from pipelines.pegasus.simulate.clients import STUCK
 from pipelines.pegasus.simulate.scope import Design
 from pipelines.pegasus.simulate.walk import walk
 from pipelines.pegasus.simulate.world import Move
@@ -66,9 +67,10 @@ def play(subject: str, design: str) -> Simulated:
         history_of = walk(seed, protocol)
         made += len(history_of.moves)
         settled += history_of.is_settled
-        if history_of.broken is not None:
+        what = history_of.broken or (None if history_of.is_settled else STUCK)
+        if what is not None:
             words = f"seed {seed}\n{_story(history_of.moves)}"
-            return Simulated(design, _seeds(first), "random histories", made, False, settled, history_of.broken, words)
+            return Simulated(design, _seeds(first), "random histories", made, False, settled, what, words)
     return Simulated(design, _seeds(first), "random histories", made, False, settled, None, None)
 
 

@@ -36,7 +36,6 @@ class Explored:
         states: number of different states.
         finished: whether all states were searched.
         settled: number of states in which the split has ended.
-        stuck: the number of states from which the split cannot end without another fault.
         broken: the shortest history that breaks something; None = none does.
         seen: the names of all moves that were made.
     """
@@ -44,7 +43,6 @@ class Explored:
     states: int
     finished: bool
     settled: int
-    stuck: int
     broken: Broken | None
     seen: frozenset[str]
 
@@ -118,9 +116,9 @@ def explore(scope: Scope, design: Design, limit: int = 200_000) -> Explored:
     states, names = len(searched.parents), frozenset(ways.names)
     if searched.found is not None and searched.last is not None:
         broken = Broken(searched.found, *history(model, searched.parents, searched.last))
-        return Explored(states, False, 0, 0, broken, names)
+        return Explored(states, False, 0, broken, names)
     if not searched.finished:
-        return Explored(states, False, 0, 0, None, names)
+        return Explored(states, False, 0, None, names)
     stuck = ways.stuck()
     dead_end = Broken(STUCK, *history(model, searched.parents, stuck[0])) if stuck else None
-    return Explored(states, True, len(ways.settled), len(stuck), dead_end, names)
+    return Explored(states, True, len(ways.settled), dead_end, names)

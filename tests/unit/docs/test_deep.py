@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from scripts import generate_testing
-from scripts.generate_deep import TARGET, cases_of, page
+from scripts.generate_deep import OWN_RECORDS, TARGET, cases_of, page
 from tests.labs.places import PROJECT
 
 REPORT = """<?xml version="1.0" encoding="utf-8"?>
@@ -40,6 +40,15 @@ def test_rows_of_tests_that_did_not_run_stay_while_the_tests_exist() -> None:
     assert "tests/unit/test_a.py" not in after
 
 
+def test_tests_with_a_record_of_their_own_have_no_row() -> None:
+    for folder in OWN_RECORDS:
+        report = REPORT.replace("tests.unit.test_a", f"{folder}test_a".replace("/", "."))
+        assert [case.name for case in cases_of(report)] == [
+            "tests/e2e/test_c.py::test_d",
+            "tests/e2e/test_c.py::test_e",
+        ]
+
+
 def test_what_is_no_report_is_said() -> None:
     with pytest.raises(ValueError, match="not a JUnit report"):
         cases_of("deep tests passed")
@@ -50,13 +59,13 @@ def test_no_run_is_said() -> None:
 
 
 def test_every_deep_test_is_in_the_record_and_passed() -> None:
-    """The judge and the mutants have records of their own, and the tests of pages only quote the marker."""
-    own = ("tests/judge/", "tests/mutation/", "tests/unit/docs/")
+    """The tests of pages only quote the marker."""
+    left_out = (*OWN_RECORDS, "tests/unit/docs/")
     files = {str(file.relative_to(PROJECT)): file for file in (PROJECT / "tests").rglob("test_*.py")}
     marked = {
         (name, test)
         for name, file in files.items()
-        if not name.startswith(own)
+        if not name.startswith(left_out)
         for test in deep(file.read_text(encoding="utf-8"))
     }
     rows = re.findall(r"^\| `(tests/[^:]+)::(\w+).*?` \| (\w+) \|", TARGET.read_text(encoding="utf-8"), re.MULTILINE)

@@ -1,14 +1,17 @@
 """Every piece of order and rule that is taken away is found out, and docs/proof.md says so."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pipelines.decide.rule.verdict import Verdict
-from scripts.proof_page import render
+from scripts import generate_proof
+from scripts.proof_page import render, states_of_code
 from tests.labs.places import DOCS, PROJECT
 from tests.models.capture.agreement import AgreementGame
+from tests.models.capture.batch import code_modules, code_sha256
 from tests.models.capture.game import DESIGN, Game, Plan
 from tests.models.capture.histories import HISTORIES, SECOND_FORM, STILL_LOST, WRITTEN
 from tests.models.capture.mutants import MUTANTS, STRICT, Mutant
@@ -40,6 +43,36 @@ def test_every_mutant_has_been_looked_for() -> None:
 def test_every_scope_has_been_searched_without_a_loss() -> None:
     assert set(RESULTS["scopes"]) == set(SCOPES)
     assert [name for name, found in RESULTS["scopes"].items() if found["loss"] or not found["captures"]] == []
+
+
+def test_every_seed_has_been_played_without_a_loss() -> None:
+    for storage in (RESULTS, RESULTS["zookeeper"]):
+        assert [one["violations"] for one in storage["walks"]] == [0]
+
+
+def test_a_seed_that_loses_a_wal_ends_the_recording_with_its_history(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(generate_proof, "DESIGN_ITSELF", mutant("no-directories"))
+    monkeypatch.setattr(generate_proof, "WALKS", tmp_path / "walks.jsonl")
+    monkeypatch.setattr(generate_proof, "RESULTS", tmp_path / "results.json")
+    results = {"walks": [], "zookeeper": {"walks": []}}
+    with pytest.raises(SystemExit, match="crashes: off the online list, no crash procedure yet"):
+        generate_proof.play(results, 1_000)
+    assert results == {"walks": [], "zookeeper": {"walks": []}}
+
+
+def test_the_page_says_that_its_seeds_were_played_by_another_state_of_the_code() -> None:
+    ours, other = {"code_sha256": code_sha256()}, {"code_sha256": "0" * 64}
+    nothing: dict[str, Any] = {"scopes": {}, "mutants": {}, "walks": []}
+    assert "All tables were found by this state" in states_of_code({**nothing, "walks": [ours], "zookeeper": nothing})
+    mixed = {**nothing, "scopes": {"crash": ours}, "zookeeper": {**nothing, "walks": [other]}}
+    assert "found by 2 states of rule and model, this one among them" in states_of_code(mixed)
+
+
+def test_the_state_of_the_code_is_that_of_the_modules_that_the_model_imports() -> None:
+    assert {"tests.models.walk", "tests.models.search", "pipelines.decide.rule.verdict"} <= {*code_modules()}
+    assert {"pipelines.snapshot.writer", "tests.models.capture.captured"}.isdisjoint(code_modules())
 
 
 @pytest.mark.promise("model-tries-to-lose-data", "every-step-is-needed", "row-that-was-moved-back-loses-nothing")

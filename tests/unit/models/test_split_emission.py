@@ -23,6 +23,7 @@ from pipelines.pegasus.domain.rows import Placement
 from pipelines.pegasus.domain.stale import FilterSettings, stale_findings
 from pipelines.pegasus.domain.state.reading import parse_state
 from pipelines.pegasus.domain.verify.compare import compare_sums
+from pipelines.pegasus.simulate.clients import STUCK
 from pipelines.pegasus.simulate.emission import Emitted, emit
 from pipelines.pegasus.simulate.emission.trace import trace_of
 from pipelines.pegasus.simulate.scope import Design
@@ -222,4 +223,5 @@ def test_a_range_of_seeds_settles_and_mutants_do_not_survive_it() -> None:
     assert (found.broken, found.settled) == (None, 500)
     broken = [play("0", name).broken for name in ("shipped", "no-reject", "same-ballot", "ballot-leaps")]
     assert None not in broken
+    assert play("0", "restart-alone").broken == STUCK, "no step is left, and the split has not ended"
     assert set(MUTANTS) < set(DESIGNS)

@@ -40,6 +40,7 @@ def test_what_a_failure_breaks_in_the_shipped_protocol(one: Injection) -> None:
         ("F7", "F8", "F16", "F18", "F19", "F20", "F28", "F35"), DOUBLE
     )
     assert (found.broken.what if found.broken else None) == (one.shipped or known.get(one.row)), found.broken
+    assert found.finished or found.broken, "the limit of states ended the search"
 
 
 def test_issue_2209_is_found_again() -> None:
