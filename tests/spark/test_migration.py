@@ -13,8 +13,8 @@ from pyspark.sql import SparkSession
 from jobs.cli.context import JobContext
 from jobs.cli.entry import main
 from jobs.demo.cluster.model import GeneratedCapture
+from jobs.demo.cluster.on_disk import write_snapshot
 from jobs.demo.cluster.snapshots import SAFE_FLAGS
-from jobs.demo.generated_snapshot import write_snapshot
 from pipelines.decide.rule.verdict import ArchivedFile
 from pipelines.hbase.replication_queues import Cell
 from schemas.registry import MIGRATION_TABLES
