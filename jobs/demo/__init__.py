@@ -14,16 +14,13 @@ from jobs.cli.context import JobContext
 from jobs.cli.local_paths import local_uri
 from jobs.demo.cluster.capture import capture_at
 from jobs.demo.cluster.model import ClusterPlan, GeneratedCapture
-from jobs.demo.cluster.on_disk import write_cluster_files
+from jobs.demo.cluster.on_disk import write_cluster_files, write_snapshot
 from jobs.demo.cluster.parts import DISABLED_PEER
 from jobs.demo.cluster.plans import demo_plan
 from jobs.demo.cluster.zookeeper import before_upgrade
 from jobs.demo.commands import demo_commands
-from jobs.demo.dump import DUMP_TITLE, queue_lines
-from jobs.demo.generated_snapshot import write_snapshot
-from jobs.demo.migration import MIGRATION_TITLE, migration_lines
+from jobs.demo.excerpts import AUDIT_TITLE, DUMP_TITLE, MIGRATION_TITLE, audit_lines, migration_lines, queue_lines
 from jobs.demo.places import DemoPlaces, new_directory
-from jobs.demo.queues import AUDIT_TITLE, audit_lines
 from jobs.demo.text import demo_text, night_line
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import EXIT_DONE, RefusedError

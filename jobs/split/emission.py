@@ -12,9 +12,9 @@ from pipelines.pegasus.simulate.emission import Emitted, EmittedRow, emit
 from pipelines.pegasus.simulate.faults import FAULTS
 from pipelines.pegasus.simulate.scope import Design
 from pipelines.pegasus.simulate.walk import WalkHistory, scope_of, walk
+from pipelines.pegasus.sinks.part_files import ParquetWriter
 from pipelines.pegasus.transforms.log_checksum import crc32c
 
-_SCHEMA = pa.schema([("partition_index", pa.int32()), ("key", pa.binary()), ("value", pa.binary())])
 _UNFINISHED = frozenset({"pause", "cancel", "restart_split"})
 _MOST_TRIES = 1000
 _MANY = 8
@@ -75,4 +75,4 @@ def write_rows(rows: Sequence[EmittedRow], directory: Path) -> None:
     """Writes rows as Parquet (docs/split-rows.md)."""
     directory.mkdir(parents=True)
     columns = [[row[place] for row in rows] for place in range(3)]
-    pq.write_table(pa.table(columns, _SCHEMA), directory / "part-00000.parquet")
+    pq.write_table(pa.table(columns, ParquetWriter.SCHEMA), directory / "part-00000.parquet")

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from pipelines.cleanup.audit_ports import UNEXPECTED, AttemptEnd, CleanupAttempt, DecidedRun
 from pipelines.cleanup.deletions import CleanupAction, CleanupFile, CleanupTally, FileOutcome, FileResult
 from pipelines.cleanup.holder import LeaseHolder
 from pipelines.cleanup.list_checks import check_age, check_approved, check_begun, check_manifest, check_once
-from pipelines.cleanup.move_files import RESTS, BatchResult, MoveRoute, look_again, move_files
+from pipelines.cleanup.move_files import RESTS, BatchResult, MoveRoute, batches, look_again, move_files
 from pipelines.cleanup.pause_checks import find_pause, refuse_while_paused, say_pause_first
 from pipelines.cleanup.progress import CleanupProgress
 from pipelines.cleanup.request import (
@@ -31,6 +32,8 @@ from pipelines.reconcile.delete_list import Manifest
 
 REHEARSAL = "REHEARSAL"
 MAX_EXAMPLES = 100
+_Planned: TypeAlias = tuple[CleanupFile, FileResult | None]
+"""A file of the list, with its outcome if the file need not be touched to know it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +131,7 @@ def clean(request: CleanRequest, place: CleanupPlace, ports: CleanupPorts) -> Jo
         report.begun = CleanupAction.CLEAN in actions
         report.unsettled = len(ports.audit.unsettled(decided.run))
         try:
-            for subject, known in _plan(decided, manifest, report, ports):
-                if known is None and _full(report.tally.done_files, report.tally.done_bytes, request):
-                    report.reason = "the limit given"
-                    break
+            for subject, known in _within_limits(_plan(decided, manifest, report, ports), request, report):
                 report.add([known or FileResult(subject, FileOutcome.MOVED)])
         finally:
             ports.second_look.forget()
@@ -173,10 +173,10 @@ def _execute(
     report.settled = settle_intents(attempt, directory, place, ports, holder)
     refuse_while_paused(place, ports)
     check_age(report.manifest, ports)
-    plan = _plan(decided, report.manifest, report, ports)
+    plan = _within_limits(_plan(decided, report.manifest, report, ports), request, report)
     progress = CleanupProgress("moved", report.manifest.files, ports)
     way = MoveRoute(place.wal_root, directory, FileOutcome.MOVED, place.quarantine.at_rest(request.run_id))
-    for number, batch in enumerate(_batches(plan, request, place, report), start=1):
+    for number, batch in enumerate(batches(plan, place.batch), start=1):
         if ports.stop():
             report.status, report.reason = STOPPED, "a person asked for it"
             return
@@ -219,39 +219,22 @@ def _untouched(subjects: Sequence[CleanupFile], why: str) -> BatchResult:
     )
 
 
-def _batches(
-    plan: Iterator[tuple[CleanupFile, FileResult | None]],
-    request: CleanRequest,
-    place: CleanupPlace,
-    report: CleanReport,
-) -> Iterator[list[tuple[CleanupFile, FileResult | None]]]:
-    """Yields the plan in batches, up to the limits; sets `report.reason` if a limit cuts the plan."""
-    batch: list[tuple[CleanupFile, FileResult | None]] = []
+def _within_limits(plan: Iterator[_Planned], request: CleanRequest, report: CleanReport) -> Iterator[_Planned]:
+    """Yields the plan up to the limits; sets `report.reason` if a limit cuts it. Only files to be moved count."""
     files = size = 0
     for subject, known in plan:
         if known is None:
-            if _full(files, size, request):
+            if (request.max_files is not None and files >= request.max_files) or (
+                request.max_bytes is not None and size >= request.max_bytes
+            ):
                 report.reason = "the limit given"
-                break
+                return
             files, size = files + 1, size + subject.length
-        batch.append((subject, known))
-        if len(batch) == place.batch:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
+        yield subject, known
 
 
-def _full(files: int, size: int, request: CleanRequest) -> bool:
-    return (request.max_files is not None and files >= request.max_files) or (
-        request.max_bytes is not None and size >= request.max_bytes
-    )
-
-
-def _plan(
-    decided: DecidedRun, manifest: Manifest, report: CleanReport, ports: CleanupPorts
-) -> Iterator[tuple[CleanupFile, FileResult | None]]:
-    """Yields each file of the list in order, with its outcome if the file need not be touched to know it."""
+def _plan(decided: DecidedRun, manifest: Manifest, report: CleanReport, ports: CleanupPorts) -> Iterator[_Planned]:
+    """Yields each file of the list in order."""
     if manifest.files == 0:
         return
     looked = ports.second_look.at_list(manifest, decided.run)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from pipelines.cleanup.deletions import CleanupFile, FileOutcome, FileResult
 from pipelines.cleanup.holder import LeaseHolder
@@ -9,6 +10,7 @@ from pipelines.cleanup.ports import FileState, Move, WalStore
 from pipelines.cleanup.stores.store_failures import parse_failure
 from pipelines.common.errors import UnavailableError
 
+_T = TypeVar("_T")
 TAKEN = "a file of that name is there already"
 UNLISTED = "the second look did not list it, but it is there"
 RESTS = "a file of its name rests in the quarantine; restore with this path puts that file back"
@@ -218,9 +220,9 @@ def _changed(seen: FileState) -> str:
     return f"it is not the file that was decided on: {seen.length} bytes, modified at {seen.modification_time} ms"
 
 
-def batches(subjects: Iterable[CleanupFile], size: int) -> Iterator[list[CleanupFile]]:
+def batches(subjects: Iterable[_T], size: int) -> Iterator[list[_T]]:
     """Divides the subjects into lists of at most `size`."""
-    batch: list[CleanupFile] = []
+    batch: list[_T] = []
     for subject in subjects:
         batch.append(subject)
         if len(batch) == size:

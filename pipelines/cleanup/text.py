@@ -1,6 +1,7 @@
 """Formats the output of clean, restore and purge as text and as JSON."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from pipelines.cleanup.deletions import CleanupTally, FileOutcome, FileResult
@@ -89,13 +90,7 @@ def option(report: "CleanReport") -> str:
 
 def tally_object(tally: CleanupTally) -> dict[str, object]:
     """Returns the sums for the JSON output."""
-    return {
-        "done_files": tally.done_files,
-        "done_bytes": tally.done_bytes,
-        "left_files": tally.left_files,
-        "left_bytes": tally.left_bytes,
-        "gone_files": tally.gone_files,
-    }
+    return asdict(tally)
 
 
 def left_object(result: FileResult) -> Mapping[str, object]:

@@ -37,3 +37,8 @@ def human_instant(ms: int) -> str:
 def human_count(number: int, noun: str) -> str:
     """Formats a count with its noun: `1 file`, `12,000 files`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def human_amount(files: int, size: int, noun: str = "file") -> str:
+    """Formats a count of files and their size in bytes: `12 files, 1.5 KiB`."""
+    return f"{human_count(files, noun)}, {human_bytes(size)}"

@@ -273,8 +273,13 @@ class RunSummary:
 
     def holders(self, level: str) -> tuple[PinnedRow, ...]:
         """Returns the rows of one level of `pinned_bytes`, most bytes first."""
-        rows = (row for row in self.pinned if row.level == level)
-        return tuple(sorted(rows, key=lambda row: (-row.bytes, row.peer_id, row.owner or "", row.source or "")))
+        return pinned_of(level, self.pinned)
+
+
+def pinned_of(level: str, rows: Iterable[PinnedRow]) -> tuple[PinnedRow, ...]:
+    """Returns the rows of one level of `pinned_bytes`, most bytes first."""
+    own = (row for row in rows if row.level == level)
+    return tuple(sorted(own, key=lambda row: (-row.bytes, row.peer_id, row.owner or "", row.source or "")))
 
 
 def table_row(key: RunKey, row: "DataclassInstance") -> Mapping[str, object]:

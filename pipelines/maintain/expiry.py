@@ -72,8 +72,7 @@ class HadoopDirectories:
                     f"{self._root.toString()}: no such folder; check maintain.lists and maintain.snapshots"
                 )
             found = list(self._below(self._root, 1))
-        stored = tuple(one for one in found if isinstance(one, StoredDirectory))
-        return FoundDirectories(stored, tuple(one for one in found if isinstance(one, UntouchedEntry)))
+        return FoundDirectories.of(found)
 
     def measure(self, stored: StoredDirectory) -> FileTotals | UntouchedEntry | None:
         """Returns the size of a directory, or `UntouchedEntry` if it contains files that are not part of it."""

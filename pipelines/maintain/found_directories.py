@@ -1,6 +1,6 @@
 """The entries that maintain finds below a folder of lists, snapshots or pages, and what finds them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -25,6 +25,14 @@ class FoundDirectories:
 
     stored: tuple[StoredDirectory, ...]
     left_alone: tuple[UntouchedEntry, ...]
+
+    @classmethod
+    def of(cls, found: Sequence[StoredDirectory | UntouchedEntry]) -> "FoundDirectories":
+        """Sorts entries into those that may expire and those that are left alone."""
+        return cls(
+            tuple(one for one in found if isinstance(one, StoredDirectory)),
+            tuple(one for one in found if isinstance(one, UntouchedEntry)),
+        )
 
 
 class ExpiringFolder(Protocol):

@@ -38,8 +38,7 @@ class HadoopPages:
         """Returns the pages of runs and the left-over files; a missing folder has none."""
         with java_errors(str(self._root.toString())):
             found = list(self._below(self._root, 1)) if self._files.exists(self._root) else []
-        stored = tuple(one for one in found if isinstance(one, StoredDirectory))
-        return FoundDirectories(stored, tuple(one for one in found if isinstance(one, UntouchedEntry)))
+        return FoundDirectories.of(found)
 
     def measure(self, stored: StoredDirectory) -> FileTotals | None:
         """Returns the size of a page; None if it is gone."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pipelines.common.human import human_bytes, human_count, human_duration
+from pipelines.common.human import human_amount, human_bytes, human_count, human_duration
 
 Json = Mapping[str, Any]
 _SHOWN = 10
@@ -40,13 +40,13 @@ def _table(table: Json, *, done: bool) -> Iterator[str]:
         yield f"  retention: {human_count(table['kept_old_nights'], 'older night')} kept, still needed or just written"
     if compacted and compacted["partitions"]:
         nights = human_count(compacted["partitions"], "night")
-        of = f"{human_count(compacted['files'], 'small file')}, {human_bytes(compacted['bytes'])}, of {nights}"
+        of = f"{human_amount(compacted['files'], compacted['bytes'], 'small file')}, of {nights}"
         yield f"  compaction: {_verb('merges', 'merged', done)} {of} into about {compacted['files_after']:,}"
     if "new_grace_ms" in table:
         grace = human_duration(table["new_grace_ms"])
         yield f"  vacuum: {_verb('sets', 'set', done)} the grace of removed files to {grace}"
     if removed and removed["files"]:
-        of = f"{human_count(removed['files'], 'file')}, {human_bytes(removed['bytes'])}"
+        of = human_amount(removed["files"], removed["bytes"])
         yield f"  vacuum: {_verb('removes', 'removed', done)} {of}"
 
 
@@ -76,7 +76,7 @@ def _some(lines: Sequence[str]) -> Iterator[str]:
 
 def _held(counted: Json) -> str:
     rows = "rows not counted" if counted["rows"] is None else human_count(counted["rows"], "row")
-    return f"{rows}, {human_count(counted['files'], 'file')}, {human_bytes(counted['bytes'])}"
+    return f"{rows}, {human_amount(counted['files'], counted['bytes'])}"
 
 
 def _verb(would: str, did: str, done: bool) -> str:

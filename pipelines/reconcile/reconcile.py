@@ -72,7 +72,7 @@ def reconcile(request: ReconcileRequest, ports: ReconcilePorts) -> JobResult:
         replace(one, is_newest=pages[one.cluster].is_newest) if one.cluster in pages else one for one in summaries
     ]
     code = exit_code([one.exit_code for one in summaries])
-    return JobResult(code, reconcile_result(summaries, pages, code), reconcile_text(summaries, pages))
+    return JobResult(code, reconcile_result(summaries, pages), reconcile_text(summaries, pages))
 
 
 def _check_cluster(opened: Sequence[OpenedSnapshot], cluster: str | None) -> None:

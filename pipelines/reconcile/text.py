@@ -14,15 +14,9 @@ from pipelines.reconcile.ports import PublishedPage
 _SHOWN = 5
 
 
-def reconcile_result(
-    summaries: Sequence[RunSummary], pages: Mapping[str, PublishedPage], exit_code: int
-) -> dict[str, object]:
-    """Returns the JSON object of `--output json` and `--result`."""
-    return {
-        "job": "reconcile",
-        "exit_code": exit_code,
-        "clusters": [cluster_object(one, pages.get(one.cluster)) for one in summaries],
-    }
+def reconcile_result(summaries: Sequence[RunSummary], pages: Mapping[str, PublishedPage]) -> dict[str, object]:
+    """Returns the JSON object of `--output json` and `--result`, without the job and the exit code."""
+    return {"clusters": [cluster_object(one, pages.get(one.cluster)) for one in summaries]}
 
 
 def cluster_object(one: RunSummary, page: PublishedPage | None = None) -> dict[str, object]:

@@ -5,10 +5,9 @@ import logging
 import os
 import shutil
 import subprocess
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -24,6 +23,7 @@ from pipelines.common.instants import DAY_MS
 from pipelines.common.job_result import JobResult
 from tests.labs.cleanup.on_disk import CLUSTER, Lab
 from tests.labs.fleet_nights import orphan
+from tests.labs.http_server import http_server
 from tests.labs.measured_jobs import FAILED, NIGHT, parsed, published
 from tests.labs.places import PROJECT
 from tests.labs.programs import program
@@ -129,16 +129,8 @@ def textfiles(folder: Path) -> Iterator[int]:
             self.end_headers()
             self.wfile.write(b"".join(file.read_bytes() for file in sorted(folder.glob("*.prom"))))
 
-        def log_message(self, *_args: object) -> None:
-            """Not in the tests' output."""
-
-    server = HTTPServer((LOCALHOST, 0), Handler)
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    try:
-        yield server.server_port
-    finally:
-        server.shutdown()
-        server.server_close()
+    with http_server(Handler) as port:
+        yield port
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,6 @@ from pyspark.sql import SparkSession
 from jobs.capture import capture_cluster
 from jobs.cli.config.configuration import parse_config
 from jobs.cli.context import JobContext
-from jobs.cli.entry import main
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.wal_format.reader import WalEnd, WalEntry, WalReader
 from pipelines.queues.wals.pending import is_wanted
@@ -30,6 +29,7 @@ from tests.labs.cluster.hbase import HBaseCluster
 from tests.labs.cluster.hdfs import HdfsCluster
 from tests.labs.cluster.jvm import Jvm
 from tests.labs.cluster.wals import HBaseCell, HBaseEntry, HBaseWals, PrintedCell, PrintedEntry
+from tests.labs.job_answer import job_answer
 from tests.labs.places import TESTS
 from tests.labs.wal_files import STATES, damaged, recorded_endings
 
@@ -229,10 +229,8 @@ def peers_of(snapshot: Path) -> tuple[Peer, ...]:
 
 
 def inspected(spark: SparkSession, snapshot: Path, *options: str) -> tuple[int, dict[str, Any]]:
-    result = snapshot.parent / "result.json"
-    arguments = ["inspect-wals", "--snapshot", f"file:{snapshot}", *options, "--result", str(result)]
-    code = main(arguments, context=JobContext("inspect-wals", spark=spark))
-    return code, json.loads(result.read_text())
+    context = JobContext("inspect-wals", spark=spark)
+    return job_answer(context, snapshot.parent, "--snapshot", f"file:{snapshot}", *options)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ from pipelines.capture.timeline import RetryPolicy
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError
 from pipelines.common.forms import read_value
 from pipelines.decide.rule.settings import Release
-from pipelines.decide.rule.zookeeper_trust import zookeeper_distrust_reason
 from pipelines.files.file_batch import FileBatch
 from pipelines.hbase.peer_rules import PeerRule
 from pipelines.hbase.peers import Peer
@@ -30,6 +29,7 @@ from pipelines.snapshot.target import LocalTarget
 from pipelines.snapshot.writer import SnapshotWriter
 from tests.labs.cluster.zookeeper import ZooKeeper, connected
 from tests.labs.waiting import wait_until
+from tests.models.capture.trust import zookeeper_distrust_reason
 
 pytestmark = pytest.mark.realhbase
 

@@ -1,6 +1,5 @@
 """Runs `inspect-wals` on a snapshot of the small cluster whose WALs are real files."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,11 +7,11 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from jobs.cli.context import JobContext
-from jobs.cli.entry import main
 from jobs.demo.cluster.model import GeneratedCapture
 from pipelines.decide.rule.verdict import ArchivedFile
 from pipelines.hbase.peer_rules import PeerRule
 from pipelines.hbase.peers import Peer
+from tests.labs.job_answer import job_answer
 from tests.labs.small_cluster import D1, H1, H2, Desk, group, row, small, wal, with_cells
 from tests.labs.wal_files import Cell, Edit, ends, entry, header
 from tests.labs.wal_files import wal as wal_file
@@ -63,9 +62,6 @@ class Inspected:
 
     def run(self, *options: str, lake: bool = False) -> tuple[int, dict[str, Any]]:
         """Runs the job; returns the exit code and the result object."""
-        result = self.desk.root / "result.json"
-        arguments = ["inspect-wals", "--snapshot", f"file:{self.snapshot}", *options, "--result", str(result)]
-        if lake:
-            arguments += ["--lake", f"file:{self.desk.lake}"]
-        code = main(arguments, context=JobContext("inspect-wals", spark=self.desk.spark))
-        return code, json.loads(result.read_text())
+        context = JobContext("inspect-wals", spark=self.desk.spark)
+        into = ("--lake", f"file:{self.desk.lake}") if lake else ()
+        return job_answer(context, self.desk.root, "--snapshot", f"file:{self.snapshot}", *options, *into)

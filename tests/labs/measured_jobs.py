@@ -56,7 +56,7 @@ FAILED = {"error": {"kind": "UnavailableError", "message": "no answer", "conditi
 PURGED = {"cluster": "prod-a", "runs": [{"status": "WAITING", **TALLY, "done_files": 0}, {"status": "DONE", **TALLY}]}
 NIGHT = (
     ("capture", JobResult(0, CAPTURED, "")),
-    ("reconcile", JobResult(5, reconcile_result([DONE], {"prod-a": PAGE}, 5), "")),
+    ("reconcile", JobResult(5, reconcile_result([DONE], {"prod-a": PAGE}), "")),
     ("clean", JobResult(0, {"cluster": "prod-a", **TALLY}, "")),
     ("purge", JobResult(0, PURGED, "")),
     ("maintain", JobResult(0, MAINTAINED, "")),

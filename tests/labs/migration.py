@@ -12,11 +12,11 @@ from pyspark.sql import SparkSession
 from jobs.capture import capture_cluster
 from jobs.cli.config.configuration import parse_config
 from jobs.cli.context import JobContext
-from jobs.cli.entry import main
 from tests.labs.cluster.conf import write_site
 from tests.labs.cluster.hbase import HBaseCluster, wait_until
 from tests.labs.cluster.hdfs import HdfsCluster
 from tests.labs.cluster.jvm import Jvm
+from tests.labs.job_answer import job_answer
 
 NAME = "upgraded"
 BASE = f"/{NAME}/replication"
@@ -191,9 +191,7 @@ class Upgrade:
 
     def run(self, job: str, *options: str) -> tuple[int, dict[str, Any]]:
         """Runs a job; returns its exit code and result object."""
-        result = self.work / f"{job}.json"
-        code = main([job, *options, "--result", str(result)], context=JobContext(job, spark=self.spark))
-        return code, json.loads(result.read_text())
+        return job_answer(JobContext(job, spark=self.spark), self.work, *options)
 
     def close(self) -> None:
         self.client.stop()

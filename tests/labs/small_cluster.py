@@ -25,8 +25,8 @@ from pyspark.sql import SparkSession
 from jobs.cli.config.configuration import Config, parse_config
 from jobs.cli.context import JobContext
 from jobs.demo.cluster.model import GeneratedCapture
+from jobs.demo.cluster.on_disk import write_snapshot
 from jobs.demo.cluster.snapshots import healthy_snapshot, steps_at
-from jobs.demo.generated_snapshot import write_snapshot
 from jobs.reconcile.wiring import OutputPlaces, run_reconcile
 from pipelines.common.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from pipelines.common.job_result import JobResult

@@ -1,11 +1,12 @@
 """A webhook: a real HTTP server that keeps what it is sent."""
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
+
+from tests.labs.http_server import http_server
 
 
 @contextmanager
@@ -20,13 +21,5 @@ def webhook(code: int = 200) -> Iterator[tuple[str, list[dict[str, Any]]]]:
             self.send_response(code)
             self.end_headers()
 
-        def log_message(self, *_args: object) -> None:
-            """Not in the tests' output."""
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/secret", got
-    finally:
-        server.shutdown()
-        server.server_close()
+    with http_server(Handler) as port:
+        yield f"http://127.0.0.1:{port}/secret", got

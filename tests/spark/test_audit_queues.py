@@ -11,7 +11,6 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.cli.context import JobContext
-from jobs.cli.entry import main
 from jobs.demo.cluster.model import GeneratedCapture
 from pipelines.common.instants import DAY_MS, parse_instant
 from pipelines.hbase.server_names import ServerName
@@ -21,6 +20,7 @@ from pipelines.snapshot.model import CaptureStep, Membership, WalDirectory
 from schemas.registry import AUDIT_TABLES
 from tests.labs.broken_snapshots import listing_of_another
 from tests.labs.documented_commands import blocks
+from tests.labs.job_answer import job_answer
 from tests.labs.measured_jobs import own_metrics
 from tests.labs.places import DOCS
 from tests.labs.small_cluster import (
@@ -88,12 +88,10 @@ class Audited:
 
     def run(self, *snapshots: Path, lake: bool = False, options: tuple[str, ...] = ()) -> tuple[int, dict[str, Any]]:
         """The exit code and the result object."""
-        result = self.desk.root / "result.json"
-        arguments = ["audit-queues", "--snapshot", *(f"file:{one}" for one in snapshots), "--result", str(result)]
-        arguments += ["--lake", f"file:{self.desk.lake}"] if lake else []
+        places = ("--snapshot", *(f"file:{one}" for one in snapshots))
+        into = ("--lake", f"file:{self.desk.lake}") if lake else ()
         context = JobContext("audit-queues", At(NOW + 2 * DAY_MS), self.desk.spark)
-        code = main([*arguments, *options], context=context)
-        return code, json.loads(result.read_text())
+        return job_answer(context, self.desk.root, *places, *into, *options)
 
 
 @pytest.fixture(scope="module")

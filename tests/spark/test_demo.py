@@ -18,11 +18,9 @@ from jobs.cli.config.configuration import Config
 from jobs.cli.context import JobContext
 from jobs.cli.entry import main
 from jobs.demo.cluster.capture import capture_at
+from jobs.demo.cluster.on_disk import write_snapshot
 from jobs.demo.cluster.parts import DISABLED_PEER
-from jobs.demo.dump import DUMP_TITLE
-from jobs.demo.generated_snapshot import write_snapshot
-from jobs.demo.migration import MIGRATION_TITLE
-from jobs.demo.queues import AUDIT_TITLE
+from jobs.demo.excerpts import AUDIT_TITLE, DUMP_TITLE, MIGRATION_TITLE
 from jobs.reconcile.wiring import OutputPlaces, run_reconcile
 from pipelines.common.errors import UsageError
 from pipelines.common.instants import DAY_MS

@@ -1,6 +1,5 @@
 """The job `dump-queues`: its answer of both storages, its tables, what it refuses."""
 
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -8,7 +7,6 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.cli.context import JobContext
-from jobs.cli.entry import main
 from jobs.demo.cluster.snapshots import SAFE_FLAGS
 from pipelines.common.instants import parse_instant
 from pipelines.hbase.peer_rules import PeerRule
@@ -17,6 +15,7 @@ from pipelines.hbase.replication_queues import Cell
 from pipelines.snapshot.model import MasterFlags
 from schemas.registry import DUMP_TABLES
 from tests.labs.documented_commands import blocks
+from tests.labs.job_answer import job_answer
 from tests.labs.measured_jobs import own_metrics
 from tests.labs.places import DOCS
 from tests.labs.small_cluster import (
@@ -55,10 +54,8 @@ def desk(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Desk:
 
 def dumped(desk: Desk, cluster: str, *options: str) -> tuple[int, dict[str, Any]]:
     """The exit code and the result object."""
-    result = desk.root / "result.json"
-    arguments = ["dump-queues", "--snapshot", f"file:{desk.root}/snapshots/{cluster}", *options]
-    code = main([*arguments, "--result", str(result)], context=JobContext("dump-queues", spark=desk.spark))
-    return code, json.loads(result.read_text())
+    context = JobContext("dump-queues", spark=desk.spark)
+    return job_answer(context, desk.root, "--snapshot", f"file:{desk.root}/snapshots/{cluster}", *options)
 
 
 @pytest.mark.promise("dump-queues-as-hbase-does")

@@ -1,6 +1,5 @@
 """The jobs `plan-migration` and `verify-migration`: answers, tables, and what they refuse."""
 
-import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -11,14 +10,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.cli.context import JobContext
-from jobs.cli.entry import main
 from jobs.demo.cluster.model import GeneratedCapture
+from jobs.demo.cluster.on_disk import write_snapshot
 from jobs.demo.cluster.snapshots import SAFE_FLAGS
-from jobs.demo.generated_snapshot import write_snapshot
 from pipelines.decide.rule.verdict import ArchivedFile
 from pipelines.hbase.replication_queues import Cell
 from schemas.registry import MIGRATION_TABLES
 from tests.labs.documented_commands import blocks
+from tests.labs.job_answer import job_answer
 from tests.labs.measured_jobs import own_metrics
 from tests.labs.places import DOCS
 from tests.labs.small_cluster import (
@@ -74,9 +73,7 @@ class Bench:
 
     def run(self, job: str, *options: str) -> tuple[int, dict[str, Any]]:
         """The exit code and the result object."""
-        result = self.desk.root / "result.json"
-        code = main([job, *options, "--result", str(result)], context=JobContext(job, spark=self.desk.spark))
-        return code, json.loads(result.read_text())
+        return job_answer(JobContext(job, spark=self.desk.spark), self.desk.root, *options)
 
     def plan(self, name: str, *options: str) -> tuple[int, dict[str, Any]]:
         return self.run("plan-migration", "--snapshot", self.uri(name), *options)

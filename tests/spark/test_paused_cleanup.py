@@ -11,13 +11,13 @@ import yaml
 from pyspark.sql import SparkSession
 
 from jobs.cli.context import JobContext
-from jobs.cli.entry import main
 from pipelines.common.instants import DAY_MS, MINUTE_MS, format_instant
 from pipelines.common.job_result import JobResult
 from pipelines.lake.delta_tables import DeltaTables
 from pipelines.lake.run_summary import RunKey
 from schemas.runs import RUNS
 from tests.labs.cleanup.on_disk import CLUSTER, RUN, Lab, NightOver
+from tests.labs.job_answer import job_answer
 from tests.labs.small_cluster import H1, NOW, archived, clusters_of, group, row, wal, with_cells, with_snapshot
 
 pytestmark = pytest.mark.long
@@ -54,10 +54,7 @@ def command(lab: Lab, job: str, *options: str) -> tuple[int, dict[str, Any]]:
     common = ["--lake", lab.lake, "--cluster", CLUSTER]
     common += [] if job == "explain" else ["--config", str(lab.config)]
     common += ["--lists", f"file:{lab.root}/lists"] if job == "clean" else []
-    result = lab.root / "result.json"
-    context = JobContext(job, lab.clock, lab.spark)
-    code = main([job, *common, *options, "--result", str(result)], context=context)
-    return code, json.loads(result.read_text())
+    return job_answer(JobContext(job, lab.clock, lab.spark), lab.root, *common, *options)
 
 
 def acknowledge(lab: Lab, until: int) -> None:

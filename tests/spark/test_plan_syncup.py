@@ -1,6 +1,5 @@
 """The job `plan-syncup` on a snapshot of a cluster that is down: its answer, its tables, what it refuses."""
 
-import json
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,6 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.cli.context import JobContext
-from jobs.cli.entry import main
 from pipelines.common.instants import HOUR_MS, parse_instant
 from pipelines.decide.rule.verdict import ArchivedFile
 from pipelines.files.file_batch import FileBatch
@@ -22,6 +20,7 @@ from pipelines.snapshot.target import LocalTarget
 from pipelines.snapshot.writer import SnapshotWriter
 from schemas.registry import SYNCUP_TABLES
 from tests.labs.documented_commands import blocks
+from tests.labs.job_answer import job_answer
 from tests.labs.measured_jobs import own_metrics
 from tests.labs.places import DOCS
 from tests.labs.small_cluster import D1, H1, H2, NOW, ROOT, Desk, group, replaced_content, row, small, timestamp, wal
@@ -100,9 +99,8 @@ class Down:
 
 
 def plan(desk: Desk, snapshot: Path, *options: str) -> tuple[int, dict[str, Any]]:
-    result = desk.root / "result.json"
-    arguments = ["plan-syncup", "--snapshot", f"file:{snapshot}", *options, "--result", str(result)]
-    return main(arguments, context=JobContext("plan-syncup", spark=desk.spark)), json.loads(result.read_text())
+    context = JobContext("plan-syncup", spark=desk.spark)
+    return job_answer(context, desk.root, "--snapshot", f"file:{snapshot}", *options)
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """The job `plan-syncup` on queues in ZooKeeper (HBase 2): its answer, its tables, what it refuses."""
 
-import json
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -9,10 +8,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.cli.context import JobContext
-from jobs.cli.entry import main
 from jobs.demo.cluster.model import GeneratedCapture
 from pipelines.hbase.peers import Peer
 from pipelines.snapshot.syncup_facts import SyncUpFacts
+from tests.labs.job_answer import job_answer
 from tests.labs.measured_jobs import own_metrics
 from tests.labs.small_cluster import D1, H1, H2, ROOT, Desk, small, wal, with_snapshot
 from tests.labs.small_zookeeper import zookeeper_directory
@@ -41,9 +40,8 @@ class Down:
     def run(self, *options: str) -> tuple[int, dict[str, Any]]:
         place = self.desk.root / "snapshot"
         zookeeper_directory(place, self.made, self.queues, self.queues, self.after, self.facts)
-        result = self.desk.root / "result.json"
-        arguments = ["plan-syncup", "--snapshot", f"file:{place}", *options, "--result", str(result)]
-        return main(arguments, context=JobContext("plan-syncup", spark=self.desk.spark)), json.loads(result.read_text())
+        context = JobContext("plan-syncup", spark=self.desk.spark)
+        return job_answer(context, self.desk.root, "--snapshot", f"file:{place}", *options)
 
 
 @pytest.fixture

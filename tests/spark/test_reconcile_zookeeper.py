@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.demo.generated_snapshot import write_snapshot
+from jobs.demo.cluster.on_disk import write_snapshot
 from pipelines.decide.rule import name_table, zookeeper_queue_storage
 from pipelines.decide.rule.cleaner_rule import HBaseVerdict
 from pipelines.decide.rule.cluster_view import ClusterView

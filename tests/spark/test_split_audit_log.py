@@ -10,12 +10,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.cli.context import JobContext
-from jobs.cli.entry import main
 from pipelines.common.errors import UsageError
 from pipelines.pegasus.domain.audit_log.facts import ParentAndChild, SplitFacts
 from pipelines.pegasus.domain.audit_log.files import LogFile, check_files, judged_logs, without_broken
 from pipelines.pegasus.domain.keys import key_hash
 from tests.labs.documented_commands import blocks
+from tests.labs.job_answer import job_answer
 from tests.labs.lake_rows import lake_rows
 from tests.labs.pegasus import private_logs as made
 from tests.labs.pegasus.logs import CHILD, CHILD_BALLOT, CHILDREN, NODES, PARENT, PARENTS, Logs, facts
@@ -39,10 +39,8 @@ class Desk:
         return self.rerun(*options, change=change)
 
     def rerun(self, *options: str, change: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
-        arguments = ["split-audit-log", "--logs", f"{self.root}/logs", "--facts", str(facts(self.root, change))]
-        arguments += ["--result", f"{self.root}/result.json", *options]
-        code = main(arguments, context=JobContext("split-audit-log", spark=self.spark))
-        return code, json.loads((self.root / "result.json").read_text())
+        inputs = ("--logs", f"{self.root}/logs", "--facts", str(facts(self.root, change)))
+        return job_answer(JobContext("split-audit-log", spark=self.spark), self.root, *inputs, *options)
 
 
 @pytest.fixture

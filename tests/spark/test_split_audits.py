@@ -10,11 +10,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.cli.context import JobContext
-from jobs.cli.entry import main
 from jobs.split.emission import write_table
 from pipelines.common.errors import UsageError
 from pipelines.files.file_reader import HadoopFileReader
 from tests.labs.documented_commands import blocks
+from tests.labs.job_answer import job_answer
 from tests.labs.places import DOCS
 from tests.models.commands import main as models
 from tests.models.split.audit_matrix import matrix_lines, seen
@@ -31,8 +31,7 @@ def matrix() -> str:
 
 
 def run(spark: SparkSession, root: Path, job: str, *options: str) -> tuple[int, dict[str, Any]]:
-    code = main([job, *options, "--result", f"{root}/result.json"], context=JobContext(job, spark=spark))
-    return code, json.loads((root / "result.json").read_text())
+    return job_answer(JobContext(job, spark=spark), root, *options)
 
 
 def searched(spark: SparkSession, root: Path, *options: str) -> tuple[int, dict[str, Any]]:

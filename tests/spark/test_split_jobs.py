@@ -10,11 +10,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.cli.context import JobContext
-from jobs.cli.entry import main
 from pipelines.pegasus.domain.audit_log.facts_reading import parse_facts
 from pipelines.pegasus.domain.journal import parse_request
 from pipelines.pegasus.domain.keys import encode_key, key_hash
 from tests.labs.documented_commands import blocks
+from tests.labs.job_answer import job_answer
 from tests.labs.lake_rows import lake_rows
 from tests.labs.pegasus.states import ENV, series, written
 from tests.labs.places import DOCS
@@ -25,9 +25,7 @@ class Desk:
         self.spark, self.root = spark, root
 
     def run(self, job: str, *options: str) -> tuple[int, dict[str, Any]]:
-        result = self.root / "result.json"
-        code = main([job, *options, "--result", str(result)], context=JobContext(job, spark=self.spark))
-        return code, json.loads(result.read_text())
+        return job_answer(JobContext(job, spark=self.spark), self.root, *options)
 
     def rows(self, table: str) -> list[Any]:
         return lake_rows(f"{self.root}/lake/{table}")

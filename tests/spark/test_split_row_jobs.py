@@ -1,6 +1,5 @@
 """split-verify, split-stale and split-demo from end to end; the examples of the pages."""
 
-import json
 import re
 import shlex
 from pathlib import Path
@@ -11,8 +10,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.cli.context import JobContext
-from jobs.cli.entry import main
 from tests.labs.documented_commands import blocks
+from tests.labs.job_answer import job_answer
 from tests.labs.lake_rows import lake_rows
 from tests.labs.pegasus.split_rows import Row, written
 from tests.labs.places import DOCS
@@ -32,10 +31,7 @@ class Desk:
         self.spark, self.root = spark, root
 
     def run(self, job: str, *options: str) -> tuple[int, dict[str, Any]]:
-        result = self.root / "result.json"
-        result.unlink(missing_ok=True)
-        code = main([job, *options, "--result", str(result)], context=JobContext(job, spark=self.spark))
-        return code, json.loads(result.read_text()) if result.exists() else {}
+        return job_answer(JobContext(job, spark=self.spark), self.root, *options)
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """The job `split-verify`: a whole split is proven, and every kind of difference is named, in its partition."""
 
-import json
 import re
 import shutil
 from collections.abc import Collection
@@ -13,7 +12,6 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from jobs.cli.context import JobContext
-from jobs.cli.entry import main
 from pipelines.common.errors import UnavailableError, UsageError
 from pipelines.lake.job_run import JobLake
 from pipelines.pegasus.domain.keys import key_hash
@@ -26,6 +24,7 @@ from pipelines.pegasus.transforms.row_frames import row_heads
 from pipelines.pegasus.transforms.row_tally import TALLY_SCHEMA, tally_of
 from pipelines.pegasus.use_cases.frame import split_run
 from pipelines.pegasus.use_cases.split_verify import ComparedSide, VerifyRequest, split_verify
+from tests.labs.job_answer import job_answer
 from tests.labs.lake_rows import lake_rows
 from tests.labs.pegasus.split_rows import AT, AT_S, Row, row_of, split, table_of, value_of, written
 
@@ -44,11 +43,8 @@ class Verified:
         self.root = root
 
     def run(self, *options: str) -> tuple[int, dict[str, Any]]:
-        result = self.root / "result.json"
-        result.unlink(missing_ok=True)
-        arguments = ["split-verify", "--table", "t", "--at", AT, *options, "--result", str(result)]
-        code = main(arguments, context=JobContext("split-verify", spark=self.spark))
-        return code, json.loads(result.read_text()) if result.exists() else {}
+        context = JobContext("split-verify", spark=self.spark)
+        return job_answer(context, self.root, "--table", "t", "--at", AT, *options)
 
     def compare(self, before: list[Row], after: list[Row], *options: str) -> tuple[int, dict[str, Any]]:
         number = len(list(self.root.iterdir()))

@@ -12,12 +12,12 @@ from pipelines.common.instants import DAY_MS
 from pipelines.decide.rule.cluster_view import ClusterView
 from pipelines.decide.rule.settings import ReconcileSettings, Release
 from pipelines.decide.rule.table_queue_storage import table_view
-from pipelines.decide.rule.trust import distrust_reason
 from pipelines.decide.rule.verdict import ArchivedFile
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import Cell, QueueCell, parse_queue_cells
 from pipelines.hbase.server_names import MAX_LONG, ServerName
 from pipelines.snapshot.model import Backup, MasterFlags, Membership, Retention, Snapshot, WalDirectory
+from tests.models.capture.trust import distrust_reason
 from tests.models.oddities import MALFORMED_CELLS, OTHER_FAMILIES, TIMESTAMPS, TRAP_PEERS
 from tests.strategies.names import server_names, wal_file_names
 from tests.strategies.queues import REMOVED_PEER_IDS, anchors_of, both_passes

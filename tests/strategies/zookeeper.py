@@ -10,10 +10,10 @@ from pipelines.decide.rule.cluster_view import ClusterView
 from pipelines.decide.rule.settings import ReconcileSettings, Release
 from pipelines.decide.rule.verdict import ArchivedFile
 from pipelines.decide.rule.zookeeper_queue_storage import zookeeper_view
-from pipelines.decide.rule.zookeeper_trust import zookeeper_distrust_reason
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.zookeeper.tree import Znode, parse_tree
 from pipelines.snapshot.model import Membership, Snapshot
+from tests.models.capture.trust import zookeeper_distrust_reason
 from tests.models.oddities import TRAP_PEERS
 from tests.strategies.clusters import MASTER, backups, modification_times, snapshot_of
 from tests.strategies.names import server_names, wal_file_names

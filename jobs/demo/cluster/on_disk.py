@@ -1,4 +1,4 @@
-"""A generated cluster laid out on disk, where capture and the clean-up find it as they find a live one."""
+"""A generated cluster on disk: as a live one, for capture and the clean-up, or as the snapshot of a capture."""
 
 import json
 import os
@@ -7,6 +7,8 @@ from itertools import groupby
 from pathlib import Path
 
 from jobs.demo.cluster.model import GeneratedCapture
+from jobs.demo.cluster.zookeeper import ZooKeeperCapture
+from pipelines.files.file_batch import FileBatch
 from pipelines.snapshot.queue_lines import cell_document
 from pipelines.snapshot.snapshot_json import snapshot_document
 
@@ -41,6 +43,30 @@ def write_answers(made: GeneratedCapture, directory: Path) -> None:
     rows = sum(1 for _ in groupby(made.pass_2, key=lambda cell: cell.row))
     lines = [*(json.dumps(cell_document(cell)) for cell in made.pass_2), f"{rows} row(s)"]
     _replace(directory / "queues.jsonl", "".join(f"{line}\n" for line in lines))
+
+
+def write_snapshot(made: GeneratedCapture | ZooKeeperCapture, out: Path) -> None:
+    """Write the capture to a directory that does not exist yet.
+
+    Raises:
+        UsageError: it exists.
+    """
+    from pipelines.snapshot.target import LocalTarget
+    from pipelines.snapshot.writer import SnapshotWriter
+
+    files = made.files
+    batch = FileBatch(
+        [file.path for file in files], [file.length for file in files], [file.modification_time for file in files]
+    )
+    with SnapshotWriter(LocalTarget(out)) as writer:
+        writer.files([batch])
+        if isinstance(made, ZooKeeperCapture):
+            writer.znodes("queues-1.jsonl", made.znodes)
+            writer.znodes("queues-2.jsonl", made.znodes)
+        else:
+            writer.cells("queues-1.jsonl", made.pass_1)
+            writer.cells("queues-2.jsonl", made.pass_2)
+        writer.finish(made.snapshot)
 
 
 def _replace(file: Path, text: str) -> None:

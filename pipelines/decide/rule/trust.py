@@ -21,20 +21,14 @@ def first_doubt(doubts: Doubts) -> tuple[Condition, str] | None:
     return next(((condition, why) for condition, why in doubts if why is not None), None)
 
 
-def distrust_reason(snapshot: Snapshot, passes: Sequence[Sequence[QueueCell]], release: Release) -> str | None:
-    """Returns why nothing in this snapshot can be trusted, and what to do about it; None = it can be trusted.
+def doubts(snapshot: Snapshot, passes: Sequence[Sequence[QueueCell]], release: Release) -> Doubts:
+    """Yields why nothing in this snapshot can be trusted, and what to do about it.
 
     Args:
         snapshot: its form is checked; storage `table`.
         passes: parsed cells of queues-1 and queues-2.
         release: opt-ins of the configuration.
     """
-    found = first_doubt(doubts(snapshot, passes, release))
-    return None if found is None else found[1]
-
-
-def doubts(snapshot: Snapshot, passes: Sequence[Sequence[QueueCell]], release: Release) -> Doubts:
-    """Yields the doubts of `distrust_reason`."""
     yield from doubts_of_reading(snapshot)
     for flags in (snapshot.flags, snapshot.flags_2):
         if flags is None:
@@ -47,7 +41,7 @@ def doubts(snapshot: Snapshot, passes: Sequence[Sequence[QueueCell]], release: R
 
 
 def doubts_of_reading(snapshot: Snapshot) -> Doubts:
-    """Yields the doubts of `distrust_reason` that precede flags and rows, on a snapshot with storage `table`."""
+    """Yields the first of `doubts`, which precede flags and rows, on a snapshot with storage `table`."""
     yield extra_condition(snapshot), unknown_extra(snapshot)
     yield Condition.SNAPSHOT_OUT_OF_ORDER, wrong_order(snapshot, CAPTURE_ORDER)
     yield Condition.PEER_ID_AMBIGUOUS, ambiguous_peer(snapshot.peers)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from pipelines.common.conditions import Condition
 from pipelines.decide.rule.settings import Release
-from pipelines.decide.rule.trust import Doubts, extra_condition, first_doubt, unknown_extra, wrong_order
+from pipelines.decide.rule.trust import Doubts, extra_condition, unknown_extra, wrong_order
 from pipelines.hbase.peers import ambiguous_peer
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.zookeeper.tree import ReplicationTree
@@ -14,20 +14,14 @@ from pipelines.snapshot.model import Snapshot
 _FIRST_WITH_TABLE = 3
 
 
-def zookeeper_distrust_reason(snapshot: Snapshot, trees: Sequence[ReplicationTree], release: Release) -> str | None:
-    """Returns why nothing in this snapshot can be trusted, and what to do about it; None = it can be trusted.
+def zookeeper_doubts(snapshot: Snapshot, trees: Sequence[ReplicationTree], release: Release) -> Doubts:
+    """Yields why nothing in this snapshot can be trusted, and what to do about it.
 
     Args:
         snapshot: its form is checked; storage `zookeeper`. Its servers and master are evidence only.
         trees: both readings of the queues.
         release: opt-ins of the configuration.
     """
-    found = first_doubt(zookeeper_doubts(snapshot, trees, release))
-    return None if found is None else found[1]
-
-
-def zookeeper_doubts(snapshot: Snapshot, trees: Sequence[ReplicationTree], release: Release) -> Doubts:
-    """Yields the doubts of `zookeeper_distrust_reason`."""
     yield extra_condition(snapshot), unknown_extra(snapshot)
     yield Condition.SNAPSHOT_OUT_OF_ORDER, wrong_order(snapshot, ZOOKEEPER_CAPTURE_ORDER)
     yield Condition.PEER_ID_AMBIGUOUS, ambiguous_peer(snapshot.peers)

@@ -82,12 +82,11 @@ def _new_ballot(world: World, primary: int, members: int, design: Design) -> Wor
     return world
 
 
-def _crash(world: World, design: Design) -> Iterator[Step]:
+def _crash(world: World, _design: Design) -> Iterator[Step]:
     """Yields the steps in which a node dies; at least two nodes stay.
 
     With one node, a split waits until meta has found another node, which the model does not have.
     """
-    _ = design
     nodes = living_members(world)
     for node in nodes if len(nodes) > 2 else ():
         yield ("crash", node), put(world, node, alive=False)
@@ -119,22 +118,20 @@ def _meta_failover(world: World, design: Design) -> Iterator[Step]:
     yield ("meta_failover", 0), world._replace(meta=meta_after_failover(world.meta, design))
 
 
-def _zookeeper_timeout(world: World, design: Design) -> Iterator[Step]:
+def _zookeeper_timeout(world: World, _design: Design) -> Iterator[Step]:
     """F2, F25: yields the step in which a write to ZooKeeper did not happen.
 
     Meta's memory is unchanged, and the request is sent again.
     """
-    _ = design
     if world.meta.pending in {"double", "child"}:
         yield ("zookeeper_timeout", 0), world._replace(meta=world.meta._replace(pending=""))
 
 
-def _child_fails(world: World, design: Design) -> Iterator[Step]:
+def _child_fails(world: World, _design: Design) -> Iterator[Step]:
     """F6, F10, F11: yields the steps in which a child cannot be created or cannot learn.
 
     Only its own parent notices.
     """
-    _ = design
     for node in living_members(world):
         one = world.replicas[node]
         if MADE <= one.child <= LEARNT:
@@ -142,9 +139,8 @@ def _child_fails(world: World, design: Design) -> Iterator[Step]:
             yield ("child_fails", node), after._replace(lead=NO_LEAD) if node == world.meta.primary else after
 
 
-def _copy_fails(world: World, design: Design) -> Iterator[Step]:
+def _copy_fails(world: World, _design: Design) -> Iterator[Step]:
     """F9: yields the steps in which the checkpoint could not be copied. The child starts to learn again."""
-    _ = design
     for node in living_members(world):
         if world.replicas[node].child == CHECKPOINTED:
             yield ("copy_fails", node), put(world, node, child=MADE, child_has=0)
@@ -186,69 +182,61 @@ def _child_refuses(world: World, design: Design) -> Iterator[Step]:
                 yield ("child_refuses", node), _new_ballot(left, world.meta.primary, world.meta.members, design)
 
 
-def _notify_refused(world: World, design: Design) -> Iterator[Step]:
+def _notify_refused(world: World, _design: Design) -> Iterator[Step]:
     """F13: yields the steps in which the primary refuses a child's message that it is caught up. The child ends."""
-    _ = design
     for node in living_members(world):
         if world.replicas[node].child == CAUGHT_UP:
             after = put(world, node, **without_child(world.replicas[node])._asdict())
             yield ("notify_refused", node), after._replace(lead=NO_LEAD) if node == world.meta.primary else after
 
 
-def _count_outdated(world: World, design: Design) -> Iterator[Step]:
+def _count_outdated(world: World, _design: Design) -> Iterator[Step]:
     """F17: yields the steps in which a child answers VERSION_OUTDATED to the new count.
 
     The primary leaves sync mode and starts it again.
     """
-    _ = design
     if world.lead.point and not world.lead.registering:
         lead = world.lead._replace(sync=False, point=False, counted=0)
         yield ("count_outdated", 0), world._replace(lead=lead)
 
 
-def _disk_tight(world: World, design: Design) -> Iterator[Step]:
+def _disk_tight(world: World, _design: Design) -> Iterator[Step]:
     """F37: yields the steps in which other tables use the space that a split needs.
 
     Then used + 3 times the table is above 90 % of the disk.
     """
-    _ = design
     for node in living_members(world) if not world.meta.doubled and not world.meta.pending else ():
         if not world.tight >> node & 1:
             yield ("disk_tight", node), world._replace(tight=world.tight | 1 << node)
 
 
-def _learner(world: World, design: Design) -> Iterator[Step]:
+def _learner(world: World, _design: Design) -> Iterator[Step]:
     """F3, F17: yields the step in which a learner appears; a split in sync mode is aborted."""
-    _ = design
     if not world.learner:
         lead = world.lead._replace(sync=False, point=False, counted=0) if not world.lead.registering else world.lead
         yield ("learner", 0), world._replace(learner=True, lead=lead)
 
 
-def _answer_lost(world: World, design: Design) -> Iterator[Step]:
+def _answer_lost(world: World, _design: Design) -> Iterator[Step]:
     """F24: yields the steps in which meta's answer is lost; the request remains."""
-    _ = design
     for one in sorted(world.mail):
         if one[0] == "answer":
             yield ("answer_lost", one[1]), world._replace(mail=world.mail - {one})
 
 
-def _pause(world: World, design: Design) -> Iterator[Step]:
-    _ = design
+def _pause(world: World, _design: Design) -> Iterator[Step]:
     meta = world.meta
     if meta.status == SPLITTING and not meta.pending:
         yield ("pause", 0), world._replace(meta=meta._replace(status=PAUSING, asked="pause"))
 
 
-def _restart_split(world: World, design: Design) -> Iterator[Step]:
-    _ = design
+def _restart_split(world: World, _design: Design) -> Iterator[Step]:
     if world.meta.status == PAUSED:
         yield ("restart_split", 0), world._replace(meta=world.meta._replace(status=SPLITTING, asked=""))
 
 
-def _cancel(world: World, design: Design) -> Iterator[Step]:
+def _cancel(world: World, _design: Design) -> Iterator[Step]:
     """F32: yields the step that cancels the split. F33: meta refuses with CHILD_REGISTERED once it has the child."""
-    _ = design
     meta = world.meta
     if meta.status in {SPLITTING, PAUSED, PAUSING} and meta.child is None and not meta.pending:
         yield ("cancel", 0), world._replace(meta=meta._replace(status=CANCELING, asked="cancel"))

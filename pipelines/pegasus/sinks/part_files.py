@@ -136,10 +136,8 @@ class PartitionFiles:
     def _end(self, partition: int) -> None:
         writer, path, (rows, raw) = self._open.pop(partition)
         writer.close()
-        digest = hashlib.md5(usedforsecurity=False)
         with path.open("rb") as stream:
-            while piece := stream.read(1 << 20):
-                digest.update(piece)
+            digest = hashlib.file_digest(stream, lambda: hashlib.md5(usedforsecurity=False))
         self._done.append(
             PartFile(partition, self._parent, path.name, rows, path.stat().st_size, digest.hexdigest(), raw)
         )

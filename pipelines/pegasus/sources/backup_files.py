@@ -57,10 +57,8 @@ def check_backup_files(checkpoint: str) -> None:
 def _check(path: Path, said: _File) -> None:
     found = "it is missing"
     if path.is_file():
-        digest = hashlib.md5(usedforsecurity=False)
         with path.open("rb") as stream:
-            while piece := stream.read(1 << 20):
-                digest.update(piece)
+            digest = hashlib.file_digest(stream, lambda: hashlib.md5(usedforsecurity=False))
         if path.stat().st_size == said.size and digest.hexdigest() == said.md5:
             return
         found = f"it has {path.stat().st_size} bytes and MD5 {digest.hexdigest()}"

@@ -44,6 +44,17 @@ def parsed_lines(lines: DataFrame, where: str) -> DataFrame:
     return lines.select("value", "line").mapInArrow(parse, ASKED)
 
 
+def refuse_invalid_line(asked: DataFrame) -> None:
+    """Checks that every line of a journal is valid.
+
+    Raises:
+        UsageError: a line is invalid; the message names file, line and key of the first one.
+    """
+    fault = asked.where("fault IS NOT NULL").orderBy("line").head()
+    if fault is not None:
+        raise UsageError(str(fault["fault"]))
+
+
 def acknowledged_writes(asked: DataFrame, app_id: int) -> DataFrame:
     """Returns the writes that were acknowledged with a known decree: app_id, partition, decree, hash."""
     done = asked.where((F.col("kind") == "write") & (F.col("code") == OK) & F.col("decree").isNotNull())

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import BinaryType, BooleanType, LongType, StructField, StructType
 
 from pipelines.common.errors import UsageError
@@ -22,7 +23,7 @@ HASHED = StructType(
         StructField("key", BinaryType()),
     ]
 )
-
+_ARROW = to_arrow_schema(HASHED)
 _COLUMNS = {"partition_index", "key", "value", "value_bytes"}
 
 
@@ -108,8 +109,3 @@ def hash_rows(count: int) -> Callable[[Iterator[Any]], Iterator[Any]]:
             yield rows.filter(pa.array(~found.empty))
 
     return hashed
-
-
-_ARROW = pa.schema(
-    [("hash", pa.int64()), ("size", pa.int64()), ("malformed", pa.bool_()), ("copy", pa.bool_()), ("key", pa.binary())]
-)

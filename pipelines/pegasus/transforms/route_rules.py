@@ -1,5 +1,7 @@
 """Checks Q1 to Q5 on request journals (docs/split-rules.md)."""
 
+from functools import reduce
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
@@ -44,9 +46,7 @@ def broken_route_rules(asked: DataFrame, old_count: int | None) -> DataFrame:
     ]
     if old_count is not None:
         frames.append(_as(_two_owners(keyed, old_count), "Q3"))
-    every = frames[0]
-    for frame in frames[1:]:
-        every = every.unionByName(frame)
+    every = reduce(DataFrame.unionByName, frames)
     return every.groupBy("rule", "partition").agg(F.min("line").alias("line"), F.count("*").alias("number"))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
     BinaryType,
     BooleanType,
@@ -127,14 +128,11 @@ def judged_keys(before: DataFrame, after: DataFrame) -> DataFrame:
 
 def odd_rows(frame: DataFrame, side: str) -> DataFrame:
     """Returns the rows of `DETAIL_SCHEMA` whose kind alone is a difference, in the form `JUDGED_SCHEMA`."""
-    word = F.when(F.col("kind") == int(RowKind.FOREIGN), "foreign").when(F.col("kind") == int(RowKind.STALE), "stale")
+    foreign, stale = (F.col("kind") == int(kind) for kind in (RowKind.FOREIGN, RowKind.STALE))
+    word = F.when(foreign, "foreign").when(stale, "stale")
     index = F.col("partition_index")
-    sentences = {
-        RowKind.FOREIGN: F.concat(F.lit("lies in partition "), index, F.lit(", where it never belonged")),
-        RowKind.STALE: F.concat(F.lit("still lies in partition "), index, F.lit(" after its compaction")),
-    }
-    detail = F.when(F.col("kind") == int(RowKind.FOREIGN), sentences[RowKind.FOREIGN]).when(
-        F.col("kind") == int(RowKind.STALE), sentences[RowKind.STALE]
+    detail = F.when(foreign, F.concat(F.lit("lies in partition "), index, F.lit(", where it never belonged"))).when(
+        stale, F.concat(F.lit("still lies in partition "), index, F.lit(" after its compaction"))
     )
     nothing = F.lit(None).cast("long")
     return frame.select(
@@ -170,15 +168,14 @@ def _copy(name: str, condition: Column) -> list[Column]:
 def _judge(batches: Batches) -> Batches:
     for batch in batches:
         rows = [row for facts in batch.to_pylist() for row in _judged_rows(facts)]
-        columns = list(zip(*rows, strict=True)) or [()] * len(JUDGED_SCHEMA.names)
-        arrays = [pa.array(list(column), kind) for column, kind in zip(columns, _ARROW, strict=True)]
-        yield pa.RecordBatch.from_arrays(arrays, names=JUDGED_SCHEMA.names)
+        columns = list(zip(*rows, strict=True)) or [()] * len(_ARROW)
+        arrays = [pa.array(list(column), field.type) for column, field in zip(columns, _ARROW, strict=True)]
+        yield pa.RecordBatch.from_arrays(arrays, schema=_ARROW)
 
 
 _COPIES = ("before", "after", "stale")
 _NO_COPY = {"index": None, "digest": None, "expired": False, "timetag": 0}
-_ARROW = (pa.int32(), pa.string(), pa.string(), pa.binary(), pa.int64(), pa.int32(), pa.int32(), *[pa.int64()] * 3,
-          pa.string())  # fmt: skip
+_ARROW = to_arrow_schema(JUDGED_SCHEMA)
 
 
 def _judged_rows(facts: dict[str, Any]) -> Iterator[tuple[Any, ...]]:

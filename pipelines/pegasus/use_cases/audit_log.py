@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from functools import reduce
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -27,7 +28,7 @@ from pipelines.pegasus.domain.audit_log.files import (
 from pipelines.pegasus.domain.audit_log.messages import BrokenDecrees, behind_sync_point, broken_rules
 from pipelines.pegasus.domain.private_log.blocks import ENCRYPTED
 from pipelines.pegasus.transforms import log_rules
-from pipelines.pegasus.transforms.journal_rows import acknowledged_writes
+from pipelines.pegasus.transforms.journal_rows import acknowledged_writes, refuse_invalid_line
 from pipelines.pegasus.use_cases.frame import deliver, refusals
 from schemas.split_logs import SPLIT_LOGS
 from schemas.split_mutations import SPLIT_MUTATIONS
@@ -116,9 +117,7 @@ def _broken(mutations: DataFrame, logged: DataFrame, inputs: LogInputs) -> Itera
         frames += [log_rules.against_parent(decrees, groups)]
         frames += [log_rules.misplaced_keys(decrees, groups, 2 * facts.old_count)]
     if inputs.journal is not None:
-        fault = inputs.journal.where("fault IS NOT NULL").orderBy("line").head()
-        if fault is not None:
-            raise UsageError(str(fault["fault"]))
+        refuse_invalid_line(inputs.journal)
         durable = Counter[int]()
         for (_, partition), decree in facts.durable.items():
             durable[partition] = max(durable[partition], decree)
@@ -126,9 +125,8 @@ def _broken(mutations: DataFrame, logged: DataFrame, inputs: LogInputs) -> Itera
         acknowledged = acknowledged_writes(inputs.journal, facts.app_id)
         written = decrees if logged is mutations else log_rules.effective_mutations(logged)
         frames.append(log_rules.unlogged_writes(acknowledged, written, frame))
-    every = frames[-1]  # with a journal, which may be long, its session runs the query
-    for frame in frames[:-1]:
-        every = every.unionByName(frame)
+    # with a journal, which may be long, its session runs the query
+    every = reduce(DataFrame.unionByName, [frames[-1], *frames[:-1]])
     yield from broken_rules(BrokenDecrees(**row.asDict()) for row in every.collect())
     if groups is not None:
         found = log_rules.copied_to(decrees, groups).where("sync_point IS NOT NULL").collect()

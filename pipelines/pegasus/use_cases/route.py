@@ -6,7 +6,6 @@ from dataclasses import asdict, dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from pipelines.common.errors import UsageError
 from pipelines.common.human import human_count
 from pipelines.common.job_result import JobResult
 from pipelines.common.text import text_table
@@ -16,6 +15,7 @@ from pipelines.lake.run_summary import FindingRow
 from pipelines.pegasus.domain.journal import U64
 from pipelines.pegasus.domain.report import rule_violation
 from pipelines.pegasus.domain.what_if import RouteRow, what_if
+from pipelines.pegasus.transforms.journal_rows import refuse_invalid_line
 from pipelines.pegasus.transforms.route_rules import broken_route_rules
 from pipelines.pegasus.use_cases.frame import deliver
 from schemas.split_routes import SPLIT_ROUTES
@@ -62,9 +62,7 @@ def checked_journal(journal: DataFrame) -> int:
     Raises:
         UsageError: a line is invalid; the message names file, line and key.
     """
-    fault = journal.where("fault IS NOT NULL").orderBy("line").head()
-    if fault is not None:
-        raise UsageError(str(fault["fault"]))
+    refuse_invalid_line(journal)
     row = journal.agg(F.max("at_us").alias("newest")).head()
     return int(row["newest"]) // 1000 if row else 0
 

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import reduce
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -129,10 +130,7 @@ def _differences(
     frames += [odd_rows(details(side, (), kinds), side) for side, kinds in there.items() if kinds]
     if not frames:
         return Differences({}, ())
-    whole = frames[0]
-    for frame in frames[1:]:
-        whole = whole.unionByName(frame)
-    whole = whole.persist()
+    whole = reduce(DataFrame.unionByName, frames).persist()
     counts = reason_counts(whole)
     unseen = compared.differing - {group for group, _, _ in counts}
     if unseen:

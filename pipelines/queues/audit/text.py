@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from pipelines.common.human import human_bytes, human_count, human_duration, human_instant
+from pipelines.common.human import human_amount, human_bytes, human_count, human_duration, human_instant
 from pipelines.common.instants import format_instant
 from pipelines.common.text import text_table, wrapped
 from pipelines.lake.run_summary import FindingRow, RunKey
@@ -99,7 +99,7 @@ def _row_lines(rows: Sequence[AuditRow]) -> Iterator[str]:
         yield f"  {row.queue_class}{also}: {row.queue}"
         if row.peer_id is not None:
             state = row.peer_state or "removed"
-            size = f"{human_count(row.pending_files, 'file')}, {human_bytes(row.pending_bytes)} under oldWALs"
+            size = f"{human_amount(row.pending_files, row.pending_bytes)} under oldWALs"
             yield f"{_INDENT}peer {row.peer_id} ({state}); to ship: {size}; {human_bytes(row.alone_bytes)} for it alone"
         yield wrapped(row.evidence, _INDENT)
         if row.remedy:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 
-from pipelines.common.human import human_bytes, human_count
+from pipelines.common.human import human_amount, human_count
 from pipelines.common.text import text_table
 from pipelines.lake.findings import ERROR, WARNING, finding_lines
 from pipelines.lake.run_summary import FindingRow
@@ -104,7 +104,7 @@ def _planned_lines(title: str, rows: Sequence[MigrationRow]) -> Iterator[str]:
         yield ""
         yield f"  {title}"
     for row in rows[:_SHOWN]:
-        wals = "" if row.wals is None else f", {human_count(row.wals, 'WAL')}, {human_bytes(row.bytes or 0)}"
+        wals = "" if row.wals is None else f", {human_amount(row.wals, row.bytes or 0, 'WAL')}"
         doubt = f", {row.reason}" if row.reason else ""
         missing = ", which is GONE" if row.wal_listed is False else ""
         target = (

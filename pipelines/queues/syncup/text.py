@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
-from pipelines.common.human import human_bytes, human_count, human_duration, human_instant
+from pipelines.common.human import human_amount, human_bytes, human_count, human_duration, human_instant
 from pipelines.common.instants import format_instant
 from pipelines.lake.findings import ERROR, finding_lines
 from pipelines.lake.run_summary import FindingRow
@@ -138,7 +138,7 @@ def _queue_lines(queues: Sequence[SyncUpQueueRow]) -> Iterator[str]:
         if row.reason:
             yield f"    {row.reason}"
         if row.first_path is not None:
-            size = f"{human_count(row.files, 'WAL')}, {human_bytes(row.bytes)}"
+            size = human_amount(row.files, row.bytes, "WAL")
             yield f"    {size}, from {row.first_path}:{row.first_start}"
         if row.missing_files:
             yield f"    {human_count(row.missing_files, 'WAL')} of its offsets MISSING"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from pipelines.common.human import human_bytes, human_count
+from pipelines.common.human import human_amount, human_bytes
 from pipelines.reconcile.explain.words import Json, minute, queue_name, size
 
 _MOST = 12
@@ -59,7 +59,7 @@ def change_lines(change: Json, most: int, width: int | None = None) -> Iterator[
             yield from _first([f"  {mark} {kind[:-1]} {name}" for name in found], most, width)
     steps = [
         f"  {one['action'].lower()} of run {one['run_id']} at {minute(one['at'])}: "
-        f"{human_count(one['files'], 'file')}, {human_bytes(one['bytes'])} ({one['status']})"
+        f"{human_amount(one['files'], one['bytes'])} ({one['status']})"
         for one in change.get("cleanup", ())
     ]
     yield from _first(steps, most, width)

@@ -106,9 +106,7 @@ def explain_server(name: str, runs: dict[str, AnsweringRun], lake: LakeReader) -
             for row in lake.server_totals(run.record.key, server)
         ],
         "holders": [
-            {"peer_id": row.peer_id, "owner": row.owner, "source": row.source, **pin(row)}
-            for row in sorted(mine, key=lambda row: -row.bytes)
-            if server in (row.owner, row.source)
+            pinned_holder(row) for row in sorted(mine, key=lambda row: -row.bytes) if server in (row.owner, row.source)
         ],
     }
 
@@ -158,6 +156,11 @@ def best_fits(name: str, found: Sequence[tuple[str, str]]) -> list[tuple[str, st
 def way_out(verdict: str, reason: str) -> str:
     """Returns what frees a file with this verdict; empty if nobody need do anything, or a newer walsafe gave it."""
     return REASON_TEXTS[reason].way_out if verdict == HELD and reason in REASON_TEXTS else ""
+
+
+def pinned_holder(row: PinnedRow) -> Json:
+    """Returns what a row of `pinned_bytes` says, with its holder."""
+    return {"peer_id": row.peer_id, "owner": row.owner, "source": row.source, **pin(row)}
 
 
 def pin(row: PinnedRow | None) -> Json:

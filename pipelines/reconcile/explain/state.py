@@ -19,13 +19,13 @@ from pipelines.lake.run_summary import (
     STARTED,
     STOPPED,
     FindingRow,
-    PinnedRow,
     RunKey,
     VerdictTotal,
     by_reason,
+    pinned_of,
 )
 from pipelines.reconcile.explain.changes import small_changes
-from pipelines.reconcile.explain.holders import pin, way_out
+from pipelines.reconcile.explain.holders import pinned_holder, way_out
 from pipelines.reconcile.explain.runs import AnsweringRun, Json
 from pipelines.reconcile.explain.since import Nights
 from pipelines.reconcile.pause import is_acknowledged
@@ -82,8 +82,8 @@ def cluster_state(
         "age_ms": now - record.night,
         "verdicts": [_verdict(verdict, totals) for verdict in (HELD, DELETABLE)],
         "reasons": _reasons(totals),
-        "peers": [_holder(row) for row in _level("peer", pinned)],
-        "queues": [_holder(row) for row in _level("queue", pinned)],
+        "peers": [pinned_holder(row) for row in pinned_of("peer", pinned)],
+        "queues": [pinned_holder(row) for row in pinned_of("queue", pinned)],
         "servers": [asdict(row) for row in holding_servers(lake, key, SERVERS)],
         "findings": [
             _finding(row, acknowledged=is_acknowledged(row, now, acknowledged))
@@ -113,15 +113,6 @@ def _reasons(totals: list[VerdictTotal]) -> list[Json]:
         }
         for (verdict, reason), (files, size) in sorted(by_reason(totals).items(), key=lambda one: (-one[1][1], one[0]))
     ]
-
-
-def _level(level: str, rows: tuple[PinnedRow, ...]) -> list[PinnedRow]:
-    own = (row for row in rows if row.level == level)
-    return sorted(own, key=lambda row: (-row.bytes, row.peer_id, row.owner or "", row.source or ""))
-
-
-def _holder(row: PinnedRow) -> Json:
-    return {"peer_id": row.peer_id, "owner": row.owner, "source": row.source, **pin(row)}
 
 
 def _finding(row: FindingRow, *, acknowledged: bool) -> Json:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from pipelines.common.human import human_bytes, human_count, human_duration
+from pipelines.common.human import human_amount, human_bytes, human_count, human_duration
 from pipelines.common.instants import DAY_MS
 from pipelines.common.text import wrapped
 from pipelines.lake.forecast import LONGEST_DAYS
@@ -125,7 +125,7 @@ def _signed(value: int) -> str:
 
 
 def _amount(row: Json) -> str:
-    return f"{human_count(row['files'], 'file')}, {human_bytes(row['bytes'])}"
+    return human_amount(row["files"], row["bytes"])
 
 
 def _head(text: str, rows: Sequence[Json], shown: int) -> str:

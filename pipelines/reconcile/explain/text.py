@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from pipelines.common.human import human_bytes, human_count, human_duration
+from pipelines.common.human import human_amount, human_bytes, human_count, human_duration
 from pipelines.common.text import wrapped
 from pipelines.reconcile.explain.changes_text import since_lines
 from pipelines.reconcile.explain.state_text import WIDTH, state_lines
@@ -75,12 +75,12 @@ def _holder(holder: Json) -> Iterator[str]:
     elif holder["owner"] is not None:
         yield "    has no offset in this WAL group yet: everything of it is needed"
     if holder["pending_files"]:
-        waiting = f"{human_count(holder['pending_files'], 'file')}, {human_bytes(holder['pending_bytes'])}"
+        waiting = human_amount(holder["pending_files"], holder["pending_bytes"])
         yield f"    {waiting} wait for it in this WAL group"
     if holder["remedy"]:
         yield f"    What frees it: {holder['remedy']}"
     if holder["peer_frees_files"]:
-        freed = f"{human_count(holder['peer_frees_files'], 'file')}, {human_bytes(holder['peer_frees_bytes'])}"
+        freed = human_amount(holder["peer_frees_files"], holder["peer_frees_bytes"])
         yield f"    When peer {holder['peer_id']} has shipped everything: {freed} come free"
 
 
@@ -96,7 +96,7 @@ def _peer(peer: Json) -> Iterator[str]:
     for line in _head(peer):
         yield f"  {line}"
     yield (
-        f"  Holds {human_count(peer['files'], 'file')}, {human_bytes(peer['bytes'])}: "
+        f"  Holds {human_amount(peer['files'], peer['bytes'])}: "
         f"{human_bytes(peer['exclusive_bytes'])} alone, {human_bytes(peer['joint_bytes'])} with others"
     )
     if peer["state_since"] is not None:
@@ -105,7 +105,7 @@ def _peer(peer: Json) -> Iterator[str]:
     if peer["oldest_age_ms"] is not None:
         yield f"  Its oldest WAL is {human_duration(peer['oldest_age_ms'])} old"
     if peer["remedy"] and peer["files"]:
-        freed = f"{human_count(peer['frees_files'], 'file')}, {human_bytes(peer['frees_bytes'])}"
+        freed = human_amount(peer["frees_files"], peer["frees_bytes"])
         yield f"  What frees {freed}: {peer['remedy']}" if peer["frees_bytes"] else "  Frees nothing alone"
     if peer["queues"]:
         yield "  Queues, most bytes first:"

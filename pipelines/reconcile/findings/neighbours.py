@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from pipelines.common.human import human_bytes, human_count, human_duration
+from pipelines.common.human import human_amount, human_bytes, human_count, human_duration
 from pipelines.common.instants import DAY_MS, format_instant
 from pipelines.decide.rule.verdict import Reason
 from pipelines.hbase.peer_rules import replicates_family
@@ -25,7 +25,7 @@ def backups(evidence: Evidence) -> Iterator[FindingRow]:
     files, size = of_reason(evidence, Reason.BACKUP)
     if not backup.enabled or not files:
         return
-    held = f"{human_count(files, 'file')}, {human_bytes(size)}"
+    held = human_amount(files, size)
     sessions = evidence.extras.backups
     if not backup.boundaries and backup.others is None:
         yield finding(

@@ -5,7 +5,7 @@ No remedy here ever proposes to delete anything of a peer that exists.
 
 from collections.abc import Iterator
 
-from pipelines.common.human import human_bytes, human_count, human_duration
+from pipelines.common.human import human_amount, human_bytes, human_count, human_duration
 from pipelines.common.instants import DAY_MS, format_instant
 from pipelines.hbase.peers import Peer
 from pipelines.lake.findings import ERROR, INFO, WARNING, finding
@@ -164,4 +164,4 @@ def _of_peer(
 
 
 def _size(directory: RemoteDirectory) -> str:
-    return f"{human_count(directory.files, 'file')}, {human_bytes(directory.bytes)}"
+    return human_amount(directory.files, directory.bytes)

@@ -11,7 +11,6 @@ from pipelines.decide.rule.cleaner_rule import HBaseVerdict, hbase_verdict
 from pipelines.decide.rule.cluster_view import ClusterView
 from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.table_queue_storage import table_view
-from pipelines.decide.rule.trust import distrust_reason
 from pipelines.decide.rule.verdict import ArchivedFile, Reason
 from pipelines.hbase.known_servers import KnownServers
 from pipelines.hbase.replication_queues import QueueCell
@@ -20,6 +19,7 @@ from pipelines.snapshot.capture_clocks import StepStamp, clock_fault
 from pipelines.snapshot.model import MasterFlags, Membership, Retention, Snapshot, WalDirectory
 from tests.models.capture import capture
 from tests.models.capture.ruling import LISTED_AT, Ruling
+from tests.models.capture.trust import distrust_reason
 from tests.models.capture.world import UNLIMITED, Row
 
 _STEPS = steps_at(LISTED_AT, 10)

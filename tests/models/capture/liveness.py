@@ -9,7 +9,6 @@ from typing import Protocol, TypeAlias, TypeVar
 
 from pipelines.decide.rule.decision_table import decision_table
 from pipelines.decide.rule.settings import ReconcileSettings
-from pipelines.decide.rule.trust import distrust_reason
 from pipelines.decide.rule.verdict import Reason
 from pipelines.reconcile.findings.evidence import Evidence
 from pipelines.reconcile.findings.files import leftover_directories
@@ -17,6 +16,7 @@ from tests.models.capture.game import Game, State
 from tests.models.capture.judge import Judge, Seen
 from tests.models.capture.peers import drain_sources
 from tests.models.capture.servers import Action
+from tests.models.capture.trust import distrust_reason
 from tests.models.capture.turns import StateT, Turns
 from tests.models.capture.world import ONLINE, OWN, World, find_row, is_needed
 

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
-from jobs.demo.generated_snapshot import write_snapshot
+from jobs.demo.cluster.on_disk import write_snapshot
 from pipelines.common.clock import Clock
 from pipelines.common.errors import UsageError
 from tests.models.capture.batch import Played, code_sha256, play_range

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from jobs.cli.context import JobContext
 from jobs.cli.entry import main
-from jobs.demo.generated_snapshot import write_snapshot
+from jobs.demo.cluster.on_disk import write_snapshot
 from pipelines.common.errors import UnavailableError, UsageError
 from pipelines.files.hadoop_jvm import HadoopJvm
 from pipelines.lake.retention import LIST, SNAPSHOT

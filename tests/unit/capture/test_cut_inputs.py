@@ -24,10 +24,8 @@ from pipelines.common.errors import RefusedError, WalsafeError
 from pipelines.decide.rule.cluster_view import ClusterView
 from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.table_queue_storage import table_view
-from pipelines.decide.rule.trust import distrust_reason
 from pipelines.decide.rule.verdict import ArchivedFile, Verdict, decide
 from pipelines.decide.rule.zookeeper_queue_storage import zookeeper_view
-from pipelines.decide.rule.zookeeper_trust import zookeeper_distrust_reason
 from pipelines.files.file_batch import FileBatch
 from pipelines.files.saved_text import LocalCopies, lines_of
 from pipelines.hbase.peers import Peer
@@ -38,6 +36,7 @@ from pipelines.snapshot.capture_clocks import FILE_SYSTEM, StepStamp
 from pipelines.snapshot.model import CaptureStep, Snapshot
 from tests.labs.exported_cluster import EDGE, Exported, closed, text_of, zookeeper_export
 from tests.labs.small_cluster import D1, H1, H2, NOW, ROOT, At, group, row, small, wal, with_cells
+from tests.models.capture.trust import distrust_reason, zookeeper_distrust_reason
 from tests.strategies.zookeeper import znodes
 
 UTC = ZoneInfo("UTC")

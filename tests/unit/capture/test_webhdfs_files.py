@@ -1,10 +1,9 @@
 """WebHDFS servers that misbehave; the well-behaved one is real (tests/integration/test_capture)."""
 
 import json
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -12,6 +11,7 @@ import pytest
 from pipelines.capture.sources.wal_tree import NoSuchDirectoryError, WalTreeEntry
 from pipelines.capture.sources.webhdfs_files import WebHdfsLister
 from pipelines.common.errors import UnavailableError, UsageError
+from tests.labs.http_server import http_server
 
 Answer = Callable[[dict[str, list[str]]], tuple[int, object]]
 
@@ -27,17 +27,8 @@ def serving(answer: Answer) -> Iterator[WebHdfsLister]:
             self.end_headers()
             self.wfile.write((body if isinstance(body, str) else json.dumps(body)).encode())
 
-        def log_message(self, *_args: object) -> None:
-            """Not in the tests' output."""
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    try:
-        yield WebHdfsLister([f"http://127.0.0.1:{server.server_port}"], "hdfs://ns1/hbase", "me", 300_000)
-    finally:
-        server.shutdown()
-        server.server_close()
+    with http_server(Handler) as port:
+        yield WebHdfsLister([f"http://127.0.0.1:{port}"], "hdfs://ns1/hbase", "me", 300_000)
 
 
 def statuses(*names: str) -> dict[str, object]:

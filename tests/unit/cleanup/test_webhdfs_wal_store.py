@@ -1,11 +1,10 @@
 """Servers that are not a name node; the name node is real (tests/integration/test_wal_store.py)."""
 
 import json
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -15,6 +14,7 @@ from pipelines.cleanup.stores.wal_store import FileSystemWalStore
 from pipelines.cleanup.stores.webhdfs_calls import WebHdfsCalls
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError
+from tests.labs.http_server import http_server
 
 ROOT = "hdfs://ns1/hbase"
 OLD, QUARANTINE = f"{ROOT}/oldWALs", "hdfs://ns1/quarantine"
@@ -41,16 +41,8 @@ def served(answer: Answer) -> Iterator[tuple[str, list[tuple[str, str]]]]:
 
         do_PUT = do_DELETE = do_GET  # noqa: N815 - the names that http.server looks for
 
-        def log_message(self, *_args: object) -> None:
-            """Not in the tests' output."""
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}", asked
-    finally:
-        server.shutdown()
-        server.server_close()
+    with http_server(Handler) as port:
+        yield f"http://127.0.0.1:{port}", asked
 
 
 @contextmanager

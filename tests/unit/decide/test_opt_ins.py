@@ -11,12 +11,12 @@ from pipelines.common.instants import DAY_MS
 from pipelines.decide.rule.cluster_view import ClusterView
 from pipelines.decide.rule.settings import ReconcileSettings, Release
 from pipelines.decide.rule.table_queue_storage import table_view
-from pipelines.decide.rule.trust import distrust_reason
 from pipelines.decide.rule.verdict import ArchivedFile, Reason, decide
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import Cell, RowLayout, parse_queue_cells
 from pipelines.hbase.server_names import ServerName
 from pipelines.snapshot.model import Backup, Membership, Snapshot, WalDirectory
+from tests.models.capture.trust import distrust_reason
 from tests.strategies.clusters import MASTER, NOW, STEP_MS, snapshot_of
 
 H1, H2 = (ServerName.parse(name) for name in ("h1,16020,5", "h2,16020,6"))

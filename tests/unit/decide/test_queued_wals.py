@@ -10,7 +10,7 @@ from pipelines.common.conditions import Condition
 from pipelines.decide.rule.settings import ReconcileSettings, Release
 from pipelines.decide.rule.trust import first_doubt
 from pipelines.decide.rule.zookeeper_queue_storage import zookeeper_view
-from pipelines.decide.rule.zookeeper_trust import zookeeper_distrust_reason, zookeeper_doubts
+from pipelines.decide.rule.zookeeper_trust import zookeeper_doubts
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import GroupOffset
 from pipelines.hbase.server_names import ServerName
@@ -18,6 +18,7 @@ from pipelines.hbase.zookeeper.queue_ids import parse_zk_queue_id
 from pipelines.hbase.zookeeper.queued_wals import first_wals, queued_wals, unsettled_reason
 from pipelines.hbase.zookeeper.tree import ABSENT, ReplicationTree, ZkQueue
 from pipelines.snapshot.model import Membership, Snapshot, WalDirectory
+from tests.models.capture.trust import zookeeper_distrust_reason
 from tests.strategies.clusters import MASTER, NOW
 from tests.strategies.zookeeper import zookeeper_snapshot
 

@@ -8,7 +8,7 @@ import pytest
 from jobs.demo.cluster.snapshots import SAFE_FLAGS
 from pipelines.common.conditions import Condition
 from pipelines.decide.rule.settings import Release
-from pipelines.decide.rule.trust import distrust_reason, doubts, first_doubt, unfinished_migration_reason
+from pipelines.decide.rule.trust import doubts, first_doubt, unfinished_migration_reason
 from pipelines.hbase.known_servers import KnownServers
 from pipelines.hbase.peers import Peer, ambiguous_peer
 from pipelines.hbase.replication_queues import Cell, QueueCell, QueueId, parse_queue_cells, parse_queue_id
@@ -16,6 +16,7 @@ from pipelines.hbase.server_names import ServerName
 from pipelines.snapshot.capture_clocks import FILE_SYSTEM, StepStamp, clock_fault
 from pipelines.snapshot.capture_order import foreign_listing_reason, mixed_clusters_reason
 from pipelines.snapshot.model import CaptureStep, MasterFlags, Membership, Snapshot, WalDirectory
+from tests.models.capture.trust import distrust_reason
 from tests.strategies.clusters import MASTER, NOW, snapshot_of
 
 H1, H2, H3 = (ServerName.parse(f"h{number},16020,5") for number in (1, 2, 3))

@@ -9,8 +9,7 @@ from pipelines.decide.rule.cluster_view import ClusterView
 from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.verdict import Reason, Verdict, decide
 from pipelines.hbase.zookeeper.tree import Znode
-from tests.labs.documented_failover import CLAIMED, CLAIMED_AGAIN, START, A, B, C, wals
-from tests.labs.documented_files import FILES, seen
+from tests.labs.documented_failover import CLAIMED, CLAIMED_AGAIN, FILES, START, A, B, C, seen, wals
 from tests.strategies.zookeeper import BASE, Queues, ZooKeeperCase, view_of_zookeeper, znodes, zookeeper_snapshot
 
 

@@ -12,8 +12,7 @@ from pipelines.decide.rule.zookeeper_rule import queued_holder
 from pipelines.hbase.replication_queues import parse_queue_id
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.zookeeper.queued_wals import QueuedWals
-from tests.labs.documented_failover import START
-from tests.labs.documented_files import seen
+from tests.labs.documented_failover import START, seen
 
 H1, D1, H9 = (ServerName.parse(f"{host},16020,5") for host in ("h1", "d1", "h9"))
 UNKNOWN = ServerName("unknown.invalid", 0, 0)

@@ -14,8 +14,7 @@ from pipelines.decide.rule.totals import BucketTotal
 from pipelines.decide.rule.verdict import ArchivedFile, Decision, Reason, Verdict, decide, deletable, held
 from pipelines.hbase.zookeeper.tree import ABSENT, Znode
 from pipelines.reconcile.holdings import pinned_rows, queue_offsets
-from tests.labs.documented_failover import START, A, C
-from tests.labs.documented_files import FILES, seen
+from tests.labs.documented_failover import FILES, START, A, C, seen
 from tests.strategies.clusters import NOW
 from tests.strategies.zookeeper import BASE, ZooKeeperCase, view_of_zookeeper, zookeeper_cases, zookeeper_snapshot
 from tests.suite.sizes import examples

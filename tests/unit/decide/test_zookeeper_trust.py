@@ -10,13 +10,12 @@ from pipelines.decide.rule.cleaner_rule import HBaseVerdict, hbase_2_verdict
 from pipelines.decide.rule.settings import ReconcileSettings, Release
 from pipelines.decide.rule.verdict import Reason, decide
 from pipelines.decide.rule.zookeeper_queue_storage import zookeeper_view
-from pipelines.decide.rule.zookeeper_trust import zookeeper_distrust_reason
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.zookeeper.tree import parse_tree
 from pipelines.snapshot.model import CaptureStep, MasterFlags, Membership, Snapshot, WalDirectory
-from tests.labs.documented_failover import START
-from tests.labs.documented_files import FILES
+from tests.labs.documented_failover import FILES, START
+from tests.models.capture.trust import zookeeper_distrust_reason
 from tests.strategies.clusters import MASTER, NOW
 from tests.strategies.zookeeper import Queues, znodes, zookeeper_snapshot
 

@@ -21,7 +21,6 @@ from pipelines.decide.gate.expectations import ACCEPTABLE, expectations
 from pipelines.decide.reason_texts import REASON_TEXTS
 from pipelines.decide.rule import table_rule, verdict, zookeeper_rule
 from pipelines.decide.rule.settings import Release
-from pipelines.decide.rule.trust import distrust_reason
 from pipelines.decide.rule.verdict import Reason
 from pipelines.hbase.replication_queues import Cell, parse_queue_cell
 from pipelines.lake import findings
@@ -35,6 +34,7 @@ from schemas.registry import TABLES
 from tests.labs.analyst_lake import with_tables
 from tests.labs.documented_commands import ABBREVIATED, FENCE, IDS, PAGES, commands, text_of
 from tests.labs.places import DOCS, PROJECT
+from tests.models.capture.trust import distrust_reason
 from tests.models.commands import parse as parse_search
 
 

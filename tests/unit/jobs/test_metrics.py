@@ -67,7 +67,7 @@ def test_the_forecast_as_far_as_it_is_known() -> None:
 
     def known(forecast: Forecast | None) -> dict[str, float]:
         pages = {"prod-a": PublishedPage("/page.html", forecast)}
-        found = metrics_of("reconcile", JobResult(0, reconcile_result([DONE], pages, 0), ""))
+        found = metrics_of("reconcile", JobResult(0, reconcile_result([DONE], pages), ""))
         return {key[0]: value for key, value in found.items() if key[0] in names}
 
     assert known(None) == {}
@@ -93,7 +93,7 @@ def test_age_outcome_and_findings_by_their_code() -> None:
 
 
 def test_a_refused_cluster_of_a_fleet_has_an_outcome_and_no_sizes() -> None:
-    found = metrics_of("reconcile", JobResult(5, reconcile_result([DONE, REFUSED], {}, 5), ""))
+    found = metrics_of("reconcile", JobResult(5, reconcile_result([DONE, REFUSED], {}), ""))
     assert found["run_outcome", "prod-b", "NIGHTLY", "REFUSED"] == 1
     assert found["list_bytes", "prod-b"] == 0
     assert found["job_exit_code", "prod-b", "no", "reconcile"] == 3
@@ -172,10 +172,10 @@ def test_a_failure_takes_the_sizes_away_and_leaves_when_it_was_good(tmp_path: Pa
     }
 
 
-@pytest.mark.parametrize("failed", [JobResult(4, FAILED, ""), JobResult(3, reconcile_result([REFUSED], {}, 3), "")])
+@pytest.mark.parametrize("failed", [JobResult(4, FAILED, ""), JobResult(3, reconcile_result([REFUSED], {}), "")])
 def test_the_age_of_the_decided_snapshot_outlives_a_reconcile_that_fails(tmp_path: Path, failed: JobResult) -> None:
     good = replace(DONE, cluster="prod-b")
-    published(tmp_path, "reconcile", JobResult(5, reconcile_result([good], {}, 5), ""), cluster="prod-b")
+    published(tmp_path, "reconcile", JobResult(5, reconcile_result([good], {}), ""), cluster="prod-b")
     published(tmp_path, "reconcile", failed, cluster="prod-b")
     found = parsed("".join(file.read_text() for file in tmp_path.iterdir()))
     assert found["job_exit_code", "prod-b", "no", "reconcile"] == failed.exit_code
@@ -185,7 +185,7 @@ def test_the_age_of_the_decided_snapshot_outlives_a_reconcile_that_fails(tmp_pat
 def test_a_replay_of_an_old_night_leaves_the_numbers_of_the_newest(tmp_path: Path) -> None:
     fleet = [DONE, replace(DONE, cluster="prod-b", mode="REPLAY", list_uri=None, is_newest=False)]
     context = JobContext("reconcile", Ended())
-    for outcome in (JobResult(5, reconcile_result(fleet, {}, 5), ""), JobResult(4, FAILED, "")):
+    for outcome in (JobResult(5, reconcile_result(fleet, {}), ""), JobResult(4, FAILED, "")):
         if outcome.exit_code == 4:
             context.failed_clusters = [cluster_object(one) for one in fleet]
         publish_metrics(str(tmp_path), "reconcile", Namespace(), outcome, STARTED, context)

@@ -15,11 +15,11 @@ from pipelines.decide.rule.cleaner_rule import HBaseVerdict, hbase_verdict
 from pipelines.decide.rule.cluster_view import ClusterView
 from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.table_queue_storage import table_view
-from pipelines.decide.rule.trust import distrust_reason
 from pipelines.decide.rule.verdict import ArchivedFile, Reason, decide
 from pipelines.hbase.replication_queues import parse_queue_cells
 from pipelines.hbase.wal_names import FileKind, file_kind, parse_wal_name
 from tests.labs.places import PROJECT
+from tests.models.capture.trust import distrust_reason
 from tests.models.large import Shape, file_batches, fleet, queue_cells, snapshot
 
 FILES = 30_000

@@ -20,13 +20,13 @@ from pipelines.decide.rule.cleaner_rule import HBaseVerdict, hbase_verdict
 from pipelines.decide.rule.cluster_view import ClusterView
 from pipelines.decide.rule.settings import ReconcileSettings, Release
 from pipelines.decide.rule.table_queue_storage import table_view
-from pipelines.decide.rule.trust import distrust_reason
 from pipelines.decide.rule.verdict import ArchivedFile, Decision, Reason, Verdict, decide
 from pipelines.hbase.replication_queues import parse_queue_cells
 from pipelines.hbase.wal_names import parse_wal_name
 from pipelines.snapshot.model import Backup, MasterFlags, Snapshot
 from pipelines.snapshot.snapshot_json import parse_snapshot, snapshot_document
 from tests.labs.deep_seeds import SEED, Say
+from tests.models.capture.trust import distrust_reason
 from tests.models.drawn import drawn_plan
 from tests.models.healthy import healthy_plan
 from tests.models.truth import needed_wals

@@ -14,12 +14,12 @@ from jobs.demo.cluster.zookeeper import ZooKeeperCapture, before_upgrade
 from pipelines.common.instants import DAY_MS
 from pipelines.decide.rule.settings import ReconcileSettings, Release
 from pipelines.decide.rule.verdict import Verdict, decide
-from pipelines.decide.rule.zookeeper_trust import zookeeper_distrust_reason
 from pipelines.hbase.replication_queues import NEEDS_ALL, parse_queue_cells
 from pipelines.hbase.wal_names import wal_timestamp
 from pipelines.hbase.zookeeper.queued_wals import unsettled_reason
 from pipelines.hbase.zookeeper.tree import ReplicationTree, Znode, parse_tree
 from pipelines.queues.migration.plan import MigrationPeers, migration_rows, offset_of
+from tests.models.capture.trust import zookeeper_distrust_reason
 from tests.models.drawn import drawn_plan
 from tests.models.truth import needed_wals
 from tests.strategies import plans

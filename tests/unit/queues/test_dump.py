@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 import pytest
 from pyspark.sql.types import StructType
 
-from jobs.demo.dump import queue_lines
+from jobs.demo.excerpts import queue_lines
 from pipelines.common.errors import MalformedError
 from pipelines.decide.rule.cluster_view import merge_passes
 from pipelines.hbase.peer_rules import PeerRule

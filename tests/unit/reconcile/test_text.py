@@ -28,7 +28,7 @@ def test_an_older_night_does_not_say_whether_the_clean_up_is_paused_now() -> Non
     for status in ("DONE", "REFUSED"):
         older = replace(PAUSED, is_newest=False, status=status)
         assert "paused" not in reconcile_text([older], {})
-        assert reconcile_result([older], {}, 0)["clusters"][0]["paused"] is None  # type: ignore[index]
+        assert reconcile_result([older], {})["clusters"][0]["paused"] is None  # type: ignore[index]
 
 
 def test_a_reason_has_one_line_whatever_hbase_would_do() -> None:
@@ -47,7 +47,7 @@ def test_a_large_fleet_shows_who_is_paused_though_nothing_is_new() -> None:
 
 def test_programs_are_told_too() -> None:
     refused = replace(ONE, status="REFUSED", reason="order", totals=())
-    told = [one["paused"] for one in reconcile_result([ONE, PAUSED, refused], {}, 0)["clusters"]]  # type: ignore[attr-defined]
+    told = [one["paused"] for one in reconcile_result([ONE, PAUSED, refused], {})["clusters"]]  # type: ignore[attr-defined]
     assert told[0] is None
     assert [one["key"] for one in told[1]["findings"]] == ["QUEUE_TABLE_REWOUND:1"]
     assert (told[2]["findings"], "was REFUSED (order)" in told[2]["unknown"]) == ([], True)
@@ -55,5 +55,5 @@ def test_programs_are_told_too() -> None:
 
 def test_a_refused_cluster_has_the_name_of_its_condition() -> None:
     refused = replace(ONE, status="REFUSED", reason="order", condition=Condition.SNAPSHOT_OUT_OF_ORDER)
-    clusters = reconcile_result([ONE, refused], {}, 5)["clusters"]
+    clusters = reconcile_result([ONE, refused], {})["clusters"]
     assert [one["condition"] for one in clusters] == [None, "SNAPSHOT_OUT_OF_ORDER"]  # type: ignore[attr-defined]

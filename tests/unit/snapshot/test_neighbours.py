@@ -11,7 +11,7 @@ from pipelines.capture.sources.hbase_neighbours import barriers_of
 from pipelines.common.errors import SnapshotError
 from pipelines.common.forms import value_of
 from pipelines.decide.rule.settings import Release
-from pipelines.decide.rule.trust import distrust_reason, unknown_extra
+from pipelines.decide.rule.trust import unknown_extra
 from pipelines.decide.rule.verdict import Reason, decide
 from pipelines.hbase.replication_queues import Cell, CellVersion
 from pipelines.hbase.server_names import MAX_LONG
@@ -39,6 +39,7 @@ from pipelines.snapshot.extras_lines import parse_extras
 from pipelines.snapshot.model import Backup, Snapshot, SnapshotFile
 from pipelines.snapshot.other_families import OtherFamilyCells, beside_rows, beside_znodes
 from tests.labs.small_cluster import small
+from tests.models.capture.trust import distrust_reason
 from tests.strategies.clusters import ClusterCase, cluster_cases, view_of
 
 A, B = "a.example.org:16020", "b.example.org:16020"

@@ -4,9 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from pipelines.lake.run_summary import FindingRow
 from pipelines.pegasus.domain.audit_config.configurations import of_one_state, of_two_states
-from pipelines.pegasus.domain.audit_config.lasting_violations import freshly_registered, lasting_violations
+from pipelines.pegasus.domain.audit_config.lasting_violations import TimeLimits, freshly_registered, lasting_violations
 from pipelines.pegasus.domain.audit_config.replicas import check_replicas
-from pipelines.pegasus.domain.audit_config.timing import TimeLimits
 from pipelines.pegasus.domain.state.model import ClusterState
 
 __all__ = ["TimeLimits", "audit_config"]

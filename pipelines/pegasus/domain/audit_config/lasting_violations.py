@@ -1,17 +1,31 @@
 """Checks that need several states: children that wait too long, parents that reject too long, leftover replicas."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from pipelines.common.human import human_duration
+from pipelines.common.instants import HOUR_MS, SECOND_MS
 from pipelines.lake.findings import ERROR, WARNING
 from pipelines.lake.run_summary import FindingRow
-from pipelines.pegasus.domain.audit_config.timing import TimeLimits
 from pipelines.pegasus.domain.report import rule_violation
 from pipelines.pegasus.domain.state.model import SPLITTING_REPLICA, UNREGISTERED, ClusterState, PegasusTable
 
 Subject: TypeAlias = tuple[int, int, str]
 """(table id, partition, node)."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeLimits:
+    """The limits in ms.
+
+    Attributes:
+        reject_ms: how long a parent may reject requests: one config sync interval (`config_sync_interval_ms`, 30 s).
+        stuck_ms: how long a child may wait for its registration.
+    """
+
+    reject_ms: int = 30 * SECOND_MS
+    stuck_ms: int = 6 * HOUR_MS
 
 
 def lasting_violations(series: Sequence[ClusterState], timing: TimeLimits) -> Iterator[FindingRow]:

@@ -31,12 +31,8 @@ def merged_rows(
         rows: the rows of the database, sorted by key.
         tail: the rows of the log, which replace those of the database; None = the row was removed.
     """
-    if not tail:
-        yield from rows
-        return
     above = iter(sorted(tail.items()))
-    key, value = next(above)
-    ended = False
+    key, value, ended = _next(above)
     for below, old in rows:
         while not ended and key < below:
             if value is not None:

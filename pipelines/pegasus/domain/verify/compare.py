@@ -1,6 +1,6 @@
 """Compares sums by partition, the cheap first step: they show in which partitions rows must be compared one by one."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from pipelines.pegasus.domain.rows import NOTHING, Placement, RowGroup, RowKind, RowTally, Tallies
@@ -190,11 +190,8 @@ def _by_kind(tallies: Tallies) -> dict[RowKind, RowTally]:
 
 
 def _sum(tallies: Tallies, kind: RowKind, *, expired: bool = False) -> RowTally:
-    return _total(tally for place, tally in tallies.items() if place.kind is kind and place.expired is expired)
-
-
-def _total(tallies: Iterable[RowTally]) -> RowTally:
-    return sum(tallies, NOTHING)
+    found = (tally for place, tally in tallies.items() if place.kind is kind and place.expired is expired)
+    return sum(found, NOTHING)
 
 
 def faulty_places(tallies: Tallies, kind: RowKind) -> list[RowGroup]:

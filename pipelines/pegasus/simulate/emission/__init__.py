@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from pipelines.pegasus.domain.private_log.blocks import Checksum
 from pipelines.pegasus.simulate.emission.journal import journal, version_of
 from pipelines.pegasus.simulate.emission.logs import facts_of, log_files
-from pipelines.pegasus.simulate.emission.rows import EmittedRow, rows_after, rows_before
 from pipelines.pegasus.simulate.emission.states import aligned, states
-from pipelines.pegasus.simulate.emission.table import Spread
+from pipelines.pegasus.simulate.emission.table import EmittedRow, Spread, rows_after, rows_before
 from pipelines.pegasus.simulate.emission.trace import trace_of
 from pipelines.pegasus.simulate.walk import WalkHistory
 from pipelines.pegasus.simulate.world import leader

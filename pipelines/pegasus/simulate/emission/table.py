@@ -1,5 +1,6 @@
 """The simulated table: its rows, its names and its times."""
 
+from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
@@ -9,6 +10,7 @@ from pipelines.pegasus.domain.partitions import partition_index
 from pipelines.pegasus.domain.values import StoredValue, Timetag, encode_value
 from pipelines.pegasus.simulate.scope import CHILD_HALF, PARENT_HALF
 from pipelines.pegasus.simulate.walk import WalkHistory
+from pipelines.pegasus.simulate.world import NO_CHILD, acked
 
 CLUSTER = "simulated"
 APP_ID = 2
@@ -20,6 +22,14 @@ STARTED_US = 1_790_000_000_000_000
 """Time at which the histories begin: 2026-09-21T14:13:20Z, in μs since the epoch."""
 LONG_AFTER_MS = 7 * HOUR_MS
 """Time between the last step and the last state, in ms: a split that has not ended by then is stuck."""
+
+
+class EmittedRow(NamedTuple):
+    """A row of an export (docs/split-rows.md)."""
+
+    partition_index: int
+    key: bytes
+    value: bytes
 
 
 class Spread(NamedTuple):
@@ -87,3 +97,22 @@ def user_data(number: int) -> bytes:
 def value_of(number: int) -> bytes:
     """Returns the value of a row as RocksDB stores it."""
     return encode_value(StoredValue(1, 0, Timetag(STARTED_US + number, 1, deleted=False), user_data(number)))
+
+
+def rows_before(spread: Spread, history: WalkHistory) -> Iterator[EmittedRow]:
+    """Yields the rows from before the split, and every write acknowledged since."""
+    yield from _held(spread, history, acked(history.worlds[-1]), spread.group)
+
+
+def rows_after(spread: Spread, history: WalkHistory) -> Iterator[EmittedRow]:
+    """Yields the rows that the primaries of parent and child have at the end."""
+    world = history.worlds[-1]
+    yield from _held(spread, history, world.replicas[world.meta.primary].has, spread.group)
+    if world.meta.child is not None and world.replicas[world.meta.child[1]].child != NO_CHILD:
+        yield from _held(spread, history, world.replicas[world.meta.child[1]].child_has, spread.child)
+
+
+def _held(spread: Spread, history: WalkHistory, writes: int, index: int) -> Iterator[EmittedRow]:
+    there = [place for place in range(len(history.scope.writes)) if writes >> place & 1]
+    for number in [*range(BASE_ROWS), *(BASE_ROWS + place for place in there)]:
+        yield EmittedRow(index, key_of(spread, history, number), value_of(number))

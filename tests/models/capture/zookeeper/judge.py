@@ -11,11 +11,11 @@ from pipelines.decide.rule.cluster_view import ClusterView
 from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.verdict import ArchivedFile, Reason
 from pipelines.decide.rule.zookeeper_queue_storage import zookeeper_view
-from pipelines.decide.rule.zookeeper_trust import zookeeper_distrust_reason
 from pipelines.hbase.zookeeper.queued_wals import QueuedWals, queued_wals, unsettled_reason
 from pipelines.hbase.zookeeper.tree import ReplicationTree, Znode, parse_tree
 from pipelines.snapshot.model import Membership, Retention, Snapshot
 from tests.models.capture.ruling import LISTED_AT, Ruling
+from tests.models.capture.trust import zookeeper_distrust_reason
 from tests.models.capture.zookeeper.capture import Reading
 from tests.models.capture.zookeeper.world import Hops, Wal
 

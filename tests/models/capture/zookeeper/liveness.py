@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pipelines.decide.rule.settings import ReconcileSettings
-from pipelines.decide.rule.zookeeper_trust import zookeeper_distrust_reason
 from pipelines.reconcile.findings.evidence import Evidence
 from pipelines.reconcile.findings.queues import orphan_queues
 from tests.models.capture.liveness import come_to_rest, read_all
+from tests.models.capture.trust import zookeeper_distrust_reason
 from tests.models.capture.zookeeper.game import ZkGame, ZkState
 from tests.models.capture.zookeeper.judge import Seen
 from tests.models.capture.zookeeper.servers import Action
