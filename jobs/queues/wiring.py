@@ -9,7 +9,6 @@ from pipelines.common.job_result import JobResult
 from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.files.text_files import write_text
 from pipelines.lake.job_run import JobLake
-from pipelines.lake.reader import LakeReader
 from pipelines.queues.audit.audit_queues import AuditPorts, AuditRequest, audit_queues
 from pipelines.queues.audit.rows import AUDIT_SUFFIX
 from pipelines.queues.wals.executors import SparkWalContents
@@ -32,7 +31,6 @@ def run_audit_queues(context: JobContext, request: AuditRequest, lake: str | Non
         snapshots=SnapshotDirectories(spark, request.settings.row_layout),
         clock=context.clock,
         lake=JobLake.of(spark, lake, AUDIT_SUFFIX),
-        past=LakeReader.of(spark, lake) if lake else None,
         plan=_plan_writer(spark, plan) if plan else None,
     )
     return audit_queues(request, ports)
