@@ -11,9 +11,6 @@ from pipelines.files.text_files import write_text
 from pipelines.lake.job_run import JobLake
 from pipelines.queues.audit.audit_queues import AuditPorts, AuditRequest, audit_queues
 from pipelines.queues.audit.rows import AUDIT_SUFFIX
-from pipelines.queues.wals.executors import SparkWalContents
-from pipelines.queues.wals.inspect_wals import InspectPorts, InspectRequest, inspect_wals
-from pipelines.queues.wals.rows import INSPECTION_SUFFIX
 from pipelines.snapshot.reader import SnapshotDirectories
 
 
@@ -34,23 +31,6 @@ def run_audit_queues(context: JobContext, request: AuditRequest, lake: str | Non
         plan=_plan_writer(spark, plan) if plan else None,
     )
     return audit_queues(request, ports)
-
-
-def run_inspect_wals(context: JobContext, request: InspectRequest, lake: str | None) -> JobResult:
-    """Run inspect-wals with the production ports.
-
-    Args:
-        context: the environment of the job.
-        request: what to inspect.
-        lake: folder of the Delta tables; None = nothing is written.
-    """
-    spark = context.spark
-    ports = InspectPorts(
-        snapshots=SnapshotDirectories(spark, request.settings.row_layout),
-        contents=SparkWalContents(spark),
-        lake=JobLake.of(spark, lake, INSPECTION_SUFFIX),
-    )
-    return inspect_wals(request, ports)
 
 
 def snapshots_and_lake(
