@@ -44,16 +44,6 @@ _RUN = StructType([StructField("cluster", StringType()), StructField("run_id", S
 
 
 @dataclass(frozen=True, slots=True)
-class _Attempt:
-    """The columns of `runs` that tell of an attempt."""
-
-    status: str
-    snapshot_sha256: str | None
-    exit_code: int | None
-    at: int
-
-
-@dataclass(frozen=True, slots=True)
 class _DoneRow:
     """The columns of a DONE row of `runs` that an earlier night needs."""
 
@@ -83,17 +73,6 @@ class _Seen:
     nights: int
 
 
-@dataclass(frozen=True, slots=True)
-class _SyncRow:
-    """The columns of `sync_peers` that tell of a state."""
-
-    peer_id: str
-    sync_state: str | None
-    since: int
-    nights: int
-    previous_sync_state: str | None
-
-
 class LakeHistory:
     """What the Delta tables of one lake say of earlier runs."""
 
@@ -114,12 +93,11 @@ class LakeHistory:
             return {}
         wanted = {(key.cluster, key.run_id) for key in keys}
         of_any_date = f"run_id IN ({texts({key.run_id for key in keys})})"
-        rows = self._reader.values(RUNS, _Attempt, of_any_date if given else rows_of(keys))
+        rows = self._reader.values(RUNS, RunRow, of_any_date if given else rows_of(keys))
         found: dict[tuple[str, str], list[RunRow]] = {}
         for key, row in sorted(rows, key=lambda one: one[1].at):
             if (key.cluster, key.run_id) in wanted:
-                attempt = RunRow(row.status, row.snapshot_sha256, row.exit_code)
-                found.setdefault((key.cluster, key.run_id), []).append(attempt)
+                found.setdefault((key.cluster, key.run_id), []).append(row)
         return found
 
     def before(self, started: Mapping[str, int], nights: int) -> Mapping[str, Sequence[PastNight]]:
@@ -164,11 +142,8 @@ class LakeHistory:
         if not keys or not self._reader.has(SYNC_PEERS):
             return {}
         return {
-            key.cluster: {
-                row.peer_id: PastSyncState(row.sync_state, row.since, row.nights, row.previous_sync_state)
-                for row in rows
-            }
-            for key, rows in self._reader.by_run(SYNC_PEERS, keys, _SyncRow).items()
+            key.cluster: {row.peer_id: row for row in rows}
+            for key, rows in self._reader.by_run(SYNC_PEERS, keys, PastSyncState).items()
         }
 
     def recorded(self, keys: Collection[RunKey]) -> Mapping[str, RecordedRows]:

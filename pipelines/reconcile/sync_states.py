@@ -35,6 +35,7 @@ class SyncPeerRow:
 class PastSyncState:
     """The state of one peer recorded on the night before, as in `SyncPeerRow`."""
 
+    peer_id: str
     sync_state: str | None
     since: int
     nights: int
