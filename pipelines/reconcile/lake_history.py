@@ -29,8 +29,8 @@ from pipelines.lake.run_summary import (
 )
 from pipelines.reconcile.findings.history import REWOUND
 from pipelines.reconcile.past import PastFinding, PastNight, PastOffset, PastPeer
+from pipelines.reconcile.peer_states import PastSyncState
 from pipelines.reconcile.ports import RecordedRows, RunRow
-from pipelines.reconcile.sync_states import PastSyncState
 from schemas.findings import FINDINGS
 from schemas.peers import PEERS
 from schemas.pinned_bytes import PINNED_BYTES

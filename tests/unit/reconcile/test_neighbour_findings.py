@@ -22,8 +22,8 @@ from pipelines.hbase.replication_queues import QueueId
 from pipelines.lake.run_summary import FindingRow, QueueOffsetRow
 from pipelines.reconcile.findings import Evidence, OddDirectory, findings
 from pipelines.reconcile.past import PastNight
+from pipelines.reconcile.peer_states import PastSyncState, sync_peers
 from pipelines.reconcile.remote_wals import RemoteDirectory, RemoteKind
-from pipelines.reconcile.sync_states import PastSyncState, sync_peers
 from pipelines.snapshot.backup import COMPLETE, RUNNING, BackupSession, backup_of
 from pipelines.snapshot.barriers import region_barriers
 from pipelines.snapshot.extras import Extras
