@@ -16,7 +16,7 @@ from pipelines.common.instants import utc_day
 from pipelines.common.spark.local_frames import local_frame
 from pipelines.lake.look_back import LOOK_BACK, of_last_nights
 from pipelines.lake.reader import LakeReader
-from pipelines.lake.run_rows import rows_of, texts
+from pipelines.lake.run_rows import day_literal, rows_of, texts
 from pipelines.lake.run_summary import (
     DONE,
     PastNeed,
@@ -181,7 +181,7 @@ class LakeHistory:
         The peers are those of all nights that the lake is read back, not of these runs alone.
         """
         first = utc_day(min(started.values())) - LOOK_BACK
-        recent = f"run_date >= DATE'{first.isoformat()}' AND status = '{DONE}'"
+        recent = f"run_date >= {day_literal(first)} AND status = '{DONE}'"
         by_cluster: dict[str, dict[tuple[int, RunKey], int]] = {}
         peers_seen: dict[str, frozenset[str]] = {}
         for key, row in self._reader.values(RUNS, _DoneRow, recent):
