@@ -39,7 +39,7 @@ from pipelines.capture.sources.fsimage_files import FsimageFiles
 from pipelines.capture.sources.hadoop_files import HadoopLister
 from pipelines.capture.sources.hbase_admin import HBaseAdmin
 from pipelines.capture.sources.hbase_client import HBaseClient
-from pipelines.capture.sources.hbase_client_queues import HBaseClientQueues
+from pipelines.capture.sources.hbase_client_scan import HBaseClientQueues
 from pipelines.capture.sources.ls_text_files import LsFiles, LsText, SavedListing
 from pipelines.capture.sources.replication_znodes import ReplicationZnodes
 from pipelines.capture.sources.simulated_cluster import SimulatedQueues, SimulatedState

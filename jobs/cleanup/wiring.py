@@ -17,7 +17,7 @@ from jobs.cli.config.clean_section import CleanSection
 from jobs.cli.context import JobContext
 from jobs.cli.stop_file import stop_asked
 from pipelines.capture.capture import CaptureTarget
-from pipelines.capture.sources.hbase_root import hbase_root
+from pipelines.capture.sources.hbase_site import hbase_root
 from pipelines.cleanup.archive import HadoopArchive
 from pipelines.cleanup.audit import LakeAudit
 from pipelines.cleanup.paths import parse_uri

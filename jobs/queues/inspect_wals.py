@@ -56,8 +56,10 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     settings = load_config(args.config, context).settings()
     context.need_spark()
 
-    from jobs.queues.wiring import run_inspect_wals
-    from pipelines.queues.wals.inspect_wals import InspectRequest
+    from jobs.queues.wiring import snapshots_and_lake
+    from pipelines.queues.wals.executors import SparkWalContents
+    from pipelines.queues.wals.inspect_wals import InspectRequest, inspect_wals
+    from pipelines.queues.wals.rows import INSPECTION_SUFFIX
 
     request = InspectRequest(
         snapshot=args.snapshot,
@@ -67,4 +69,5 @@ def run(args: Namespace, context: JobContext) -> JobResult:
         group=args.group,
         queue=args.queue,
     )
-    return run_inspect_wals(context, request, args.lake)
+    snapshots, lake = snapshots_and_lake(context, settings, args.lake, INSPECTION_SUFFIX)
+    return inspect_wals(request, snapshots, SparkWalContents(context.spark), lake)

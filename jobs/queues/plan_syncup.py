@@ -49,9 +49,8 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     """Reads the arguments, wires the ports and runs the use case."""
     from jobs.cli.config.configuration import load_config
     from jobs.queues.wiring import snapshots_and_lake
-    from pipelines.queues.syncup.plan_syncup import PlanRequest, plan
+    from pipelines.queues.syncup.plan_syncup import plan
     from pipelines.queues.syncup.rows import PLAN_SUFFIX
 
     settings = load_config(args.config, context).settings()
-    ports = snapshots_and_lake(context, settings, args.lake, PLAN_SUFFIX)
-    return plan(PlanRequest(args.snapshot, settings), *ports)
+    return plan(args.snapshot, settings, *snapshots_and_lake(context, settings, args.lake, PLAN_SUFFIX))

@@ -9,12 +9,8 @@ from pipelines.common.job_result import JobResult
 from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.files.text_files import write_text
 from pipelines.lake.job_run import JobLake
-from pipelines.lake.reader import LakeReader
 from pipelines.queues.audit.audit_queues import AuditPorts, AuditRequest, audit_queues
 from pipelines.queues.audit.rows import AUDIT_SUFFIX
-from pipelines.queues.wals.executors import SparkWalContents
-from pipelines.queues.wals.inspect_wals import InspectPorts, InspectRequest, inspect_wals
-from pipelines.queues.wals.rows import INSPECTION_SUFFIX
 from pipelines.snapshot.reader import SnapshotDirectories
 
 
@@ -32,27 +28,9 @@ def run_audit_queues(context: JobContext, request: AuditRequest, lake: str | Non
         snapshots=SnapshotDirectories(spark, request.settings.row_layout),
         clock=context.clock,
         lake=JobLake.of(spark, lake, AUDIT_SUFFIX),
-        past=LakeReader.of(spark, lake) if lake else None,
         plan=_plan_writer(spark, plan) if plan else None,
     )
     return audit_queues(request, ports)
-
-
-def run_inspect_wals(context: JobContext, request: InspectRequest, lake: str | None) -> JobResult:
-    """Run inspect-wals with the production ports.
-
-    Args:
-        context: the environment of the job.
-        request: what to inspect.
-        lake: folder of the Delta tables; None = nothing is written.
-    """
-    spark = context.spark
-    ports = InspectPorts(
-        snapshots=SnapshotDirectories(spark, request.settings.row_layout),
-        contents=SparkWalContents(spark),
-        lake=JobLake.of(spark, lake, INSPECTION_SUFFIX),
-    )
-    return inspect_wals(request, ports)
 
 
 def snapshots_and_lake(

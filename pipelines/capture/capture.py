@@ -4,7 +4,7 @@ The order of reading IS the safety argument (docs/safety.md).
 """
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import count
 from typing import TypeVar
@@ -29,9 +29,8 @@ from pipelines.common.errors import MalformedError, RefusedError
 from pipelines.common.progress import Progress
 from pipelines.hbase.peers import Peer, ambiguous_peer
 from pipelines.hbase.replication_queues import QUEUE_FAMILY, Cell, read_passes, readable_queues
-from pipelines.hbase.server_names import ServerName
 from pipelines.snapshot.capture_order import CAPTURE_ORDER, mixed_clusters_reason, not_quiet_reason
-from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, CaptureStep, MasterFlags, Membership, Snapshot, WalDirectory
+from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, MasterFlags, Membership, Snapshot
 
 logger = logging.getLogger(__name__)
 
@@ -93,20 +92,15 @@ class CaptureSources:
 class CaptureReadings:
     """Everything that is read after the listing."""
 
-    directories: tuple[WalDirectory, ...]
-    online: frozenset[ServerName]
-    master: str
-    crashing: frozenset[ServerName]
+    membership: Membership
+    membership_2: Membership
     peers: tuple[Peer, ...]
     flags: MasterFlags
+    flags_2: MasterFlags
     neighbours: Neighbours
     queues_1: frozenset[bytes]
     queues_2: frozenset[bytes]
     cells: int
-    online_2: frozenset[ServerName]
-    crashing_2: frozenset[ServerName]
-    flags_2: MasterFlags
-    master_2: str
 
 
 def read_files(sources: CaptureSources, sink: SnapshotSink, timeline: Timeline) -> int:
@@ -142,23 +136,18 @@ def read_the_rest(
             state.active_master("crashing-2"),
         ),
     )
+    # a server that was crashing at the first look and no longer crashes must show as a difference, so it is not added
+    crashing_2 |= servers_2.moved_since(servers) - crashing
     return CaptureReadings(
-        directories=directories,
-        online=servers.online,
-        master=master,
-        crashing=crashing,
-        peers=tuple(map(without_secrets, peers)),
+        membership=Membership(master, servers.online, crashing, directories),
+        membership_2=Membership(master_2, servers_2.online, crashing_2),
+        peers=peers,
         flags=flags,
+        flags_2=flags_2,
         neighbours=neighbours,
         queues_1=rows_1,
         queues_2=rows_2,
         cells=cells,
-        online_2=servers_2.online,
-        # a server that was crashing at the first look and no longer crashes must show as a difference, so it is not
-        # added
-        crashing_2=crashing_2 | (servers_2.moved_since(servers) - crashing),
-        flags_2=flags_2,
-        master_2=master_2,
     )
 
 
@@ -186,7 +175,17 @@ def capture(
     for attempt in count(1):
         timeline.stamps = list(listing)
         readings = read_the_rest(sources, sink, timeline, settings)
-        snapshot = _snapshot(subject, timeline.clock_host, settings, readings, timeline.steps)
+        snapshot = snapshot_of(
+            subject,
+            settings,
+            timeline,
+            QUEUE_STORAGE_TABLE,
+            readings.peers,
+            membership=readings.membership,
+            membership_2=readings.membership_2,
+            flags=readings.flags,
+            flags_2=readings.flags_2,
+        )
         restless, fault = _restless(snapshot, readings), _fault(readings)
         # a fault may pass too: servers that have just started are online before they have a directory below WALs/
         again = restless or fault or timeline.clock_was_set_back()
@@ -203,17 +202,17 @@ def capture(
 
 def _fault(readings: CaptureReadings) -> RefusedError | None:
     """Returns the error that says why these answers cannot form a snapshot; None = they can."""
-    membership = Membership(None, readings.online, readings.crashing, readings.directories)
+    first, second = readings.membership, readings.membership_2
     rows = readable_queues(readings.queues_1 | readings.queues_2)
-    strange = mixed_clusters_reason(membership, readings.peers, rows, readings.online_2 | readings.crashing_2)
+    strange = mixed_clusters_reason(first, readings.peers, rows, second.online | second.crashing)
     if strange is not None:
         return RefusedError(
             Condition.MIXED_CLUSTERS, f"{strange}. Check wal_root, capture.hbase.site and the queues' source"
         )
-    if readings.master != readings.master_2:
+    if first.active_master != second.active_master:
         return RefusedError(
             Condition.MASTER_CHANGED,
-            f"the active master changed from {readings.master} to {readings.master_2} meanwhile; capture again",
+            f"the active master changed from {first.active_master} to {second.active_master} meanwhile; capture again",
         )
     return None
 
@@ -236,31 +235,38 @@ def known_peers(state: PeerSource | OfflineCluster) -> tuple[Peer, ...]:
     return peers
 
 
-def _snapshot(
+def snapshot_of(
     subject: CaptureTarget,
-    clock_host: str,
     settings: ClusterSettings,
-    readings: CaptureReadings,
-    steps: tuple[CaptureStep, ...],
+    timeline: Timeline,
+    storage: str,
+    peers: Iterable[Peer],
+    *,
+    membership: Membership | None,
+    membership_2: Membership | None,
+    flags: MasterFlags | None = None,
+    flags_2: MasterFlags | None = None,
+    extras: tuple[str, ...] = (),
 ) -> Snapshot:
+    """Returns what a capture read as a snapshot, without the secrets of its peers; `contents` is left empty."""
     return Snapshot(
         cluster=subject.cluster,
         cluster_id=settings.cluster_id,
         hbase_version=settings.hbase_version,
-        queue_storage=QUEUE_STORAGE_TABLE,
+        queue_storage=storage,
         wal_root=subject.wal_root,
-        clock_host=clock_host,
-        steps=steps,
+        clock_host=timeline.clock_host,
+        steps=timeline.steps,
         contents={},
-        peers=readings.peers,
-        membership=Membership(readings.master, readings.online, readings.crashing, readings.directories),
-        membership_2=Membership(readings.master_2, readings.online_2, readings.crashing_2),
-        flags=readings.flags,
-        flags_2=readings.flags_2,
+        peers=tuple(map(without_secrets, peers)),
+        membership=membership,
+        membership_2=membership_2,
+        flags=flags,
+        flags_2=flags_2,
         retention=settings.retention,
         log_cleaner_plugins=settings.log_cleaner_plugins,
         backup=settings.backup,
-        extras=(),
+        extras=extras,
     )
 
 

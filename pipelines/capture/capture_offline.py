@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from pipelines.capture.capture import CaptureResult, CaptureTarget, known_peers
-from pipelines.capture.ports import ClusterSettings, FileSource, QueueSource, SnapshotSink, WalDirectorySource
-from pipelines.capture.secrets import without_secrets
+from pipelines.capture.capture import CaptureResult, CaptureTarget, known_peers, snapshot_of
+from pipelines.capture.ports import FileSource, QueueSource, SnapshotSink, WalDirectorySource
 from pipelines.capture.sources.hfile_table import HFileTable
 from pipelines.capture.sources.offline_state import OfflineCluster
 from pipelines.capture.timeline import RetryPolicy, Timeline, with_retries
@@ -25,7 +24,7 @@ from pipelines.hbase.replication_queues import QUEUE_FAMILY, Cell, readable_queu
 from pipelines.hbase.wal_names import is_replication_table_group, parse_wal_name
 from pipelines.snapshot.capture_order import mixed_clusters_reason
 from pipelines.snapshot.extras import extra_file
-from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, MasterFlags, Membership, Snapshot, WalDirectory
+from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, MasterFlags, Membership
 from pipelines.snapshot.syncup_facts import EXTRA, SyncUpFacts, TableFacts, fact_documents
 
 
@@ -83,10 +82,21 @@ def capture_offline(
     flags = MasterFlags(
         queue_table_exists=exists, add_peer_running=None, migration_pending=zk_queue_data, zk_queue_data=zk_queue_data
     )
-    known = tuple(map(without_secrets, peers))
-    snapshot = _snapshot(subject, settings, known, directories, flags, timeline)
+    membership = Membership(None, frozenset(), frozenset(), directories)
+    snapshot = snapshot_of(
+        subject,
+        settings,
+        timeline,
+        QUEUE_STORAGE_TABLE,
+        peers,
+        membership=membership,
+        membership_2=Membership(None, frozenset(), frozenset()),
+        flags=flags,
+        flags_2=flags,
+        extras=(EXTRA,),
+    )
     if sources.table is None:
-        _refuse_strangers(snapshot, cells)
+        _refuse_strangers(membership, peers, cells)
     return CaptureResult(sink.finish(snapshot), snapshot, files, len(cells[-1]), None)
 
 
@@ -145,43 +155,13 @@ def _facts(sources: OfflineSources, cells: Sequence[Cell], wals: Sequence[str]) 
     return SyncUpFacts(state.root(), tuple(state.directories()), tuple(state.flags()), table)
 
 
-def _refuse_strangers(snapshot: Snapshot, cells: Sequence[Sequence[Cell]]) -> None:
+def _refuse_strangers(membership: Membership, peers: Sequence[Peer], cells: Sequence[Sequence[Cell]]) -> None:
     """Refuses exported cells of another cluster; leaves a row that no layout can read for plan-syncup to report.
 
     Raises:
         RefusedError: the cells come from another cluster.
     """
     rows = readable_queues({cell.row for each in cells for cell in each if cell.family == QUEUE_FAMILY})
-    strange = None if snapshot.membership is None else mixed_clusters_reason(snapshot.membership, snapshot.peers, rows)
+    strange = mixed_clusters_reason(membership, peers, rows)
     if strange is not None:
         raise RefusedError(Condition.MIXED_CLUSTERS, f"{strange}. Check wal_root and where the cells were exported")
-
-
-def _snapshot(
-    subject: CaptureTarget,
-    settings: ClusterSettings,
-    peers: tuple[Peer, ...],
-    directories: tuple[WalDirectory, ...],
-    flags: MasterFlags,
-    timeline: Timeline,
-) -> Snapshot:
-    nobody = Membership(None, frozenset(), frozenset())
-    return Snapshot(
-        cluster=subject.cluster,
-        cluster_id=settings.cluster_id,
-        hbase_version=settings.hbase_version,
-        queue_storage=QUEUE_STORAGE_TABLE,
-        wal_root=subject.wal_root,
-        clock_host=subject.clock_host,
-        steps=timeline.steps,
-        contents={},
-        peers=peers,
-        membership=Membership(None, frozenset(), frozenset(), directories),
-        membership_2=nobody,
-        flags=flags,
-        flags_2=flags,
-        retention=settings.retention,
-        log_cleaner_plugins=settings.log_cleaner_plugins,
-        backup=settings.backup,
-        extras=(EXTRA,),
-    )

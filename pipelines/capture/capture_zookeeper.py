@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
 
-from pipelines.capture.capture import CaptureResult, CaptureTarget, known_peers
+from pipelines.capture.capture import CaptureResult, CaptureTarget, known_peers, snapshot_of
 from pipelines.capture.capture_offline import refuse_running
 from pipelines.capture.neighbours import Neighbours, read_neighbours, with_neighbours, with_space
 from pipelines.capture.ports import (
@@ -25,7 +25,6 @@ from pipelines.capture.ports import (
     WalDirectorySource,
     ZnodeSource,
 )
-from pipelines.capture.secrets import without_secrets
 from pipelines.capture.sources.offline_state import OfflineCluster
 from pipelines.capture.timeline import RetryPolicy, Timeline, with_retries
 from pipelines.common.clock import Clock
@@ -110,8 +109,15 @@ def capture_zookeeper(
     if fault is not None:
         raise fault
     peers = _marked(peers, with_retries("Peers again", sources.state.peers, patience))
-    snapshot = _snapshot(subject, settings, tuple(map(without_secrets, peers)), timeline)
-    snapshot = replace(snapshot, membership=_membership(online), membership_2=_membership(online_2))
+    snapshot = snapshot_of(
+        subject,
+        settings,
+        timeline,
+        QUEUE_STORAGE_ZOOKEEPER,
+        peers,
+        membership=_membership(online),
+        membership_2=_membership(online_2),
+    )
     if sources.down is not None:
         snapshot = _with_syncup(snapshot, sources.down, sink, patience)
     else:
@@ -222,27 +228,3 @@ def _restless(readings: Sequence[Sequence[Znode]]) -> str | None:
     except MalformedError as error:
         return f"{error}, so it is unknown whether that queue moved"  # reconcile reports it too, and refuses
     return unsettled_reason(trees)
-
-
-def _snapshot(
-    subject: CaptureTarget, settings: ClusterSettings, peers: tuple[Peer, ...], timeline: Timeline
-) -> Snapshot:
-    return Snapshot(
-        cluster=subject.cluster,
-        cluster_id=settings.cluster_id,
-        hbase_version=settings.hbase_version,
-        queue_storage=QUEUE_STORAGE_ZOOKEEPER,
-        wal_root=subject.wal_root,
-        clock_host=timeline.clock_host,
-        steps=timeline.steps,
-        contents={},
-        peers=peers,
-        membership=None,
-        membership_2=None,
-        flags=None,
-        flags_2=None,
-        retention=settings.retention,
-        log_cleaner_plugins=settings.log_cleaner_plugins,
-        backup=settings.backup,
-        extras=(),
-    )

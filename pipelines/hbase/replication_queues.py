@@ -51,6 +51,11 @@ class QueueId(NamedTuple):
         """Returns the server whose WALs this queue reads (`getServerWALsBelongTo`)."""
         return self.source or self.owner
 
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Returns the queue as the tables spell it, by which all outputs sort queues."""
+        return (self.peer_id, str(self.owner), str(self.wals_of))
+
     def claimed_by(self, target: ServerName) -> "QueueId":
         """Returns the id after a claim by `target`; the first owner stays the source (`ReplicationQueueId.claim`)."""
         return QueueId(self.peer_id, target, self.wals_of)

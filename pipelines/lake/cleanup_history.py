@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pipelines.common.instants import utc_day
 from pipelines.lake.look_back import LOOK_BACK
 from pipelines.lake.query import Query
-from pipelines.lake.run_rows import literal, rows_of
+from pipelines.lake.run_rows import day_literal, literal, rows_of
 from pipelines.lake.run_summary import DONE, REFUSED, STARTED, STOPPED, RunKey
 from schemas.cleanups import CLEANUPS
 from schemas.deletions import DELETIONS
@@ -109,7 +109,7 @@ def cleaned_runs(lake: "LakeReader", cluster: str, last: date) -> list[str]:
 
 def _last_rows(lake: "LakeReader", cluster: str, last: date) -> dict[str, tuple[RunKey, _Attempt]]:
     """Returns the last row of each attempt, by the attempt's id."""
-    until = f"cluster = {literal(cluster)} AND run_date <= DATE'{last.isoformat()}'"
+    until = f"cluster = {literal(cluster)} AND run_date <= {day_literal(last)}"
     rows = lake.values(CLEANUPS, _Attempt, until) if lake.has(CLEANUPS) else ()
     return {row.attempt: (key, row) for key, row in sorted(rows, key=_order)}
 

@@ -6,7 +6,8 @@ returns. docs/architecture.md says how to add a job.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from datetime import date
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -23,6 +24,10 @@ from pipelines.lake.twins import twin_columns
 from schemas.findings import FINDINGS
 from schemas.table import Table
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+RowT = TypeVar("RowT", bound="DataclassInstance")
 Rows = DataFrame | Sequence[Any]
 """Rows of a table without the identity columns: dataclasses or mappings by column name, or a DataFrame."""
 
@@ -55,6 +60,10 @@ class JobLake:
     def findings_before(self, key: RunKey, runs: Table | None) -> Mapping[str, tuple[int, int]]:
         """Returns first_seen and number of runs by finding key; see `LakeReader.findings_before`."""
         return self._past.findings_before(key, self._suffix, runs) if self._past is not None else {}
+
+    def recent(self, table: Table, kind: type[RowT], cluster: str, last: date) -> Sequence[tuple[RunKey, RowT]]:
+        """See `LakeReader.recent`."""
+        return self._past.recent(table, kind, cluster, last) if self._past is not None else ()
 
     def replace(self, writes: Sequence[tuple[Table, Rows]], key: RunKey) -> None:
         """Replaces the rows of a run in all tables; see `DeltaTables.replace`."""

@@ -25,6 +25,7 @@ from pipelines.lake.lake_errors import is_conflict, lake_errors, retry_commit
 from pipelines.lake.lake_queries import LakeQueries
 from pipelines.lake.query import Query
 from pipelines.lake.retention import COMPACTED_FILE_BYTES, MIN_GRACE_MS, SMALL_FILE_BYTES, FileTotals, NightPartition
+from pipelines.lake.run_rows import day_literal
 from schemas.table import Table
 
 _ATTEMPTS = 7
@@ -192,7 +193,7 @@ class LakeMaintenance:
 
 def _nights(dates: Collection[date]) -> str:
     """Returns the SQL condition for whole partitions; with it Delta changes only its log."""
-    days = ", ".join(f"DATE'{day.isoformat()}'" for day in sorted(dates))
+    days = ", ".join(map(day_literal, sorted(dates)))
     return f"run_date IN ({days})"
 
 

@@ -18,7 +18,7 @@ from pipelines.lake.lake_queries import LakeQueries
 from pipelines.lake.lake_records import Blocker, FileVerdict, QueueNight, QueueNights, RunRecord, WaitingWal
 from pipelines.lake.look_back import LOOK_BACK, last_of_each_night, of_last_nights
 from pipelines.lake.query import Elements, Query, Row
-from pipelines.lake.run_rows import literal, rows_of, texts
+from pipelines.lake.run_rows import day_literal, literal, rows_of, texts
 from pipelines.lake.run_summary import (
     DONE,
     TERMINAL,
@@ -73,7 +73,7 @@ class LakeReader:
         (last,) = self._ask.rows(Query(RUNS, f"{day} AS day", mine))
         if last["day"] is None:
             return ()
-        return self._runs(f"{mine} AND run_date > {_day(last['day'] - LOOK_BACK)}")
+        return self._runs(f"{mine} AND run_date > {day_literal(last['day'] - LOOK_BACK)}")
 
     def histories(self, before: Mapping[str, int], nights: int) -> Mapping[str, EarlierNights]:
         """Returns the last DONE run of each of the last dates before that of an instant (ms), oldest first."""
@@ -255,7 +255,7 @@ class LakeReader:
         if not before or nights <= 0:
             return dict.fromkeys(before, ())
         first, last = utc_day(min(before.values())) - LOOK_BACK, utc_day(max(before.values()))
-        recent = f"run_date BETWEEN {_day(first)} AND {_day(last)}"
+        recent = f"run_date BETWEEN {day_literal(first)} AND {day_literal(last)}"
         found: dict[str, dict[int, RunRecord]] = {cluster: {} for cluster in before}
         for run in self._runs(f"{recent} AND status = '{DONE}'"):
             end = before.get(run.cluster)
@@ -284,8 +284,4 @@ def _columns(names: Iterable[str]) -> str:
 
 
 def _recent(cluster: str, last: date) -> str:
-    return f"run_date BETWEEN {_day(last - LOOK_BACK)} AND {_day(last)} AND cluster = '{cluster}'"
-
-
-def _day(day: date) -> str:
-    return f"DATE'{day.isoformat()}'"
+    return f"run_date BETWEEN {day_literal(last - LOOK_BACK)} AND {day_literal(last)} AND cluster = '{cluster}'"

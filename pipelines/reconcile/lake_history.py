@@ -16,7 +16,7 @@ from pipelines.common.instants import utc_day
 from pipelines.common.spark.local_frames import local_frame
 from pipelines.lake.look_back import LOOK_BACK, of_last_nights
 from pipelines.lake.reader import LakeReader
-from pipelines.lake.run_rows import rows_of, texts
+from pipelines.lake.run_rows import day_literal, rows_of, texts
 from pipelines.lake.run_summary import (
     DONE,
     PastNeed,
@@ -29,8 +29,8 @@ from pipelines.lake.run_summary import (
 )
 from pipelines.reconcile.findings.history import REWOUND
 from pipelines.reconcile.past import PastFinding, PastNight, PastOffset, PastPeer
+from pipelines.reconcile.peer_states import PastSyncState
 from pipelines.reconcile.ports import RecordedRows, RunRow
-from pipelines.reconcile.sync_states import PastSyncState
 from schemas.findings import FINDINGS
 from schemas.peers import PEERS
 from schemas.pinned_bytes import PINNED_BYTES
@@ -41,16 +41,6 @@ from schemas.verdict_totals import VERDICT_TOTALS
 from schemas.wal_verdicts import WAL_VERDICTS
 
 _RUN = StructType([StructField("cluster", StringType()), StructField("run_id", StringType())])
-
-
-@dataclass(frozen=True, slots=True)
-class _Attempt:
-    """The columns of `runs` that tell of an attempt."""
-
-    status: str
-    snapshot_sha256: str | None
-    exit_code: int | None
-    at: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,17 +73,6 @@ class _Seen:
     nights: int
 
 
-@dataclass(frozen=True, slots=True)
-class _SyncRow:
-    """The columns of `sync_peers` that tell of a state."""
-
-    peer_id: str
-    sync_state: str | None
-    since: int
-    nights: int
-    previous_sync_state: str | None
-
-
 class LakeHistory:
     """What the Delta tables of one lake say of earlier runs."""
 
@@ -114,12 +93,11 @@ class LakeHistory:
             return {}
         wanted = {(key.cluster, key.run_id) for key in keys}
         of_any_date = f"run_id IN ({texts({key.run_id for key in keys})})"
-        rows = self._reader.values(RUNS, _Attempt, of_any_date if given else rows_of(keys))
+        rows = self._reader.values(RUNS, RunRow, of_any_date if given else rows_of(keys))
         found: dict[tuple[str, str], list[RunRow]] = {}
         for key, row in sorted(rows, key=lambda one: one[1].at):
             if (key.cluster, key.run_id) in wanted:
-                attempt = RunRow(row.status, row.snapshot_sha256, row.exit_code)
-                found.setdefault((key.cluster, key.run_id), []).append(attempt)
+                found.setdefault((key.cluster, key.run_id), []).append(row)
         return found
 
     def before(self, started: Mapping[str, int], nights: int) -> Mapping[str, Sequence[PastNight]]:
@@ -164,11 +142,8 @@ class LakeHistory:
         if not keys or not self._reader.has(SYNC_PEERS):
             return {}
         return {
-            key.cluster: {
-                row.peer_id: PastSyncState(row.sync_state, row.since, row.nights, row.previous_sync_state)
-                for row in rows
-            }
-            for key, rows in self._reader.by_run(SYNC_PEERS, keys, _SyncRow).items()
+            key.cluster: {row.peer_id: row for row in rows}
+            for key, rows in self._reader.by_run(SYNC_PEERS, keys, PastSyncState).items()
         }
 
     def recorded(self, keys: Collection[RunKey]) -> Mapping[str, RecordedRows]:
@@ -206,7 +181,7 @@ class LakeHistory:
         The peers are those of all nights that the lake is read back, not of these runs alone.
         """
         first = utc_day(min(started.values())) - LOOK_BACK
-        recent = f"run_date >= DATE'{first.isoformat()}' AND status = '{DONE}'"
+        recent = f"run_date >= {day_literal(first)} AND status = '{DONE}'"
         by_cluster: dict[str, dict[tuple[int, RunKey], int]] = {}
         peers_seen: dict[str, frozenset[str]] = {}
         for key, row in self._reader.values(RUNS, _DoneRow, recent):

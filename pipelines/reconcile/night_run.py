@@ -19,7 +19,6 @@ from pipelines.decide.spark.verdicts import looked_up, with_answers
 from pipelines.lake.night_changes import VerdictChange
 from pipelines.lake.run_summary import DELETABLE, STARTED, RunKey
 from pipelines.reconcile.cluster_cases import NIGHTLY, untrusted_totals
-from pipelines.reconcile.duplicate_paths import duplicate_paths
 from pipelines.reconcile.findings import ODD_REASONS, OddDirectory, OffsetWal
 from pipelines.reconcile.holdings import RowsOfTotals, rows_of_totals
 from pipelines.reconcile.night_state import NightRun, append_failed, append_runs, refuse_used_run_ids
@@ -74,7 +73,7 @@ def _decide_and_write(
     ports, settings = night.ports, night.request.settings
     files = ports.reader.files([case.opened for case in night.with_files()])
     believed = night.believed()
-    repeated = beside.submit(duplicate_paths, files, night.listed()) if believed else None
+    repeated = beside.submit(summary.duplicate_paths, files, night.listed()) if believed else None
     with_remote = [case.key.cluster for case in believed if case.opened.listing.remote_files]
     remote = beside.submit(remote_by_cluster, files, with_remote)
     _LOG.info("deciding")

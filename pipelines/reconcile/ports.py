@@ -42,11 +42,12 @@ class StagedLists:
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """A row of `runs`."""
+    """The columns of `runs` that tell of an attempt; `at` in ms since the epoch."""
 
     status: str
     snapshot_sha256: str | None
     exit_code: int | None
+    at: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,10 +25,9 @@ from pipelines.reconcile.cluster_cases import ClusterCase
 from pipelines.reconcile.findings import Evidence, OddDirectory, OffsetWal, findings
 from pipelines.reconcile.holdings import RowsOfTotals
 from pipelines.reconcile.past import PastNight
-from pipelines.reconcile.peer_states import PeerRow, peer_rows
+from pipelines.reconcile.peer_states import PastSyncState, PeerRow, peer_rows, sync_peers
 from pipelines.reconcile.remote_wals import RemoteDirectory
 from pipelines.reconcile.sync_replication import SyncRows
-from pipelines.reconcile.sync_states import PastSyncState, sync_peers
 from schemas.findings import FINDINGS
 from schemas.peers import PEERS
 from schemas.pinned_bytes import PINNED_BYTES

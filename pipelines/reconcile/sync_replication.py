@@ -10,8 +10,8 @@ from pipelines.common.instants import utc_day
 from pipelines.lake.run_summary import RunKey, table_row
 from pipelines.reconcile.lake_history import LakeHistory
 from pipelines.reconcile.past import PastNight
+from pipelines.reconcile.peer_states import NONE, PastSyncState, SyncPeerRow
 from pipelines.reconcile.remote_wals import FOLDER, UNFINISHED_SUFFIX, RemoteDirectory
-from pipelines.reconcile.sync_states import NONE, PastSyncState, SyncPeerRow
 from pipelines.snapshot.model import Snapshot
 from schemas.remote_wals import REMOTE_WALS
 from schemas.sync_peers import SYNC_PEERS

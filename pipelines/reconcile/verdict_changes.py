@@ -83,7 +83,7 @@ def _few(verdicts: DataFrame, before: Iterable[tuple[str, VerdictOfFile]]) -> Ma
 def _many(verdicts: DataFrame, before: DataFrame, rows: int) -> Mapping[str, _Totals]:
     nothing = F.lit(None).cast("int")
     both = _side(verdicts, _number(), nothing).unionAll(_side(before, nothing, _number()))
-    # nearly all hashes differ, so they are sorted in small pieces, as in `summary.repeated_hashes`
+    # nearly all hashes differ, so they are sorted in small pieces, as in `summary.duplicate_paths`
     pieces = both.repartition(1 + rows // _ROWS_SORTED_AT_ONCE, "hash").sortWithinPartitions("hash")
     files = pieces.groupBy("cluster", "hash").agg(
         F.max("old").alias("old"),

@@ -4,7 +4,7 @@ import pytest
 
 from pipelines.common.errors import MalformedError
 from pipelines.hbase.wal_names import wal_timestamp
-from pipelines.queues.migration.convert import first_offsets
+from pipelines.queues.migration.plan import first_offsets
 from tests.labs.places import TESTS
 
 GOLDEN = TESTS / "golden" / "hbase" / "migrate-convert.tsv"

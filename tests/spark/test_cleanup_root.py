@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from jobs.cli.context import JobContext, SystemClock
 from jobs.cli.entry import main
-from pipelines.capture.sources.hbase_root import hbase_root
+from pipelines.capture.sources.hbase_site import hbase_root
 from pipelines.common.errors import UsageError
 from pipelines.files.hadoop_jvm import HadoopJvm
 from tests.labs.cleanup.on_disk import Lab, NightOver

@@ -4,7 +4,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.common.spark import few_rows
-from pipelines.reconcile.duplicate_paths import duplicate_paths
+from pipelines.decide.spark.summary import duplicate_paths
 from pipelines.snapshot.listings import totals_by_part, totals_of
 from pipelines.snapshot.opened_snapshot import ListingTotals
 

@@ -25,6 +25,7 @@ from jobs.cli.config.capture_sources import (
 )
 from jobs.cli.config.config_types import DurationMs, Section
 
+_SIMULATED_PARTS = ("queues", "state")
 Attempts = Annotated[int, Field(ge=1, le=20)]
 
 
@@ -125,3 +126,28 @@ class CaptureSection(Section):
                 "with files.source ls or fsimage, or live queues such as hbase or thrift"
             )
         return self
+
+    def simulated_fault(self, wal_root: str) -> str | None:
+        """Returns why these sources and this root are no valid simulated cluster; None = valid, or nothing simulated.
+
+        Simulated state must never decide about files of a real cluster.
+
+        Args:
+            wal_root: full URI.
+        """
+        simulated = [name for name in _SIMULATED_PARTS if getattr(self, name).source == "simulated"]
+        if not simulated:
+            return None
+        said = f"{simulated[0]}.source simulated is a directory that plays a cluster"
+        if len(simulated) < len(_SIMULATED_PARTS):
+            other = next(name for name in _SIMULATED_PARTS if name not in simulated)
+            real = getattr(self, other).source
+            return f"{said}, and {other}.source {real} asks a real one: give both as simulated, or neither"
+        if wal_root.partition(":")[0].lower() != "file":
+            return (
+                f"{said}, and wal_root {wal_root} is not on this machine: made-up answers would decide about files of "
+                "a real cluster. Give its own sources of queues and state, or the file: root of the simulated one"
+            )
+        if self.files.source != "hadoop":
+            return f"{said}: its files are listed by files.source hadoop, not by {self.files.source}"
+        return None

@@ -16,7 +16,6 @@ from jobs.cli.config.config_types import ClassName, ClusterName, DurationMs, Sec
 from jobs.cli.config.maintain_section import MaintainSection
 from jobs.cli.config.night_section import NightSection
 from jobs.cli.config.notify_section import NotifySection
-from jobs.cli.config.simulated import simulated_fault
 from jobs.cli.config.yaml_lines import parse_yaml
 from jobs.cli.context import JobContext
 from jobs.cli.monitoring.metrics_place import check_place
@@ -209,27 +208,14 @@ class Config(Section):
         """Replaces null by defaults: YAML reads a section whose keys are all commented out as null."""
         if not isinstance(values, dict):
             return values
-        optional = {
-            "cluster",
-            "wal_root",
-            "lake",
-            "lists",
-            "snapshots",
-            "reports",
-            "metrics",
-            "capacity",
-            "log_format",
-            "capture",
-            "clean",
-            "notify",
-        }
+        optional = {name for name, field in cls.model_fields.items() if field.default is None}
         return {key: {} if value is None and key not in optional else value for key, value in values.items()}
 
     @field_validator("capture")
     @classmethod
     def _simulated(cls, value: CaptureSection | None, info: ValidationInfo) -> CaptureSection | None:
         root = info.data.get("wal_root")
-        fault = None if value is None or root is None else simulated_fault(value, root)
+        fault = None if value is None or root is None else value.simulated_fault(root)
         if fault is not None:
             raise ValueError(fault)
         return value

@@ -128,9 +128,8 @@ class HBaseAdmin:
     def flags(self, _step: str) -> MasterFlags:
         """See `StateSource.flags`."""
         procedures = self._procedures()
-        name = self._client.table_name(self._client.queue_table)
         return MasterFlags(
-            queue_table_exists=self._ask("tables", lambda: bool(self._client.admin.tableExists(name))),
+            queue_table_exists=self._ask("tables", lambda: self._client.table_exists(self._client.queue_table)),
             add_peer_running=is_running(procedures, ADD_PEER),
             migration_pending=is_running(procedures, MIGRATION),
             zk_queue_data=self._znodes.queue_data(),

@@ -75,6 +75,10 @@ class HBaseClient:
         """Returns HBase's `TableName` object for a name."""
         return self.hadoop.view.org.apache.hadoop.hbase.TableName.valueOf(name)
 
+    def table_exists(self, name: str) -> bool:
+        """Returns whether there is a table of this name; raises what Java throws."""
+        return bool(self.admin.tableExists(self.table_name(name)))
+
     @property
     def queue_table(self) -> str:
         """Returns the name of the table with the replication queues."""

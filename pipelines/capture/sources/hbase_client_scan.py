@@ -1,4 +1,4 @@
-"""Scans tables with HBase's own client in Spark's JVM, in batches."""
+"""Scans tables with HBase's own client in Spark's JVM, in batches; `hbase:replication` as a source of queues."""
 
 import base64
 import json
@@ -17,6 +17,24 @@ _CELLS_OF_A_ROW_AT_A_TIME = 1_000
 _PLAIN, _VERSIONS = "noVersionMap", "map"
 # every JSON property of a Result except `row` and its cells
 _OTHER_PROPERTIES = ("exists", "stats", "cursor", "stale", "partial", "empty", "cursorResult", "metrics")
+
+
+class HBaseClientQueues:
+    """Scans the queue table with HBase's client, which supports Kerberos; a `QueueSource`."""
+
+    def __init__(self, client: HBaseClient) -> None:
+        self._client = client
+
+    def stamp(self, _step: str) -> None:
+        """See `CaptureSource.stamp`. Returns None: the source is read live."""
+
+    def cells(self, _step: str) -> Iterator[Cell]:
+        """See `QueueSource.cells`."""
+        client = self._client
+        with client.errors(f"table {client.queue_table}"):
+            there = client.table_exists(client.queue_table)
+        if there:
+            yield from scan_cells(client, client.queue_table)
 
 
 def scan_cells(client: HBaseClient, table: str, family: bytes | None = None, prefix: bytes = b"") -> Iterator[Cell]:

@@ -40,7 +40,7 @@ def has_backup_table(client: HBaseClient) -> bool | None:
     name = backup_table(client.conf)
     try:
         with java_errors(f"{client.where}, table {name}"):
-            return bool(client.admin.tableExists(client.table_name(name)))
+            return client.table_exists(name)
     except UsageError as error:
         logger.warning("Whether table %s exists is unknown: %s", name, error)
         return None
@@ -55,7 +55,7 @@ def read_backups(client: HBaseClient) -> tuple[BackupSession, ...] | None:
     name = backup_table(client.conf)
     try:
         with java_errors(f"{client.where}, table {name}"):
-            there = bool(client.admin.tableExists(client.table_name(name)))
+            there = client.table_exists(name)
         # BackupLogCleaner itself creates the table: if it does not exist, backup may use a table of another name
         return counted_sessions(scan_cells(client, name, SESSION_FAMILY, SESSION_ROW), name) if there else None
     except UsageError as error:

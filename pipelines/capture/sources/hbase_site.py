@@ -1,5 +1,7 @@
 """Reads the `hbase-site.xml` that the configuration names."""
 
+from collections.abc import Mapping
+
 from pipelines.capture.ports import ClusterSettings
 from pipelines.common.errors import UsageError
 from pipelines.common.instants import DAY_MS
@@ -7,6 +9,8 @@ from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
 from pipelines.snapshot.model import Backup, Retention
 
 _WEEK_MS = 7 * DAY_MS
+_SITE = "hbase-site.xml"
+_ROOT = "hbase.rootdir"
 _BACKUP_ENABLE = "hbase.backup.enable"
 
 
@@ -20,6 +24,37 @@ def site_resource(hadoop: HadoopJvm, site: str) -> JavaObject:
     if not path.getFileSystem(hadoop.conf).exists(path):
         raise UsageError(f"no such file: {site} (capture.hbase.site)")
     return path
+
+
+def hbase_root(hadoop: HadoopJvm, site: str | None, properties: Mapping[str, str]) -> str | None:
+    """Returns `hbase.rootdir` from the configuration, without HBase's own classes.
+
+    It ignores HBase's default, a temporary directory, which no real cluster uses.
+
+    Args:
+        hadoop: the interface to Spark's JVM.
+        site: the path or URI of `hbase-site.xml`; None = the file on the class path, if there is one.
+        properties: HBase properties that replace those of the file.
+
+    Returns:
+        The property; None if it is not set or contains an unresolved `${`.
+
+    Raises:
+        UsageError: the file does not exist.
+        UnavailableError: the file cannot be read.
+    """
+    with java_errors(site or f"{_SITE} on the class path"):
+        conf = hadoop.view.org.apache.hadoop.conf.Configuration(hadoop.conf)  # it may refer to Hadoop's properties
+        if site is None:
+            conf.setClassLoader(hadoop.view.java.lang.Thread.currentThread().getContextClassLoader())
+            conf.addResource(_SITE)
+        else:
+            conf.addResource(site_resource(hadoop, site))
+        for name, value in properties.items():
+            conf.set(name, value)
+        value = conf.get(_ROOT)
+    text = "" if value is None else str(value).strip()
+    return None if not text or "${" in text else text
 
 
 def site_settings(conf: JavaObject, where: str) -> ClusterSettings:

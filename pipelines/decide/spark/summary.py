@@ -1,11 +1,13 @@
 """The one pass over all files, from which every small result is computed."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from pipelines.common.spark.few_rows import few
 from pipelines.decide.rule.totals import BucketTotal
 from pipelines.decide.spark.lookup import DecisionFrames
 from pipelines.decide.spark.verdicts import EARLY_REASONS, with_answers
@@ -93,7 +95,24 @@ def bad_path() -> Column:
     return F.col("path").isNull() | ((unproven != "oldWALs") & odd)
 
 
-def repeated_hashes(files: DataFrame, rows: int) -> DataFrame:
+def duplicate_paths(files: DataFrame, rows: int) -> Mapping[str, int]:
+    """Returns, by cluster, the number of rows that repeat a path; a cluster without any is left out.
+
+    Few rows, which are in the driver, are counted without Spark.
+
+    Args:
+        files: `cluster`, `path`.
+        rows: approximate number of rows.
+    """
+    if few(rows):
+        paths = files.select("cluster", "path").collect()
+        return Counter(cluster for cluster, _ in paths) - Counter(cluster for cluster, _ in set(paths))
+    if not _repeated_hashes(files, rows).collect()[0]["repeated"]:
+        return {}
+    return {row["cluster"]: row["repeats"] for row in _repeats(files).collect()}
+
+
+def _repeated_hashes(files: DataFrame, rows: int) -> DataFrame:
     """Counts the hashes that more than one row has: `repeated`; 0 = no path is listed twice.
 
     The hashes are sorted before they are grouped: nearly all of them differ, so a hash table would be as large as they
@@ -108,8 +127,8 @@ def repeated_hashes(files: DataFrame, rows: int) -> DataFrame:
     return pieces.groupBy("hash").count().filter("count > 1").agg(F.count(F.lit(1)).alias("repeated"))
 
 
-def duplicate_paths(files: DataFrame) -> DataFrame:
-    """Counts the rows of each cluster that repeat a path: `cluster`, `duplicate_paths`.
+def _repeats(files: DataFrame) -> DataFrame:
+    """Counts the rows of each cluster that repeat a path: `cluster`, `repeats`.
 
     It counts hashes instead of paths, since 64 bits are quick to shuffle. Two paths with one hash refuse a sound
     listing (some 3 in a million for 10 million files); they never pass a broken one.
@@ -119,7 +138,7 @@ def duplicate_paths(files: DataFrame) -> DataFrame:
         .agg((F.count(F.lit(1)) - 1).alias("repeats"))
         .filter("repeats > 0")
         .groupBy("cluster")
-        .agg(F.sum("repeats").alias("duplicate_paths"))
+        .agg(F.sum("repeats").alias("repeats"))
     )
 
 

@@ -43,7 +43,7 @@ def queued_wals(trees: Sequence[ReplicationTree], read_from: int) -> QueuedWals:
     first = trees[0].queues if trees else ()
     return QueuedWals(
         read_from,
-        {wal: tuple(sorted(queues.items(), key=lambda item: _order(item[0]))) for wal, queues in merged.items()},
+        {wal: tuple(sorted(queues.items(), key=lambda item: item[0].key)) for wal, queues in merged.items()},
         frozenset(wal for queue in first for wal in queue.wals),
     )
 
@@ -116,8 +116,3 @@ def unsettled_reason(trees: Sequence[ReplicationTree]) -> str | None:
 def _first(offset: GroupOffset) -> tuple[int, str, int]:
     number = number_of(offset.wal)
     return (-1 if number is None else number, offset.wal, offset.offset)
-
-
-def _order(queue: QueueId) -> tuple[str, str, str]:
-    """Returns the key by which all outputs sort queues."""
-    return (queue.peer_id, str(queue.owner), str(queue.wals_of))

@@ -5,20 +5,19 @@ It reads snapshots and writes tables and a plan. It has no access to the cluster
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from pipelines.common.clock import Clock
 from pipelines.common.errors import UsageError
+from pipelines.common.instants import utc_day
 from pipelines.common.job_result import JobResult
 from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.lake.job_run import JobLake
-from pipelines.lake.reader import LakeReader
 from pipelines.queues.audit.classify import audit_rows
 from pipelines.queues.audit.findings import audit_findings
 from pipelines.queues.audit.listing import listed_evidence
 from pipelines.queues.audit.observed_cluster import ListedEvidence, ObservedCluster
-from pipelines.queues.audit.past_audits import audits_before
 from pipelines.queues.audit.plan import claim_plan, peer_restarts
 from pipelines.queues.audit.plan_text import PLAN, SERVERS, claim_plan_text, claim_servers_text
 from pipelines.queues.audit.queue_storage import AuditedQueues, observe_cluster
@@ -67,15 +66,13 @@ class AuditPorts:
     Attributes:
         snapshots: opens the snapshots.
         clock: checks that the clock of a capture is plausible.
-        lake: has the tables and the findings of earlier audits.
-        past: reads the rows of earlier audits; None = there is no lake.
+        lake: has the tables of this and of earlier audits.
         plan: writes a file of the claim plan from its name and text, and returns its URI; None = no plan is written.
     """
 
     snapshots: SnapshotDirectories
     clock: Clock
     lake: JobLake
-    past: LakeReader | None
     plan: Callable[[str, str], str] | None
 
 
@@ -102,7 +99,7 @@ def audit_queues(request: AuditRequest, ports: AuditPorts) -> JobResult:
     earlier = [_seen(before) for before in believed[:-1]]
     ports.lake.ensure((*AUDIT_TABLES, FINDINGS))
     run = snapshot_run(case.opened, AUDIT_SUFFIX, request.settings)
-    remembered = _remembered(ports, case, min((one.at for one in earlier), default=run.at_ms))
+    remembered = _remembered(ports.lake, case.key.cluster, min((one.at for one in earlier), default=run.at_ms))
     claims = timeline([*remembered, *earlier, _sighting(cluster, rows)])
     plan = claim_plan(cluster, rows)
     tables = ((QUEUE_AUDITS, rows), (QUEUE_CLAIMS, claims), (CLAIM_PLANS, plan))
@@ -176,10 +173,22 @@ def _sighting(cluster: ObservedCluster, rows: Sequence[AuditRow]) -> Sighting:
     return sighting(rows, cluster.servers.at, all_hops=cluster.storage.all_hops)
 
 
-def _remembered(ports: AuditPorts, case: ClusterCase, before: int) -> list[Sighting]:
-    if ports.past is None:
-        return []
-    return [
-        sighting(rows, rows[0].observed_at, all_hops=AUDITED_STORAGES[rows[0].storage].all_hops)
-        for rows in audits_before(ports.past, case.key.cluster, before)
-    ]
+def _remembered(lake: JobLake, cluster: str, before: int) -> list[Sighting]:
+    """Returns what each audit of `LOOK_BACK` before an instant (ms since the epoch) saw, the oldest audit first.
+
+    Of several audits of one instant, the one with the greatest run id counts.
+
+    Only audits whose snapshot is older than the instant are returned.
+    """
+    runs: dict[int, dict[str, list[AuditRow]]] = {}
+    for key, row in lake.recent(QUEUE_AUDITS, AuditRow, cluster, utc_day(before)):
+        if row.observed_at < before:
+            runs.setdefault(row.observed_at, {}).setdefault(key.run_id, []).append(_with_tuples(row))
+    newest = (audits[max(audits)] for _, audits in sorted(runs.items()))
+    return [sighting(rows, rows[0].observed_at, all_hops=AUDITED_STORAGES[rows[0].storage].all_hops) for rows in newest]
+
+
+def _with_tuples(row: AuditRow) -> AuditRow:
+    return replace(
+        row, also=tuple(row.also or ()), hops=tuple(row.hops or ()), missing_wals=tuple(row.missing_wals or ())
+    )

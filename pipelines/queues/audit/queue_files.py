@@ -9,11 +9,6 @@ from pipelines.queues.audit.observed_cluster import Backlog, Key, ListedEvidence
 from pipelines.queues.audit.queue_storage import AuditedListing
 
 
-def key_of(queue: QueueId) -> Key:
-    """Returns the queue as the tables spell it."""
-    return (queue.peer_id, str(queue.owner), str(queue.wals_of))
-
-
 def backlogs(listed: ListedEvidence) -> dict[Key, Backlog]:
     """Returns the sums over the WAL groups of each queue."""
     alone = {
@@ -49,12 +44,12 @@ class MissingWals:
 
     def wals(self, queue: QueueId) -> tuple[str, ...]:
         """Returns their names, sorted."""
-        return tuple(sorted(self._listed.missing.get(key_of(queue), ())))
+        return tuple(sorted(self._listed.missing.get(queue.key, ())))
 
     def later(self, queue: QueueId) -> bool:
         """Tell whether every group whose offset names a missing WAL still has files to read."""
-        lacking = self._listed.missing.get(key_of(queue), frozenset())
-        groups = [row for row in self._bare.get(key_of(queue), ()) if row.wal in lacking]
+        lacking = self._listed.missing.get(queue.key, frozenset())
+        groups = [row for row in self._bare.get(queue.key, ()) if row.wal in lacking]
         return bool(groups) and all(row.pending_files + row.live_pending_files for row in groups)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pipelines.decide.rule.cluster_view import ClusterView
 from pipelines.lake.run_summary import QueueOffsetRow
 from pipelines.queues.audit.observed_cluster import Backlog, Key, ListedEvidence, ObservedQueue
-from pipelines.queues.audit.queue_files import MissingWals, backlogs, by_queue, key_of, listed_names
+from pipelines.queues.audit.queue_files import MissingWals, backlogs, by_queue, listed_names
 from pipelines.queues.audit.queue_storage import AuditedListing, StoredQueues
 from pipelines.queues.audit.storages import IN_TABLE
 from pipelines.snapshot.model import complete_before
@@ -24,7 +24,7 @@ class AuditedTableQueues:
                 name=str(row.queue),
                 key=row.queue,
                 hops=() if row.queue.source is None else (row.queue.source,),
-                backlog=files.get(key_of(row.queue), Backlog()),
+                backlog=files.get(row.queue.key, Backlog()),
                 # a placeholder that no file follows has nothing to ship either
                 finished=all(not offset.wal or offset.offset < 0 for offset in row.offsets.values()),
                 missing=missing.wals(row.queue),

@@ -11,7 +11,7 @@ from pipelines.hbase.zookeeper.queued_wals import group_of, number_of, queue_key
 from pipelines.hbase.zookeeper.tree import ReplicationTree
 from pipelines.queues.audit.listed_rows import live_directories
 from pipelines.queues.audit.observed_cluster import Backlog, Key, ListedEvidence, ObservedQueue
-from pipelines.queues.audit.queue_files import MissingWals, backlogs, by_queue, key_of, listed_names
+from pipelines.queues.audit.queue_files import MissingWals, backlogs, by_queue, listed_names
 from pipelines.queues.audit.queue_storage import AuditedListing, StoredQueues
 from pipelines.queues.audit.storages import IN_ZOOKEEPER
 from pipelines.snapshot.model import complete_before
@@ -46,7 +46,7 @@ def _missing(listing: AuditedListing) -> Mapping[Key, frozenset[str]]:
             counted[total.bucket] = counted.get(total.bucket, 0) + total.files
     candidates = missing_candidates(listing.view, listing.table.buckets_by_name, counted)
     gone = set(candidates) - listed_names(listing, candidates)
-    return by_queue({wal: {key_of(queue) for queue, _ in listing.view.queued.queues_of[wal]} for wal in gone})
+    return by_queue({wal: {queue.key for queue, _ in listing.view.queued.queues_of[wal]} for wal in gone})
 
 
 def missing_candidates(view: ClusterView, buckets: Mapping[str, int], files: Mapping[int, int]) -> list[str]:
@@ -70,14 +70,14 @@ def znode_queues(tree: ReplicationTree, listed: ListedEvidence) -> list[Observed
     files, missing = backlogs(listed), MissingWals(listed)
     found = []
     for queue in tree.queues:
-        key = queue_key(queue)
-        gone = tuple(wal for wal in missing.wals(key) if wal in queue.wals)
+        queue_id = queue_key(queue)
+        gone = tuple(wal for wal in missing.wals(queue_id) if wal in queue.wals)
         found.append(
             ObservedQueue(
                 name=f"{queue.owner}/{queue.queue.text}",
-                key=key,
+                key=queue_id,
                 hops=queue.queue.dead_servers,
-                backlog=files.get(key_of(key), Backlog()),
+                backlog=files.get(queue_id.key, Backlog()),
                 finished=not queue.wals,
                 missing=gone,
                 later=_later(queue.wals, frozenset(gone)),

@@ -15,10 +15,9 @@ from pipelines.queues.dump.rows import QueueDump
 from pipelines.queues.dump.table_queues import table_dump
 from pipelines.queues.dump.text import table_text, znodes_text
 from pipelines.queues.dump.zookeeper_queues import zookeeper_dump
-from pipelines.queues.wals.listed_wals import queued_wals
 from pipelines.queues.wals.pending import smallest_needed_timestamps
 from pipelines.queues.wals.rows import InspectedFile
-from pipelines.queues.wals.selection import needed_wals
+from pipelines.queues.wals.selection import needed_wals, queued_wals
 from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, QUEUE_STORAGE_ZOOKEEPER, complete_before
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 from pipelines.snapshot.other_families import hfile_refs_of

@@ -15,7 +15,6 @@ from pipelines.hbase.replication_queues import GroupOffset
 from pipelines.hbase.wal_names import parse_wal_name, wal_timestamp
 from pipelines.hbase.zookeeper.queued_wals import group_of, number_of, queue_key
 from pipelines.hbase.zookeeper.tree import HFILE_REFS, QUEUES, REGIONS, ReplicationTree, ZkQueue
-from pipelines.queues.migration.convert import first_offsets
 from pipelines.queues.migration.rows import (
     LEGACY_ENDPOINT,
     LEGACY_PEER,
@@ -138,6 +137,46 @@ def _of_queue(
             yield replace(
                 of_group, action=MigrationAction.WRITE.value, reason=reason, value=str(offset), wal_listed=listed
             )
+
+
+def first_offsets(wals: Mapping[str, int]) -> dict[str, tuple[GroupOffset, ...]]:
+    """Returns the offset that is written for each WAL group: the WAL with the smallest timestamp, and its position.
+
+    This is what `ReplicationPeerManager.convert` does (golden migrate-convert.tsv).
+
+    Args:
+        wals: position by WAL name.
+
+    Returns:
+        By group, sorted. A group has several offsets if WALs share the smallest timestamp: HBase writes the one that
+        its hash map returns first.
+
+    Raises:
+        MalformedError: where HBase throws: on an invalid WAL name or, in a group of several WALs, on a timestamp of
+            more than 64 bits. The procedure then retries forever.
+    """
+    groups: dict[str, list[GroupOffset]] = {}
+    for wal, position in wals.items():
+        name = parse_wal_name(wal)
+        if name is None:
+            raise MalformedError(f"{wal} is not a valid wal file name")
+        groups.setdefault(name.group, []).append(GroupOffset(wal, position))
+    return {group: _first(groups[group]) for group in sorted(groups)}
+
+
+def _first(offsets: list[GroupOffset]) -> tuple[GroupOffset, ...]:
+    if len(offsets) == 1:  # HBase does not parse the timestamp of a single WAL
+        return tuple(offsets)
+    numbers = {offset: _number(offset.wal) for offset in offsets}
+    smallest = min(numbers.values())
+    return tuple(sorted(offset for offset, number in numbers.items() if number == smallest))
+
+
+def _number(wal: str) -> int:
+    name = parse_wal_name(wal)
+    if name is None or name.timestamp is None:
+        raise MalformedError(f"the timestamp of {wal} does not fit 64 bits")
+    return name.timestamp
 
 
 def _listed(wal: str, lengths: Mapping[str, int], complete_before: int) -> bool | None:

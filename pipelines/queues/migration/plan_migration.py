@@ -16,7 +16,7 @@ from pipelines.queues.migration.plan import MigrationPeers, migration_rows
 from pipelines.queues.migration.rows import PLAN_SUFFIX, MigrationRow
 from pipelines.queues.migration.text import plan_lines, plan_result
 from pipelines.queues.snapshot_run import believed, malformed, snapshot_run
-from pipelines.queues.wals.listed_wals import wal_lengths
+from pipelines.queues.wals.selection import wal_lengths
 from pipelines.snapshot.model import QUEUE_STORAGE_ZOOKEEPER, complete_before
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 from pipelines.snapshot.reader import SnapshotDirectories

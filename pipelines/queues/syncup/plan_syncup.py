@@ -1,7 +1,6 @@
 """The plan-syncup use case: predicts what ReplicationSyncUp would ship from a snapshot of a cluster that is down."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError
@@ -37,21 +36,14 @@ _WAYS_OUT = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class PlanRequest:
-    """The input of one plan.
-
-    Attributes:
-        snapshot: the snapshot directory.
-        settings: from the configuration.
-    """
-
-    snapshot: str
-    settings: ReconcileSettings
-
-
-def plan(request: PlanRequest, snapshots: SnapshotDirectories, lake: JobLake) -> JobResult:
+def plan(uri: str, settings: ReconcileSettings, snapshots: SnapshotDirectories, lake: JobLake) -> JobResult:
     """Predict what ReplicationSyncUp would do.
+
+    Args:
+        uri: the snapshot directory.
+        settings: from the configuration.
+        snapshots: opens it.
+        lake: of the job.
 
     Returns:
         Exit code 5 when a finding of severity error is new and not acknowledged, else 0.
@@ -60,17 +52,17 @@ def plan(request: PlanRequest, snapshots: SnapshotDirectories, lake: JobLake) ->
         RefusedError: the snapshot is not of a cluster that is down, or the tool would die or lose edits.
         UnavailableError: the lake cannot be written.
     """
-    (opened,) = snapshots.open([request.snapshot])
+    (opened,) = snapshots.open([uri])
     snapshot = believed(opened, _doubts(opened)).known
     storage = SYNCUP_STORAGES[snapshot.queue_storage]
     storage.refuse(opened)
     facts = parse_facts(snapshots.extra_lines(opened, EXTRA))
-    planned = storage.plan(snapshots, opened, facts, request.settings)
+    planned = storage.plan(snapshots, opened, facts, settings)
     _refuse(planned, storage)
     queues = [queue_row(one) for one in planned.queues]
     wals = [row for one in planned.queues for row in wal_rows(one)]
     peers = peer_rows(planned, snapshot.peers, opened.beside)
-    run = snapshot_run(opened, PLAN_SUFFIX, request.settings)
+    run = snapshot_run(opened, PLAN_SUFFIX, settings)
     tables = ((SYNCUP_QUEUES, queues), (SYNCUP_WALS, wals), (SYNCUP_PEERS, peers))
     findings = run.record(lake, tables, storage.findings(planned, snapshot, facts), SYNCUP_PEERS)
     lines = plan_lines(snapshot, facts, planned, queues, peers, findings)

@@ -27,9 +27,8 @@ from pipelines.queues.syncup.zookeeper_plan import (
     ZooKeeperQueuePlan,
     plan_zookeeper_syncup,
 )
-from pipelines.queues.wals.listed_wals import queued_wals
 from pipelines.queues.wals.pending import smallest_needed_timestamps
-from pipelines.queues.wals.selection import live_or_odd_files, needed_wals
+from pipelines.queues.wals.selection import live_or_odd_files, needed_wals, queued_wals
 from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, QUEUE_STORAGE_ZOOKEEPER, Snapshot
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 from pipelines.snapshot.reader import SnapshotDirectories

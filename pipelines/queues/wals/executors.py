@@ -5,10 +5,11 @@ from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
+from pipelines.files.executor_streams import NotThereError, open_file
 from pipelines.files.hadoop_jvm import HadoopJvm, hadoop_configuration
 from pipelines.hbase.server_names import SPLITTING
-from pipelines.queues.wals.inspected import WalAnswer, WalTask, inspect_wal
-from pipelines.queues.wals.rows import InspectedFile
+from pipelines.queues.wals.rows import GONE, UNREADABLE, InspectedFile
+from pipelines.queues.wals.tally import tally_wal
 
 _MOST_TASKS = 10_000
 
@@ -36,25 +37,40 @@ class SparkWalContents:
         # largest files first, so that no large one runs last
         order = sorted(range(len(files)), key=lambda index: -files[index].length)
         tasks = [
-            WalTask(possible_uris(wal_root, files[index]), cuts.get(files[index].name.name, frozenset()))
+            (files[index], possible_uris(wal_root, files[index]), cuts.get(files[index].name.name, frozenset()))
             for index in order
         ]
         conf = hadoop_configuration(HadoopJvm.of(self._spark))
         context = self._spark.sparkContext
         shared = context.broadcast(conf)
-        answers: list[WalAnswer] = (
+        answers: list[InspectedFile] = (
             context.parallelize(tasks, min(len(tasks), _MOST_TASKS))
-            .map(lambda task: inspect_wal(task, shared.value))
+            .map(lambda task: inspect_wal(*task, shared.value))
             .collect()
         )
         shared.unpersist()
         answered = dict(zip(order, answers, strict=True))
-        return [
-            replace(
-                file, contents=answered[index].contents, fault=answered[index].fault, problem=answered[index].problem
-            )
-            for index, file in enumerate(files)
-        ]
+        return [answered[index] for index in range(len(files))]
+
+
+def inspect_wal(file: InspectedFile, uris: Sequence[str], cuts: frozenset[int], hadoop_conf: str) -> InspectedFile:
+    """Returns a file with its contents, or with the fault that prevented reading; an executor runs this task.
+
+    Args:
+        file: as listed.
+        uris: possible URIs of the file; the first that exists is read.
+        cuts: offsets at which the tally is split.
+        hadoop_conf: the text of a `core-site.xml` with the driver's Hadoop configuration.
+    """
+    for uri in uris:
+        try:
+            with open_file(uri, hadoop_conf) as read:
+                return replace(file, contents=tally_wal(read, cuts))
+        except NotThereError:
+            continue
+        except OSError as error:  # also of this machine's disk
+            return replace(file, fault=UNREADABLE, problem=str(error))
+    return replace(file, fault=GONE, problem=f"it is neither there nor archived: {', '.join(uris)}")
 
 
 def possible_uris(wal_root: str, file: InspectedFile) -> tuple[str, ...]:

@@ -72,16 +72,9 @@ class InspectRequest:
         return f"-{digest}{INSPECTION_SUFFIX}" if any(limits) else INSPECTION_SUFFIX
 
 
-@dataclass(frozen=True, slots=True)
-class InspectPorts:
-    """The ports of the use case."""
-
-    snapshots: SnapshotDirectories
-    contents: SparkWalContents
-    lake: JobLake
-
-
-def inspect_wals(request: InspectRequest, ports: InspectPorts) -> JobResult:
+def inspect_wals(
+    request: InspectRequest, snapshots: SnapshotDirectories, contents: SparkWalContents, lake: JobLake
+) -> JobResult:
     """Read the WALs and report their content.
 
     Returns:
@@ -92,16 +85,16 @@ def inspect_wals(request: InspectRequest, ports: InspectPorts) -> JobResult:
         RefusedError: the snapshot differs from what was captured, or its queues cannot be read.
         UnavailableError: no file could be read, or the lake cannot be written.
     """
-    (opened,) = ports.snapshots.open([request.snapshot])
+    (opened,) = snapshots.open([request.snapshot])
     snapshot = believed(opened, _doubts(opened)).known
     storage = INSPECTED_STORAGES[snapshot.queue_storage]
     if request.queue is not None:
         request = replace(request, queue=storage.row_name(opened, request.queue))
     rows = _rows(request, storage.rows(opened))
-    listed = _listed(request, ports.snapshots, opened, rows)
+    listed = _listed(request, snapshots, opened, rows)
     size = human_bytes(sum(file.length for file in listed))
     _LOG.info("reading %s, %s", human_count(len(listed), "WAL"), size)
-    files = ports.contents.read(snapshot.wal_root, listed, cuts_of(rows))
+    files = contents.read(snapshot.wal_root, listed, cuts_of(rows))
     broken = [file for file in files if file.fault == UNREADABLE]
     if broken and len(broken) == len(files):
         raise UnavailableError(f"no WAL could be read; the first: {broken[0].problem}. Put it right and try again")
@@ -113,7 +106,7 @@ def inspect_wals(request: InspectRequest, ports: InspectPorts) -> JobResult:
         (WAL_TABLES, [row for file in files for row in table_rows(file)]),
         (QUEUE_EDITS, queues),
     )
-    findings = run.record(ports.lake, tables, wal_findings(queues, files, is_whole=is_whole))
+    findings = run.record(lake, tables, wal_findings(queues, files, is_whole=is_whole))
     lines = inspection_lines(snapshot.cluster, files, queues, findings)
     return run.answer(inspection_result(snapshot, files, queues), lines, findings)
 

@@ -6,11 +6,11 @@ from typing import Protocol
 from pyspark.sql import DataFrame
 
 from pipelines.decide.rule.cluster_view import MergedQueueRow, merge_passes
-from pipelines.hbase.zookeeper.queued_wals import group_of
-from pipelines.queues.wals.listed_wals import queued_wals
+from pipelines.hbase.replication_queues import QueueId
+from pipelines.hbase.zookeeper.queued_wals import first_wals, group_of, queue_key
+from pipelines.hbase.zookeeper.tree import ReplicationTree
 from pipelines.queues.wals.pending import smallest_needed_timestamps
-from pipelines.queues.wals.selection import needed_wals
-from pipelines.queues.wals.znode_queues import row_name, znode_rows
+from pipelines.queues.wals.selection import needed_wals, queued_wals
 from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, QUEUE_STORAGE_ZOOKEEPER
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 
@@ -53,7 +53,11 @@ class InspectedZooKeeperQueues:
 
     def row_name(self, opened: OpenedSnapshot, name: str) -> str:
         """See `InspectedStorage.row_name`; also `<owner>/<queue id>`."""
-        return row_name(opened.trees, name)
+        for tree in opened.trees:
+            for queue in tree.queues:
+                if f"{queue.owner}/{queue.queue.text}" == name:
+                    return str(queue_key(queue))
+        return name
 
     def rows(self, opened: OpenedSnapshot) -> Sequence[MergedQueueRow]:
         """See `InspectedStorage.rows`."""
@@ -69,3 +73,18 @@ INSPECTED_STORAGES: Mapping[str, InspectedStorage] = {
     QUEUE_STORAGE_ZOOKEEPER: InspectedZooKeeperQueues(),
 }
 """By the name in snapshot.json."""
+
+
+def znode_rows(trees: Sequence[ReplicationTree]) -> tuple[MergedQueueRow, ...]:
+    """Returns every queue of either reading, sorted: the WALs of both readings, with the smaller position.
+
+    A position that cannot be read counts as the beginning, as in HBase (`ZKReplicationQueueStorage.getWALPosition`).
+    """
+    wals: dict[QueueId, dict[str, int]] = {}
+    for tree in trees:
+        for queue in tree.queues:
+            known = wals.setdefault(queue_key(queue), {})
+            for wal, position in queue.wals.items():
+                known[wal] = min(known.get(wal, position or 0), position or 0)
+    offsets = first_wals(trees)
+    return tuple(MergedQueueRow(queue, offsets[queue], wals[queue]) for queue in sorted(wals, key=str))

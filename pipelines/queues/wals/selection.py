@@ -1,6 +1,6 @@
-"""Selects the listed files that an inspection reads: those that some queue still needs, or those given by path."""
+"""Selects listed files: those that some queue still needs, or those given by path or by name."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -14,6 +14,7 @@ from pipelines.hbase.replication_queues import NEEDS_ALL
 _NEEDS = StructType([StructField("wal_group", StringType()), StructField("need", LongType())])
 _SERVERS = StructType([StructField("own_server", StringType())])
 _ENCODED_SERVER = r"^(.+?%2C[0-9]+%2C[0-9]+)"
+_NAMES = StructType([StructField("wal", StringType())])
 _PATHS = StructType([StructField("path", StringType())])
 
 
@@ -66,3 +67,30 @@ def named_wals(files: DataFrame, paths: Sequence[str]) -> DataFrame:
     """Returns the files with these paths: `path`, `length`."""
     wanted = local_frame(files.sparkSession, [(path,) for path in paths], _PATHS)
     return files.join(F.broadcast(wanted), "path", "left_semi").select("path", "length")
+
+
+def wal_lengths(files: DataFrame, wals: Iterable[str]) -> dict[str, int]:
+    """Returns the bytes by name of the WALs below `WALs/` or `oldWALs/`; of two files with one name, the longer.
+
+    Args:
+        files: `path`, `length` of one listing.
+        wals: file names.
+    """
+    found = queued_wals(files, wals).groupBy(name().alias("wal")).agg(F.max("length").alias("length"))
+    return {row["wal"]: row["length"] for row in found.collect()}
+
+
+def queued_wals(files: DataFrame, wals: Iterable[str]) -> DataFrame:
+    """Returns the files with these names in any directory below `WALs/` and `oldWALs/`: `path`, `length`.
+
+    Queues in ZooKeeper may name as many WALs as there are files, so the names are joined with a shuffle.
+
+    Args:
+        files: `path`, `length` of one listing.
+        wals: file names.
+    """
+    wanted = local_frame(files.sparkSession, [(wal,) for wal in sorted(set(wals))], _NAMES)
+    there = files.filter(F.col("path").startswith("oldWALs/") | F.col("path").startswith("WALs/"))
+    return (
+        there.withColumn("wal", name()).join(wanted.hint("shuffle_hash"), "wal", "left_semi").select("path", "length")
+    )

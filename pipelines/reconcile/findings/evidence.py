@@ -10,8 +10,8 @@ from pipelines.decide.rule.totals import BucketTotal
 from pipelines.decide.rule.verdict import Reason
 from pipelines.lake.run_summary import PinnedRow, QueueOffsetRow
 from pipelines.reconcile.past import PastNight
+from pipelines.reconcile.peer_states import SyncPeerRow
 from pipelines.reconcile.remote_wals import RemoteDirectory
-from pipelines.reconcile.sync_states import SyncPeerRow
 from pipelines.snapshot.extras import Extras
 from pipelines.snapshot.model import Snapshot
 from pipelines.snapshot.other_families import OtherFamilies

@@ -19,7 +19,7 @@ def orphan_queues(evidence: Evidence) -> Iterator[FindingRow]:
     words = storage_words(view)
     for row in view.rows:
         queue = row.queue
-        files, size = pending.get((queue.peer_id, str(queue.owner), str(queue.wals_of)), (0, 0))
+        files, size = pending.get(queue.key, (0, 0))
         if queue.peer_id not in view.peer_ids:
             yield finding(
                 "ORPHAN_QUEUE",

@@ -12,8 +12,8 @@ from pipelines.lake.findings import ERROR, INFO, WARNING, finding
 from pipelines.lake.look_back import LOOK_BACK
 from pipelines.lake.run_summary import FindingRow
 from pipelines.reconcile.findings.evidence import Evidence
+from pipelines.reconcile.peer_states import ACTIVE, DOWNGRADE_ACTIVE, NONE, STANDBY
 from pipelines.reconcile.remote_wals import RemoteDirectory, RemoteKind
-from pipelines.reconcile.sync_states import ACTIVE, DOWNGRADE_ACTIVE, NONE, STANDBY
 
 SETTLED_MS = DAY_MS
 """The ACTIVE cluster removes a copy once it has shipped it and rolls a WAL every hour; older copies are stuck."""

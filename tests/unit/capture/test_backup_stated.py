@@ -97,7 +97,7 @@ def asking(admin: Admin, conf: Mapping[str, str]) -> HBaseAdmin:
         admin=admin,
         where="HBase",
         errors=java_errors,
-        table_name=str,
+        table_exists=admin.tableExists,
         hadoop=SimpleNamespace(view=SimpleNamespace(org=org, java=java)),
     )
     return HBaseAdmin(client, SimpleNamespace())  # type: ignore[arg-type]

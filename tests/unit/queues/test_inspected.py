@@ -17,8 +17,7 @@ from pipelines.files import executor_streams
 from pipelines.files.executor_streams import NotReadError, open_file, task_jvm
 from pipelines.hbase.wal_format.reader import WalEnd
 from pipelines.hbase.wal_names import parse_wal_name
-from pipelines.queues.wals.executors import possible_uris
-from pipelines.queues.wals.inspected import WalAnswer, WalTask, inspect_wal
+from pipelines.queues.wals.executors import inspect_wal, possible_uris
 from pipelines.queues.wals.rows import GONE, UNREADABLE, InspectedFile
 from tests.labs.wal_files import Edit, ends, wal
 
@@ -29,8 +28,14 @@ NAME = "h1.example.org%2C16020%2C5.[17]*"
 """Percent signs are no escapes, and nothing else is a pattern."""
 
 
-def ask(*uris: str, conf: str = CONF) -> WalAnswer:
-    return inspect_wal(WalTask(uris, frozenset({ends(*EDITS)[1]})), conf)
+def ask(*uris: str, conf: str = CONF) -> InspectedFile:
+    return inspect_wal(listed("oldWALs"), uris, frozenset({ends(*EDITS)[1]}), conf)
+
+
+def listed(directory: str) -> InspectedFile:
+    name = parse_wal_name("h1%2C16020%2C5.17")
+    assert name is not None
+    return InspectedFile(f"{directory}/{name.name}", name, 1)
 
 
 @pytest.fixture
@@ -66,10 +71,9 @@ def test_what_is_not_there_is_looked_for_elsewhere(there: Path, scheme: str) -> 
     ],
 )
 def test_where_hbase_may_have_moved_a_wal_since(directory: str, places: list[str]) -> None:
-    name = parse_wal_name("h1%2C16020%2C5.17")
-    assert name is not None
-    uris = possible_uris("hdfs://ns1/hbase", InspectedFile(f"{directory}/{name.name}", name, 1))
-    assert list(uris) == [f"hdfs://ns1/hbase/{place}/{name.name}" for place in places]
+    file = listed(directory)
+    uris = possible_uris("hdfs://ns1/hbase", file)
+    assert list(uris) == [f"hdfs://ns1/hbase/{place}/{file.name.name}" for place in places]
 
 
 @pytest.mark.parametrize("scheme", ["file://", ""], ids=["local", "Hadoop"])

@@ -3,7 +3,7 @@
 from pipelines.hbase.replication_queues import GroupOffset
 from pipelines.hbase.zookeeper.tree import parse_tree
 from pipelines.queues.wals.pending import cuts_of, groups_of
-from pipelines.queues.wals.znode_queues import znode_rows
+from pipelines.queues.wals.queue_storage import znode_rows
 from tests.labs.small_cluster import D1, H1, H2, group, wal
 from tests.strategies.zookeeper import Queues, znodes
 

@@ -22,8 +22,8 @@ from pipelines.hbase.replication_queues import QueueId
 from pipelines.lake.run_summary import FindingRow, QueueOffsetRow
 from pipelines.reconcile.findings import Evidence, OddDirectory, findings
 from pipelines.reconcile.past import PastNight
+from pipelines.reconcile.peer_states import PastSyncState, sync_peers
 from pipelines.reconcile.remote_wals import RemoteDirectory, RemoteKind
-from pipelines.reconcile.sync_states import PastSyncState, sync_peers
 from pipelines.snapshot.backup import COMPLETE, RUNNING, BackupSession, backup_of
 from pipelines.snapshot.barriers import region_barriers
 from pipelines.snapshot.extras import Extras
@@ -196,15 +196,15 @@ def night(state: str, before: PastSyncState | None) -> dict[str, str]:
     ],
 )
 def test_a_change_of_state_is_told(before: str | None, now: str, expected: dict[str, str]) -> None:
-    past = None if before is None else PastSyncState(before, NOW - DAY_MS, 1)
+    past = None if before is None else PastSyncState("dr", before, NOW - DAY_MS, 1)
     assert night(now, past) == expected
 
 
 def test_a_night_that_does_not_know_the_state_hides_no_change_and_ends_no_count() -> None:
-    past, rows = PastSyncState("STANDBY", 7, 4), []
+    past, rows = PastSyncState("dr", "STANDBY", 7, 4), []
     for state in (None, None, "STANDBY", None, "ACTIVE", None):
         (row,) = sync_peers([replace(SYNC, sync_replication_state=state)], {"dr": past}, NOW)
-        past = PastSyncState(row.sync_state, row.since, row.nights, row.previous_sync_state)
+        past = PastSyncState("dr", row.sync_state, row.since, row.nights, row.previous_sync_state)
         rows.append((row.previous_sync_state, row.sync_state, row.since, row.nights))
     assert rows == [
         ("STANDBY", None, 7, 5),
@@ -214,13 +214,13 @@ def test_a_night_that_does_not_know_the_state_hides_no_change_and_ends_no_count(
         ("STANDBY", "ACTIVE", NOW, 1),
         ("ACTIVE", None, NOW, 2),
     ]
-    (first,) = sync_peers([SYNC], {"dr": PastSyncState(None, 7, 4)}, NOW)
+    (first,) = sync_peers([SYNC], {"dr": PastSyncState("dr", None, 7, 4)}, NOW)
     assert (first.previous_sync_state, first.since, first.nights) == (None, NOW, 1), "nothing was known before"
 
 
 def test_a_peer_that_stays_downgraded_is_told_after_some_nights() -> None:
-    assert night("DOWNGRADE_ACTIVE", PastSyncState("DOWNGRADE_ACTIVE", NOW - 2 * DAY_MS, 2)) == {}
-    later = night("DOWNGRADE_ACTIVE", PastSyncState("DOWNGRADE_ACTIVE", NOW - 3 * DAY_MS, 3))
+    assert night("DOWNGRADE_ACTIVE", PastSyncState("dr", "DOWNGRADE_ACTIVE", NOW - 2 * DAY_MS, 2)) == {}
+    later = night("DOWNGRADE_ACTIVE", PastSyncState("dr", "DOWNGRADE_ACTIVE", NOW - 3 * DAY_MS, 3))
     assert later == {"SYNC_DOWNGRADED:dr": "warning"}
 
 
@@ -231,9 +231,9 @@ def test_nights_in_one_state_are_counted() -> None:
         Peer("2", "ENABLED", sync_replication_state="NONE"),
         Peer("3", "ENABLED", remote_wal_dir=""),
     ]
-    (row,) = sync_peers(peers, {"dr": PastSyncState("STANDBY", 7, 4)}, NOW)
+    (row,) = sync_peers(peers, {"dr": PastSyncState("dr", "STANDBY", 7, 4)}, NOW)
     assert (row.peer_id, row.since, row.nights, row.previous_sync_state) == ("dr", 7, 5, "STANDBY")
-    (row,) = sync_peers(peers, {"dr": PastSyncState("ACTIVE", 7, 4)}, NOW)
+    (row,) = sync_peers(peers, {"dr": PastSyncState("dr", "ACTIVE", 7, 4)}, NOW)
     assert (row.since, row.nights, row.previous_sync_state) == (NOW, 1, "ACTIVE")
 
 
