@@ -20,6 +20,7 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_cause
+from pipelines.files.local_paths import local_path
 
 Read = Callable[[int], bytes]
 _PIECE = 1 << 18
@@ -46,8 +47,7 @@ def open_file(uri: str, hadoop_conf: str) -> Iterator[Read]:
         NotReadError: the file system did not return the file, or not all of it; NotThereError if the file does not
             exist.
     """
-    if uri.startswith("file:"):
-        path = Path("/" + uri.removeprefix("file:").lstrip("/"))
+    if path := local_path(uri):
         try:
             with path.open("rb", buffering=0) as stream:
                 yield lambda count: stream.read(count) or b""

@@ -1,11 +1,10 @@
 """Reads the listing of a small snapshot on the local disk without Spark, whose first query of Parquet is slow."""
 
-from pathlib import Path
-
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipelines.common.spark.few_rows import few
+from pipelines.files.local_paths import local_path
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 
 _SCHEMA = pa.schema(
@@ -18,9 +17,9 @@ def few_files(opened: OpenedSnapshot) -> dict[str, pa.Table] | None:
 
     Spark reads whatever is not exactly as walsafe writes it, and says what is wrong with it.
     """
-    if not opened.uri.startswith("file:///") or not few(opened.known.listed):
+    folder = local_path(opened.uri)
+    if folder is None or not few(opened.known.listed):
         return None
-    folder = Path(opened.uri.removeprefix("file://"))
     names = [name for name in opened.known.contents if name.startswith("files/")]
     try:
         files = {name: pq.ParquetFile(folder / name) for name in sorted(names)}

@@ -59,6 +59,22 @@ def test_a_reading_that_equals_the_first_is_not_parsed_again(
     assert len(calls) == parsed
 
 
+@pytest.mark.parametrize("name", ["a%20b", "a#1", "a?b", "a b"])
+def test_a_snapshot_is_read_where_its_name_says(tmp_path: Path, name: str) -> None:
+    """Nothing in a name is decoded, neither when the snapshot is written nor when a job reads it again."""
+    nobody = Membership(MASTER, frozenset(), frozenset())
+    with SnapshotWriter(LocalTarget(tmp_path / name)) as writer:
+        writer.files([FileBatch(["oldWALs/h1%2C16020%2C5.6"], [1], [NOW])])
+        writer.cells("queues-1.jsonl", [EARLIER])
+        writer.cells("queues-2.jsonl", [LATER])
+        uri = writer.finish(snapshot_of((), nobody, nobody))
+    assert uri == f"file://{tmp_path}/{name}"
+    directories = SnapshotDirectories(WITHOUT_SPARK)
+    (opened,) = directories.open([uri])
+    assert (opened.fault, opened.uri) == (None, uri)
+    assert [cell.value for cell in directories.cells(opened)] == [LATER.value]
+
+
 @pytest.mark.parametrize(
     ("below", "words"),
     [
