@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.common.conditions import Condition
-from pipelines.common.errors import UsageError
+from pipelines.common.errors import SnapshotError, UsageError
 from pipelines.files.file_batch import FileBatch
 from pipelines.hbase.replication_queues import Cell, QueueCell, RowLayout, parse_queue_cells
 from pipelines.snapshot import reader
@@ -33,7 +33,16 @@ def test_only_a_line_feed_ends_a_line(text: str, lines: list[str]) -> None:
     snapshot = SimpleNamespace(contents={"queues-1.jsonl": SnapshotFile(len(lines), "0" * 64)})
     contents = {snapshot.contents["queues-1.jsonl"]: text.encode()}
     found = reader._lines(contents, "file:/s", "queues-1.jsonl", cast("Snapshot", snapshot))
-    assert [line for line, _ in found] == lines
+    assert [line.decode() for line, _ in found] == lines
+
+
+def test_a_name_that_is_not_utf8_is_refused() -> None:
+    """Else it would be taken for another one, of which there is no file."""
+    snapshot = SimpleNamespace(contents={"queues-1.jsonl": SnapshotFile(1, "0" * 64)})
+    znode = b'{"path":"/hbase/replication/rs/h1,1,1/1/h1%2C1%2C1.\xff","data":"","cversion":0}\n'
+    contents = {snapshot.contents["queues-1.jsonl"]: znode}
+    with pytest.raises(SnapshotError, match=r"queues-1\.jsonl, line 1: truncated or not JSON"):
+        reader._tree(contents, "file:/s", "queues-1.jsonl", cast("Snapshot", snapshot))
 
 
 @pytest.mark.parametrize(("second", "parsed"), [(EARLIER, 1), (LATER, 2)])
