@@ -82,7 +82,7 @@ class LocalTarget:
         if self._out.exists():
             raise _exists(str(self._out))
         with _os_errors(str(self._out)):
-            for file in self._making.rglob("*"):
+            for file in (*self._making.rglob("*"), self._making):
                 _sync(file)
             self._making.rename(self._out)
             _sync(self._out.parent)
