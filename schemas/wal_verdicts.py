@@ -49,7 +49,7 @@ WAL_VERDICTS = Table(
                 "eligible_at",
                 TimestampType(),
                 "When a file that only its TTL holds (TOO_YOUNG) becomes deletable (UTC), if queues, "
-                "peers and servers stay as they are; NULL = not held, or not by its TTL alone.",
+                "peers and servers stay as they are; NULL = not held, not by its TTL alone, or after the year 2999.",
             ),
             twin("wal_timestamp"),
         ]

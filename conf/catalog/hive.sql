@@ -52,7 +52,7 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.wal_verdicts (
   `hbase_verdict` string COMMENT 'Answer of HBase\'s own ReplicationLogCleaner (HBase 3\'s\; with queues in ZooKeeper, HBase 2\'s): DELETE, KEEP or THROWS.',
   `blocking` array<struct<`peer_id`:string,`owner`:string,`source`:string,`wal`:string,`offset`:bigint>> COMMENT 'Each (peer, queue row) that needs the file\; empty = none needs it.',
   `host` string COMMENT 'Host of `server`, as in the name of the WAL.',
-  `eligible_at` timestamp COMMENT 'When a file that only its TTL holds (TOO_YOUNG) becomes deletable (UTC), if queues, peers and servers stay as they are\; NULL = not held, or not by its TTL alone.',
+  `eligible_at` timestamp COMMENT 'When a file that only its TTL holds (TOO_YOUNG) becomes deletable (UTC), if queues, peers and servers stay as they are\; NULL = not held, not by its TTL alone, or after the year 2999.',
   `wal_at` timestamp COMMENT '`wal_timestamp` as a time (UTC)\; NULL if it is not in the years 1970 to 9999.'
 )
 COMMENT 'The verdict on every file under oldWALs, with the reason and all holders of each held file.'

@@ -4,16 +4,10 @@ import re
 from pathlib import Path
 
 from pipelines.common.errors import UsageError
+from pipelines.files.local_paths import local_path
 
-_FILE = re.compile(r"file:(?://[^/]*)?(?=/)", re.IGNORECASE)
 _URI = re.compile(r"file:|[A-Za-z][A-Za-z0-9+.-]+:/", re.IGNORECASE)
 """Hadoop takes `hdfs:/walsafe/r.json`, too. A colon without a slash is one in a name, such as that of a time."""
-
-
-def local_path(uri: str) -> Path | None:
-    """Returns the local path of a `file:` URI; None for any other scheme and for a bare path."""
-    # by its text: `#` and `?` are characters of a path
-    return Path(_FILE.sub("", uri)) if _FILE.match(uri) else None
 
 
 def path_here(uri: str) -> Path | None:

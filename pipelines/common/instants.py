@@ -12,7 +12,8 @@ DAY_MS = 24 * HOUR_MS
 _INSTANT = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,3})\d*)?Z", re.ASCII)
 # outside these years, dates overflow as soon as a duration is added
 _FIRST_YEAR, _LAST_YEAR = 1970, 2999
-_NO_INSTANT = int(datetime(_LAST_YEAR + 1, 1, 1, tzinfo=UTC).timestamp()) * 1000
+NO_INSTANT = int(datetime(_LAST_YEAR + 1, 1, 1, tzinfo=UTC).timestamp()) * 1000
+"""The first ms after these years."""
 
 
 def parse_instant(text: str) -> int:
@@ -36,7 +37,7 @@ def parse_instant(text: str) -> int:
 
 def is_instant(ms: int) -> bool:
     """Returns whether the value lies in the years that `parse_instant` accepts."""
-    return 0 <= ms < _NO_INSTANT
+    return 0 <= ms < NO_INSTANT
 
 
 def format_instant(ms: int) -> str:

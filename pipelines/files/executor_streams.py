@@ -6,6 +6,7 @@ file (docs/adr/0018).
 """
 
 import os
+import select
 import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,9 +21,11 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_cause
+from pipelines.files.local_paths import local_path
 
 Read = Callable[[int], bytes]
 _PIECE = 1 << 18
+_LOOK_EVERY_MS = 1000
 _OPTIONS = ["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.net.preferIPv4Stack=true"]
 
 
@@ -46,8 +49,7 @@ def open_file(uri: str, hadoop_conf: str) -> Iterator[Read]:
         NotReadError: the file system did not return the file, or not all of it; NotThereError if the file does not
             exist.
     """
-    if uri.startswith("file:"):
-        path = Path("/" + uri.removeprefix("file:").lstrip("/"))
+    if path := local_path(uri):
         try:
             with path.open("rb", buffering=0) as stream:
                 yield lambda count: stream.read(count) or b""
@@ -69,13 +71,22 @@ def open_in_jvm(uri: str, hadoop: HadoopJvm) -> Iterator[Read]:
     with tempfile.TemporaryDirectory(prefix="walsafe-stream-") as scratch, ThreadPoolExecutor(1) as thread:
         pipe = str(Path(scratch, "pipe"))
         os.mkfifo(pipe)
-        with _errors_of(uri, hadoop):
-            path = hadoop.path(uri)
-            stream = path.getFileSystem(hadoop.conf).open(path)
-        sent = thread.submit(_send, stream, pipe, hadoop)
-        with _opened(pipe) as source:
+        # neither end waits for the other one: this one is opened without waiting, and then the JVM's can be
+        with FileIO(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)) as source:
+            with _errors_of(uri, hadoop):
+                path = hadoop.path(uri)
+                stream = path.getFileSystem(hadoop.conf).open(path)
+                out = hadoop.view.java.io.FileOutputStream(pipe)
+            os.set_blocking(source.fileno(), True)
+            ready = select.poll()
+            ready.register(source, select.POLLIN)
+            sent = thread.submit(_send, stream, out, hadoop)
 
             def read(count: int) -> bytes:
+                while not ready.poll(_LOOK_EVERY_MS):
+                    if sent.done():  # a JVM that could not be asked to write keeps its end open
+                        with _errors_of(uri, hadoop):
+                            sent.result()
                 piece = source.read(count)
                 if not piece:
                     with _errors_of(uri, hadoop):
@@ -85,28 +96,10 @@ def open_in_jvm(uri: str, hadoop: HadoopJvm) -> Iterator[Read]:
             yield read
 
 
-def _opened(pipe: str) -> FileIO:
-    """Opens the end of a named pipe for reading; if that fails, nobody else waits for this end."""
-    try:
-        return FileIO(pipe)
-    except BaseException:
-        _let_go(pipe)
-        raise
-
-
-def _let_go(pipe: str) -> None:
-    """Wakes up who waits for the other end of a named pipe."""
-    os.close(os.open(pipe, os.O_RDWR))
-
-
-def _send(stream: JavaObject, pipe: str, hadoop: HadoopJvm) -> None:
-    """Writes a stream of the JVM into a named pipe; raises what the JVM raised."""
-    try:
-        close_both = True
-        out = hadoop.view.java.io.FileOutputStream(pipe)
-        hadoop.view.org.apache.hadoop.io.IOUtils.copyBytes(stream, out, _PIECE, close_both)
-    finally:
-        _let_go(pipe)
+def _send(stream: JavaObject, out: JavaObject, hadoop: HadoopJvm) -> None:
+    """Writes a stream of the JVM into another one, and closes both; raises what the JVM raised."""
+    close_both = True
+    hadoop.view.org.apache.hadoop.io.IOUtils.copyBytes(stream, out, _PIECE, close_both)
 
 
 def copy_directory(uri: str, target: str, hadoop_conf: str) -> None:

@@ -5,16 +5,19 @@ Nothing in this module can create, rename or delete a file.
 
 import hashlib
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from pipelines.common.errors import UnavailableError, UsageError, WalsafeError
-from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, lacks_ticket, no_ticket
+from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
+from pipelines.files.local_paths import local_path
 
 _BLOCK = 1 << 20
 _NO_FILE = (FileNotFoundError, IsADirectoryError, NotADirectoryError)
@@ -94,14 +97,17 @@ class LocalFileReader:
 
 
 class HadoopFileReader:
-    """Reads files on any Hadoop file system, through Spark's JVM and the session's Hadoop configuration."""
+    """Reads files on any Hadoop file system, through Spark's JVM and the session's Hadoop configuration.
+
+    Every error of Java is one of `java_errors`.
+    """
 
     def __init__(self, spark: SparkSession) -> None:
         self._hadoop = HadoopJvm.of(spark)
 
     def entries(self, path: str) -> list[DirectoryEntry] | None:
         """See `FileReader.entries`."""
-        try:
+        with java_errors(path):
             target, file_system = self._at(path)
             if not file_system.exists(target) or not file_system.getFileStatus(target).isDirectory():
                 return None
@@ -110,40 +116,37 @@ class HadoopFileReader:
                 (DirectoryEntry(status.getPath().getName(), bool(status.isDirectory())) for status in statuses),
                 key=_by_name,
             )
-        except Py4JError as error:
-            raise _failed(f"cannot list {path}", error) from error
 
     def read(self, path: str) -> bytes:
         """See `FileReader.read`."""
-        try:
-            target, file_system = self._at(path)
-            stream = file_system.open(target)
-            try:
-                return bytes(self._hadoop.view.org.apache.commons.io.IOUtils.toByteArray(stream))
-            finally:
-                stream.close()
-        except Py4JError as error:
-            raise _unread(path, error) from error
+        with self._opened(path) as stream:
+            return bytes(self._hadoop.view.org.apache.commons.io.IOUtils.toByteArray(stream))
 
     def sha256(self, path: str) -> str:
         """See `FileReader.sha256`."""
-        try:
-            target, file_system = self._at(path)
-            stream = file_system.open(target)
-            try:
-                return str(self._hadoop.view.org.apache.commons.codec.digest.DigestUtils.sha256Hex(stream))
-            finally:
-                stream.close()
-        except Py4JError as error:
-            raise _unread(path, error) from error
+        with self._opened(path) as stream:
+            return str(self._hadoop.view.org.apache.commons.codec.digest.DigestUtils.sha256Hex(stream))
 
     def qualified(self, path: str) -> str:
         """See `FileReader.qualified`."""
-        try:
+        with java_errors(path):
             target, file_system = self._at(path)
             return plain_uri(str(file_system.makeQualified(target).toUri().toString()))
-        except Py4JError as error:
-            raise _failed(f"cannot reach {path}", error) from error
+
+    @contextmanager
+    def _opened(self, path: str) -> Iterator[JavaObject]:
+        with java_errors(path):
+            try:
+                target, file_system = self._at(path)
+                stream = file_system.open(target)
+                try:
+                    yield stream
+                finally:
+                    stream.close()
+            except Py4JJavaError as error:
+                if str(error.java_exception.toString()).startswith("java.io.FileNotFoundException"):
+                    raise _no_file(path) from error
+                raise
 
     def _at(self, path: str) -> tuple[JavaObject, JavaObject]:
         target = self._hadoop.path(path)
@@ -174,12 +177,6 @@ def no_directory(path: str, wanted: str) -> UsageError:
     return UsageError(f"{path}: no such directory; give {wanted}")
 
 
-def java_message(error: Py4JError) -> str:
-    """Returns the first line of a Java exception."""
-    cause = getattr(error, "java_exception", None)
-    return str(cause.toString() if cause is not None else error).splitlines()[0]
-
-
 def failed_locally(what: str, error: OSError) -> WalsafeError:
     """Returns the error for a call that failed on the local disk; only a missing permission is the user's to mend."""
     if isinstance(error, PermissionError):
@@ -187,27 +184,12 @@ def failed_locally(what: str, error: OSError) -> WalsafeError:
     return UnavailableError(f"{what}: {error}")
 
 
-def _unread(path: str, error: Py4JError) -> WalsafeError:
-    if java_message(error).startswith("java.io.FileNotFoundException"):
-        return _no_file(path)
-    return _failed(f"cannot read {path}", error)
-
-
-def _failed(what: str, error: Py4JError) -> WalsafeError:
-    cause = java_message(error)
-    if lacks_ticket(cause):
-        return UsageError(f"{what}: {no_ticket(cause)}")
-    if "AccessControlException" in cause:
-        return UsageError(f"{what}: {cause}; check the user and its permissions")
-    return UnavailableError(f"{what}: {cause}")
-
-
 def _no_file(path: str) -> UsageError:
     return UsageError(f"no such file: {path}; check the path")
 
 
 def _local(path: str) -> Path:
-    return Path(unquote(urlsplit(path).path)) if path.startswith("file:") else Path(path)
+    return local_path(path) or Path(path)
 
 
 def _is_directory(entry: "os.DirEntry[str]") -> bool:

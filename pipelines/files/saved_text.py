@@ -9,6 +9,7 @@ from zlib import crc32
 from pipelines.common.errors import UsageError
 from pipelines.files.file_reader import failed_locally
 from pipelines.files.hadoop_jvm import HadoopJvm, java_errors
+from pipelines.files.local_paths import local_path
 
 
 class LocalCopies:
@@ -31,10 +32,7 @@ class LocalCopies:
         """
         if self._hadoop is not None:
             uri = self._hadoop.qualified(uri)
-        if uri.startswith("file:") or "://" not in uri:
-            path = Path("/" + uri.removeprefix("file:").lstrip("/") if uri.startswith("file:") else uri)
-        else:
-            path = self._fetched(uri)
+        path = local_path(uri) or (self._fetched(uri) if "://" in uri else Path(uri))
         if not os.path.isfile(path):  # Path.is_file would raise in a folder that may not be searched
             raise UsageError(f"no such file: {uri}")
         return path

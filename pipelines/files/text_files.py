@@ -5,7 +5,6 @@ every new file, which takes longer than the work itself.
 """
 
 import os
-import re
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,15 +12,20 @@ from pathlib import Path
 from typing import Protocol
 
 from py4j.protocol import Py4JJavaError
+from pyspark.errors import IllegalArgumentException
 from pyspark.sql import SparkSession
 
-from pipelines.common.errors import UnavailableError
+from pipelines.common.errors import UnavailableError, UsageError
 from pipelines.files.file_reader import HadoopFileReader, is_local
-from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject
+from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_cause
+from pipelines.files.local_paths import local_path
 
 
 class TextFiles(Protocol):
-    """The operations; every error is an `UnavailableError`."""
+    """The operations.
+
+    A name that Hadoop has no file system for is a `UsageError`, every other error an `UnavailableError`.
+    """
 
     def write(self, uri: str, text: str) -> None:
         """Writes a text as UTF-8 under a temporary name in the same directory, which it creates if it is missing.
@@ -161,14 +165,15 @@ def write_text(spark: SparkSession, uri: str, text: str) -> None:
 def _errors(uri: str, what: str = "written") -> Iterator[None]:
     try:
         yield
-    except (Py4JJavaError, OSError) as error:
-        cause = error.java_exception.toString() if isinstance(error, Py4JJavaError) else error
-        raise UnavailableError(f"{uri} cannot be {what}: {cause}; check the path and try again") from error
+    except (Py4JJavaError, IllegalArgumentException, OSError) as error:
+        cause = str(error) if isinstance(error, OSError) else java_cause(error)
+        wrong_name = isinstance(error, IllegalArgumentException) or "UnsupportedFileSystem" in cause
+        kind = UsageError if wrong_name else UnavailableError
+        raise kind(f"{uri} cannot be {what}: {cause}; check the path and try again") from error
 
 
 def _local(uri: str) -> Path:
-    """Returns the path that Hadoop makes of a URI: it decodes nothing."""
-    return Path(re.sub(r"^file:(?://)?", "", uri))
+    return local_path(uri) or Path(uri)
 
 
 def _temporary(name: str) -> str:

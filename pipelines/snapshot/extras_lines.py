@@ -65,7 +65,7 @@ REGION: TypeAdapter[RegionBarriers] = TypeAdapter(Annotated[RegionBarriers, Writ
 _SPACE = TypeAdapter(_Space)
 
 
-def parse_extras(snapshot: Snapshot, lines: Mapping[str, Iterable[tuple[str, str]]]) -> Extras:
+def parse_extras(snapshot: Snapshot, lines: Mapping[str, Iterable[tuple[str | bytes, str]]]) -> Extras:
     """Parses the extras of one snapshot.
 
     Args:
@@ -89,7 +89,7 @@ def parse_extras(snapshot: Snapshot, lines: Mapping[str, Iterable[tuple[str, str
     return Extras(backups, barriers, _free_bytes(tuple(lines[SPACE])) if SPACE in lines else None)
 
 
-def _free_bytes(lines: Sequence[tuple[str, str]]) -> int:
+def _free_bytes(lines: Sequence[tuple[str | bytes, str]]) -> int:
     if len(lines) != 1:
         raise SnapshotError(
             Condition.SNAPSHOT_DAMAGED, f"{extra_file(SPACE)}: has {len(lines)} lines, not one; capture again"

@@ -1,13 +1,16 @@
 """Reads the listing of a small snapshot on the local disk without Spark, whose first query of Parquet is slow."""
 
-from pathlib import Path
+import re
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipelines.common.spark.few_rows import few
+from pipelines.files.local_paths import local_path
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 
+_WRITTEN = re.compile(r"files/part-\d+\.parquet")
+"""Spark reads no file whose name begins with `_` or `.`, for example."""
 _SCHEMA = pa.schema(
     [("path", pa.string()), ("length", pa.int64()), ("modification_time", pa.timestamp("us", tz="UTC"))]
 )
@@ -18,15 +21,19 @@ def few_files(opened: OpenedSnapshot) -> dict[str, pa.Table] | None:
 
     Spark reads whatever is not exactly as walsafe writes it, and says what is wrong with it.
     """
-    if not opened.uri.startswith("file:///") or not few(opened.known.listed):
+    folder = local_path(opened.uri)
+    if folder is None or not few(opened.known.listed):
         return None
-    folder = Path(opened.uri.removeprefix("file://"))
     names = [name for name in opened.known.contents if name.startswith("files/")]
+    if not all(map(_WRITTEN.fullmatch, names)):
+        return None
     try:
         files = {name: pq.ParquetFile(folder / name) for name in sorted(names)}
         if not few(sum(file.metadata.num_rows for file in files.values())):
             return None
         parts = {name: file.read() for name, file in files.items()}
+        for rows in parts.values():
+            rows.validate(full=True)  # a path may not be UTF-8
         return {name: rows.cast(_SCHEMA) for name, rows in parts.items()} if all(map(_usual, parts.values())) else None
     except (OSError, pa.ArrowException):
         return None

@@ -90,7 +90,7 @@ class SnapshotDirectories:
         """
         return tuple(read_value(ZNODE, line, where) for line, where in self._last_reading(opened))
 
-    def extra_lines(self, opened: OpenedSnapshot, name: str) -> tuple[tuple[str, str], ...]:
+    def extra_lines(self, opened: OpenedSnapshot, name: str) -> tuple[tuple[bytes, str], ...]:
         """Returns the lines of one extra, each with its name for messages.
 
         It returns no lines if the snapshot has no such file.
@@ -103,10 +103,10 @@ class SnapshotDirectories:
             return ()
         return tuple(self._read_lines(opened, part))
 
-    def _last_reading(self, opened: OpenedSnapshot) -> Iterator[tuple[str, str]]:
+    def _last_reading(self, opened: OpenedSnapshot) -> Iterator[tuple[bytes, str]]:
         return self._read_lines(opened, PASSES[-1])
 
-    def _read_lines(self, opened: OpenedSnapshot, name: str) -> Iterator[tuple[str, str]]:
+    def _read_lines(self, opened: OpenedSnapshot, name: str) -> Iterator[tuple[bytes, str]]:
         content = file_reader_for(self._spark, opened.uri).read(f"{opened.uri}/{name}")
         return _lines({opened.known.contents[name]: content}, opened.uri, name, opened.known)
 
@@ -233,11 +233,11 @@ def _tree(contents: Contents, uri: str, name: str, snapshot: Snapshot) -> Replic
     return parse_tree([read_value(ZNODE, line, where) for line, where in _lines(contents, uri, name, snapshot)])
 
 
-def _lines(contents: Contents, uri: str, name: str, snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+def _lines(contents: Contents, uri: str, name: str, snapshot: Snapshot) -> Iterator[tuple[bytes, str]]:
     """Yields the lines of one pass or extra, each with its name for messages."""
     where, content = f"{uri}/{name}", snapshot.contents[name]
-    text = contents[content].decode("utf-8", errors="replace")
-    lines = text.removesuffix("\n").split("\n") if text else []  # names may contain Unicode's other line ends
+    raw = contents[content]
+    lines = raw.removesuffix(b"\n").split(b"\n") if raw else []  # names may contain Unicode's other line ends
     if len(lines) != content.rows:
         raise SnapshotError(
             Condition.SNAPSHOT_DAMAGED, f"{where}: {len(lines)} rows, but snapshot.json says {content.rows}"

@@ -78,7 +78,7 @@ class _AnyLine(Form):
 _KIND: TypeAdapter[str] = TypeAdapter(Annotated[str, WrittenAs(_AnyLine, lambda form: form.kind)])
 
 
-def parse_facts(lines: Iterable[tuple[str, str]]) -> SyncUpFacts:
+def parse_facts(lines: Iterable[tuple[str | bytes, str]]) -> SyncUpFacts:
     """Checks the lines of the extra and returns them as a frozen value.
 
     Args:
@@ -108,7 +108,7 @@ def parse_facts(lines: Iterable[tuple[str, str]]) -> SyncUpFacts:
     return SyncUpFacts(found["root"][0], tuple(found.get("directory", ())), tuple(found.get("flag", ())), table)
 
 
-def _parsed(line: str, where: str) -> tuple[str, Any]:
+def _parsed(line: str | bytes, where: str) -> tuple[str, Any]:
     try:
         document = read_json(line, where)
         kind = value_of(_KIND, document, where)

@@ -12,6 +12,7 @@ from py4j.protocol import Py4JJavaError
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import UnavailableError, UsageError
 from pipelines.files.hadoop_jvm import HadoopJvm, java_errors
+from pipelines.files.local_paths import local_path
 
 
 class SnapshotTarget(Protocol):
@@ -81,11 +82,11 @@ class LocalTarget:
         if self._out.exists():
             raise _exists(str(self._out))
         with _os_errors(str(self._out)):
-            for file in self._making.rglob("*"):
+            for file in (*self._making.rglob("*"), self._making):
                 _sync(file)
             self._making.rename(self._out)
             _sync(self._out.parent)
-        return self._out.resolve().as_uri()
+        return f"file://{self._out.resolve()}"
 
     def discard(self) -> None:
         """See `SnapshotTarget.discard`."""
@@ -168,8 +169,9 @@ def snapshot_target(out: str, hadoop: HadoopJvm) -> SnapshotTarget:
         UsageError: it exists, or Hadoop has no file system for it.
     """
     uri = hadoop.qualified(out)
+    here = local_path(uri)
     # Hadoop's local file system would add a .crc file to each file
-    return LocalTarget(Path(uri.removeprefix("file:"))) if uri.startswith("file:") else HadoopTarget(hadoop, uri)
+    return HadoopTarget(hadoop, uri) if here is None else LocalTarget(here)
 
 
 def _beside(out: Path) -> Path:

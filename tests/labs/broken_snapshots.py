@@ -1,10 +1,14 @@
 """Provides a fleet in which every snapshot but a few is broken in its own way."""
 
+import io
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from jobs.demo.cluster.model import GeneratedCapture
 from pipelines.common.instants import HOUR_MS
@@ -130,6 +134,15 @@ def append(name: str) -> Callable[[Path], None]:
     return damage
 
 
+def with_a_path_that_is_not_utf8(directory: Path) -> None:
+    rows = pq.read_table(directory / PART)
+    first, *others = (path.encode() for path in rows["path"].to_pylist())
+    paths = pa.array([b"oldWALs/\xff" + first.removeprefix(b"oldWALs/"), *others]).view(pa.string())
+    out = io.BytesIO()
+    pq.write_table(rows.set_column(0, rows.schema.field(0), paths), out)
+    replaced_content(directory, PART, out.getvalue())
+
+
 ONE_LINE = b'{"row":"***","family":"cXVldWU=","qualifier":"Zw==","value":"Zw=="}\n' * 5
 BROKEN: Mapping[str, Broken] = {
     # the form of the snapshot
@@ -251,6 +264,7 @@ BROKEN: Mapping[str, Broken] = {
     "absolute": extra_files("paths_lie_below_wal_root", ArchivedFile("/hbase/oldWALs/a.1", 1, timestamp(1))),
     "newline": extra_files("paths_lie_below_wal_root", ArchivedFile("oldWALs/a\nb.1", 1, timestamp(1))),
     "control": extra_files("paths_lie_below_wal_root", ArchivedFile("oldWALs/a\x1bb.1", 1, timestamp(1))),
+    "path-not-utf8": Broken("/files: a path is not UTF-8", damage=with_a_path_that_is_not_utf8, listed=False),
     "negative": extra_files("lengths_and_times_are_known", ArchivedFile("oldWALs/a.1", -1, timestamp(1))),
     "endless": replace(
         extra_files(
@@ -277,7 +291,7 @@ BROKEN: Mapping[str, Broken] = {
 NAMED = {
     **dict.fromkeys(("unfinished", "pass-unnamed", "files-missing"), "SNAPSHOT_INCOMPLETE"),
     **dict.fromkeys(("queue-digest", "listing-digest", "listing-rows", "queue-rows"), "SNAPSHOT_DAMAGED"),
-    **dict.fromkeys(("file-missing", "file-unnamed", "not-parquet", "endless"), "SNAPSHOT_DAMAGED"),
+    **dict.fromkeys(("file-missing", "file-unnamed", "not-parquet", "endless", "path-not-utf8"), "SNAPSHOT_DAMAGED"),
     **dict.fromkeys(("truncated", "no-object", "unknown-key", "unknown-flag", "missing-key"), "DOCUMENT_MALFORMED"),
     **dict.fromkeys(
         ("peer-twice", "wal-root", "no-instant", "zookeeper", "not-base64", "not-utf8"), "DOCUMENT_MALFORMED"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrameWriter, SparkSession
 
-from pipelines.common.errors import RefusedError, UnavailableError
+from pipelines.common.errors import RefusedError, UnavailableError, UsageError
 from pipelines.common.spark import few_rows
 from pipelines.reconcile import list_parts, list_writer
 from pipelines.reconcile.delete_list import MANIFEST, ListPart, Manifest, manifest_json, part_name
@@ -101,6 +101,23 @@ def test_the_lists_of_a_fleet_are_written_and_read_back(lab: Lab) -> None:
         read = lab.reader.lines(manifest)
         assert read.columns == ["line"]
         assert sorted(row["line"] for row in read.collect()) == sorted(lines_of(files).splitlines())
+
+
+@pytest.mark.usefixtures("few_or_many")
+def test_a_list_is_read_where_it_was_written(spark: SparkSession, tmp_path: Path) -> None:
+    lab = Lab(spark, tmp_path / "a%20b#1")
+    manifest = lab.write(request("a", 4))["a"]
+    assert lab.text(manifest) == lines_of(4)
+    assert lab.reader.manifest("a", RUN) == manifest
+    assert lab.reader.lines(manifest).count() == 4
+
+
+@pytest.mark.parametrize("lists", ["a:b:c", "nosuch://host/lists", "hdfs://no-such-service/lists"])
+def test_lists_that_no_file_system_has_are_the_users_mistake(spark: SparkSession, lists: str) -> None:
+    with pytest.raises(UsageError, match="check the path"):
+        DeleteListWriter(spark, lists).existing("a", RUN)
+    with pytest.raises(UsageError, match="check the name"):
+        DeleteListReader(spark, lists).manifest("a", RUN)
 
 
 @pytest.mark.usefixtures("few_or_many")

@@ -37,14 +37,14 @@ def write_paths(out: Path, cluster: str, paths: list[str], length: int = 1) -> s
     return {(cluster, path) for path in paths}
 
 
-@pytest.mark.parametrize("folder", ["fleet", "a b%20é+", "beside/../fleet"])
+@pytest.mark.parametrize("folder", ["fleet", "a b%20é+#1", "beside/../fleet"])
 def test_every_row_of_a_fleet_has_its_own_cluster(spark: SparkSession, tmp_path: Path, folder: str) -> None:
     """Whatever Spark makes of the names of folders, and however many parts a listing has."""
     sizes = {"a": 3, "b": 1, "c": 2}
     (tmp_path / "beside").mkdir()
     written = {row for name, files in sizes.items() for row in write(tmp_path / folder / name, name, files)}
     reader = SnapshotDirectories(spark)
-    opened = reader.open([(tmp_path / folder / name).as_uri() for name in sizes])
+    opened = reader.open([f"file://{tmp_path}/{folder}/{name}" for name in sizes])
     assert [one.fault for one in opened] == [None, None, None]
     counted = {
         one.cluster: (one.listing.rows, one.listing.archived_files, one.listing.archived_bytes) for one in opened

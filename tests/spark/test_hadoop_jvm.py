@@ -1,12 +1,18 @@
 """Java's classes in Spark's JVM: which path a name means, compiled classes, and a Curator without an answer."""
 
 import logging
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
+from py4j.protocol import Py4JNetworkError
 from pyspark.sql import SparkSession
 
 from pipelines.capture.sources.replication_znodes import ReplicationZnodes
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import UnavailableError, UsageError
+from pipelines.files.file_reader import HadoopFileReader
 from pipelines.files.hadoop_jvm import HadoopJvm, java_errors
 from pipelines.hbase.peers import Peer
 
@@ -36,15 +42,37 @@ def test_a_path_gets_the_scheme_of_the_default_file_system(spark: SparkSession) 
     assert HadoopJvm.of(spark).qualified("/a b/c%2Cd") == "file:/a b/c%2Cd"
 
 
+def operations(spark: SparkSession) -> list[Callable[[str], object]]:
+    reader = HadoopFileReader(spark)
+    return [HadoopJvm.of(spark).qualified, reader.entries, reader.read, reader.sha256, reader.qualified]
+
+
 @pytest.mark.parametrize("path", ["", "a:b:c", "nosuch://host/path"])
 def test_a_path_that_no_file_system_takes_is_the_users_mistake(spark: SparkSession, path: str) -> None:
-    with pytest.raises(UsageError, match="check the name"):
-        HadoopJvm.of(spark).qualified(path)
+    for operation in operations(spark):
+        with pytest.raises(UsageError, match="check the name"):
+            operation(path)
 
 
 def test_a_name_service_that_nobody_knows_asks_for_hadoops_configuration(spark: SparkSession) -> None:
-    with pytest.raises(UsageError, match=r"UnknownHostException.*HADOOP_CONF_DIR"):
-        HadoopJvm.of(spark).qualified("hdfs://no-such-service/hbase")
+    for operation in operations(spark):
+        with pytest.raises(UsageError, match=r"UnknownHostException.*HADOOP_CONF_DIR"):
+            operation("hdfs://no-such-service/hbase")
+
+
+def test_a_jvm_that_has_ended_is_told_from_a_file_system_without_an_answer() -> None:
+    """Night tries a job again, but not in an application without a JVM."""
+
+    def ended(_uri: str) -> None:
+        raise Py4JNetworkError("Answer from Java side is empty")
+
+    fs = SimpleNamespace(Path=ended)
+    view = SimpleNamespace(org=SimpleNamespace(apache=SimpleNamespace(hadoop=SimpleNamespace(fs=fs))))
+    context = SimpleNamespace(_jvm=view, _gateway=None, _jsc=SimpleNamespace(hadoopConfiguration=lambda: None))
+    for operation in operations(cast("SparkSession", SimpleNamespace(sparkContext=context))):
+        with pytest.raises(UnavailableError) as raised:
+            operation("hdfs://ns1/x")
+        assert raised.value.condition is Condition.SPARK_ENDED
 
 
 def test_a_client_that_logs_in_again_is_tried_again(spark: SparkSession) -> None:

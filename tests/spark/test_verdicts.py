@@ -259,6 +259,26 @@ def a_server_that_nothing_names() -> ViewAndFiles:
     return view, case.files
 
 
+def times_to_live_longer_than_any_age() -> ClusterCase:
+    """HBase accepts 64 bits, for "never by its age"; only that of the master's own WALs ends before the year 3000."""
+    case = trusted(
+        [f"{GROUP}.1700000000000", "pv2-00000000000000000001.log", "m1%2C1%2C1.1700000000000$masterlocalwal$"],
+        QUEUE_HERE,
+    )
+    kept = replace(
+        case.snapshot.retention,
+        wal_ttl_ms=MAX_LONG,
+        procedure_wal_ttl_ms=10**16,
+        master_local_wal_ttl_ms=500 * 365 * DAY_MS,
+    )
+    files = tuple(
+        replace(file, path=f"{folder}{file.name}", modification_time=at)
+        for folder, at in (("oldWALs/", 1), ("oldWALs/now/", NOW + 50))
+        for file in case.files
+    )
+    return answered(replace(case, files=files, snapshot=replace(case.snapshot, retention=kept)), [Reason.TOO_YOUNG] * 6)
+
+
 BY_HAND = (
     the_last_timestamp_of_64_bits,
     names_that_only_look_like_those_of_wals,
@@ -267,6 +287,7 @@ BY_HAND = (
     groups_of_the_replication_table_and_others,
     groups_of_the_replication_table_at_another_server,
     a_group_that_names_its_server_in_two_spellings,
+    times_to_live_longer_than_any_age,
 )
 
 

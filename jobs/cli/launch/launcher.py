@@ -38,7 +38,7 @@ from jobs.cli.launch.submit import (
     result_location,
     submit_command,
 )
-from jobs.cli.local_paths import local_path, path_here
+from jobs.cli.local_paths import path_here
 from jobs.cli.registry import JOBS, JobEntry
 from jobs.cli.result_file import write_answer
 from jobs.cli.stop_file import STOP_FILE_ENV
@@ -50,6 +50,7 @@ from pipelines.common.errors import (
     UsageError,
     WalsafeError,
 )
+from pipelines.files.local_paths import local_path
 
 _JAVA_OPTIONS = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 _DECIDED = (EXIT_DONE, EXIT_PARTIAL)

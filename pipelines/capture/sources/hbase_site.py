@@ -67,7 +67,10 @@ def site_settings(conf: JavaObject, where: str) -> ClusterSettings:
 
     def milliseconds(name: str, default: int) -> int:
         with java_errors(f"{where}, {name}"):
-            return int(conf.getLong(name, default))
+            value = int(conf.getLong(name, default))
+        if value < 0:
+            raise UsageError(f"{where}, {name}: {value} is no time to live; set it to 0 ms or more (0 = none)")
+        return value
 
     with java_errors(where):
         return ClusterSettings(

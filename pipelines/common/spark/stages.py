@@ -22,7 +22,11 @@ class StageProgress(Thread):
         self._ended = Event()
 
     def run(self) -> None:
-        """Looks until `end`."""
+        """Looks until `end`, or until Spark's JVM has ended, which the job itself reports."""
+        with suppress(Py4JError):
+            self._look()
+
+    def _look(self) -> None:
         shown, progress = None, None
         while not self._ended.wait(_LOOK_EVERY_S):
             stages = sorted(self._tracker.getActiveStageIds())

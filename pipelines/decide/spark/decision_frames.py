@@ -20,6 +20,8 @@ from schemas.wal_verdicts import BLOCKING
 _SERVER_HERE = "\0"
 _FORMS = 16
 """Number of forms of group names tried for every server: enough for every region group of a multiwal server."""
+_LONGEST_TTL_MS = 1 << 62
+"""No age is so long, and no sum of it and an age overflows; HBase accepts every TTL of 64 bits."""
 _SCALARS = StructType(
     [
         StructField("cluster", StringType()),
@@ -177,9 +179,9 @@ def _scalars(view: ClusterView, table: DecisionTable) -> tuple[object, ...]:
         everything.value if everything else None,
         view.files_started,
         view.files_finished,
-        view.retention.wal_ttl_ms,
-        view.retention.procedure_wal_ttl_ms,
-        view.retention.master_local_wal_ttl_ms,
+        min(view.retention.wal_ttl_ms, _LONGEST_TTL_MS),
+        min(view.retention.procedure_wal_ttl_ms, _LONGEST_TTL_MS),
+        min(view.retention.master_local_wal_ttl_ms, _LONGEST_TTL_MS),
         table.unknown.bucket,
         table.no_server.bucket,
     )

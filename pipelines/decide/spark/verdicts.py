@@ -14,6 +14,7 @@ from functools import lru_cache, reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from pipelines.common.instants import NO_INSTANT
 from pipelines.common.spark.columns import in_turn, same_but_no_key
 from pipelines.decide.rule.verdict import Reason, Verdict
 from pipelines.decide.spark import wal_names
@@ -83,7 +84,7 @@ def with_answers(found: DataFrame, frames: DecisionFrames) -> DataFrame:
 
     Returns:
         `found` and `server`, `verdict`, `reason`, `hbase_verdict`, `blocking`; and `eligible_at` if `found` has files:
-        when a file that only its TTL holds becomes DELETABLE, NULL for all others.
+        when a file that only its TTL holds becomes DELETABLE, NULL for all others, and after the year 2999.
     """
     names = found.columns
     answered = frames.with_scalars(found, "hbase_every_file", "files_started")
@@ -133,7 +134,7 @@ def _eligible_at(frames: DecisionFrames) -> Column:
     by_ttl_alone = (F.col("early") == _number(Reason.TOO_YOUNG)) & (_verdict("early_once_aged") == "DELETABLE")
     # a file is TOO_YOUNG as long as its age is at most its TTL
     first = frames.scalar("files_started") - F.col("past_ttl_ms") + F.lit(1)
-    return F.when(by_ttl_alone, F.timestamp_millis(first)).alias("eligible_at")
+    return F.when(by_ttl_alone & (first < NO_INSTANT), F.timestamp_millis(first)).alias("eligible_at")
 
 
 def _with_group_and_server(files: DataFrame, frames: DecisionFrames) -> DataFrame:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 from hypothesis import HealthCheck, Phase, given, settings
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
 
-from pipelines.common.instants import DAY_MS
+from pipelines.common.instants import DAY_MS, is_instant
 from pipelines.common.spark.local_frames import local_frame
 from pipelines.decide.rule.cleaner_rule import hbase_2_verdict, hbase_verdict
 from pipelines.decide.rule.cluster_view import ClusterView
@@ -72,7 +72,7 @@ def clusters_of(drawn_clusters: Iterable[ViewAndFiles]) -> Clusters:
 
 
 def instant(ms: int) -> datetime:
-    return datetime.fromtimestamp(ms / 1000, UTC)
+    return datetime.fromtimestamp(ms // 1000, UTC) + timedelta(milliseconds=ms % 1000)
 
 
 def answer_of_the_rule(file: ArchivedFile, view: ClusterView) -> Answer:
@@ -104,7 +104,7 @@ def eligible_at(file: ArchivedFile, view: ClusterView) -> datetime | None:
     first = file.modification_time + time_to_live(view, file_kind(file.name)) + 1
     assert decide(file, replace(view, files_started=first - 1)).reason is Reason.TOO_YOUNG
     free = decide(file, replace(view, files_started=first)).verdict is Verdict.DELETABLE
-    return instant(first) if free else None
+    return instant(first) if free and is_instant(first) else None
 
 
 def agree(spark: SparkSession, clusters: Clusters) -> None:

@@ -110,6 +110,11 @@ def test_the_client_that_asks_the_master_is_silent_where_its_file_is(
     assert by_admin(conf).settings().backup == backup
 
 
+def test_a_negative_time_to_live_is_refused_with_the_way_out() -> None:
+    with pytest.raises(UsageError, match=r"HBase, hbase\.master\.logcleaner\.ttl: -1 .* set it to 0 ms or more"):
+        by_admin({TTL: "-1"}).settings()
+
+
 @pytest.mark.promise("state-hbase-refuses-hbase-1")
 def test_the_master_of_an_hbase_1_is_refused_with_the_way_out() -> None:
     with pytest.raises(UsageError, match=r"HBase 1\.7\.2 does not answer .* capture\.state: {source: zookeeper}"):

@@ -5,8 +5,10 @@ import os
 import threading
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
+from py4j.protocol import Py4JNetworkError
 
 from pipelines.common.progress import TERMINAL_ENV, Progress, terminal_width
 from pipelines.common.spark.stages import StageProgress
@@ -112,15 +114,31 @@ class Tracker:
         return SimpleNamespace(**dict(zip(("inputRecords", "shuffleReadRecords", "outputRecords"), rows, strict=True)))
 
 
+def stages_of(tracker: Tracker) -> StageProgress:
+    context = SimpleNamespace(statusTracker=lambda: tracker)
+    context._jsc = SimpleNamespace(sc=lambda: SimpleNamespace(statusStore=lambda: tracker))
+    return StageProgress(context)  # type: ignore[arg-type]
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_jvm_that_ends_is_left_to_the_job_to_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipelines.common.spark.stages._LOOK_EVERY_S", 0.01)
+    tracker = Tracker()
+    monkeypatch.setattr(tracker, "getStageInfo", Mock(side_effect=Py4JNetworkError("connection refused")))
+    stages = stages_of(tracker)
+    stages.start()
+    stages.join(60)
+    assert (stages.is_alive(), tracker.looks) == (False, 1)
+    stages.end()
+
+
 def test_a_long_stage_of_spark_is_told(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.setenv(TERMINAL_ENV, "0")
     monkeypatch.setattr("pipelines.common.progress._LINE_EVERY_S", 0.0)
     monkeypatch.setattr("pipelines.common.spark.stages._LOOK_EVERY_S", 0.01)
-    tracker, context = Tracker(), SimpleNamespace()
-    context.statusTracker = lambda: tracker
-    context._jsc = SimpleNamespace(sc=lambda: SimpleNamespace(statusStore=lambda: tracker))
+    tracker = Tracker()
     caplog.set_level("INFO")
-    stages = StageProgress(context)  # type: ignore[arg-type]
+    stages = stages_of(tracker)
     stages.start()
     assert tracker.over.wait(60)
     stages.end()

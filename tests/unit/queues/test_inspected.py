@@ -1,12 +1,16 @@
 """How a WAL's bytes reach its reader, and that a stream which breaks off is never taken for a short file."""
 
 import gc
+import io
 import os
 import shutil
 import signal
 import struct
 import zlib
+from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import py4j.java_gateway
 import py4j.protocol
@@ -14,7 +18,8 @@ import pyspark
 import pytest
 
 from pipelines.files import executor_streams
-from pipelines.files.executor_streams import NotReadError, open_file, task_jvm
+from pipelines.files.executor_streams import NotReadError, open_file, open_in_jvm, task_jvm
+from pipelines.files.hadoop_jvm import HadoopJvm
 from pipelines.hbase.wal_format.reader import WalEnd
 from pipelines.hbase.wal_names import parse_wal_name
 from pipelines.queues.wals.executors import inspect_wal, possible_uris
@@ -114,6 +119,67 @@ def test_a_spark_without_hadoop_says_so(there: Path, monkeypatch: pytest.MonkeyP
     assert answer.fault == UNREADABLE
     assert answer.problem is not None
     assert "did not start with Hadoop's client" in answer.problem
+
+
+class Refusing:
+    """A JVM that answers until one of its calls, and from then on refuses every connection."""
+
+    conf = None
+
+    def __init__(self, refused: str | None = None) -> None:
+        self._refused = refused
+        hadoop = SimpleNamespace(io=SimpleNamespace(IOUtils=self))
+        self.view = SimpleNamespace(
+            java=SimpleNamespace(io=self), org=SimpleNamespace(apache=SimpleNamespace(hadoop=hadoop))
+        )
+
+    def _answers(self, call: str) -> None:
+        if call == self._refused:
+            raise py4j.protocol.Py4JNetworkError("connection refused")
+
+    def path(self, _uri: str) -> Any:  # noqa: ANN401 - Java's
+        return SimpleNamespace(getFileSystem=lambda _conf: self)
+
+    def open(self, _path: object) -> io.BytesIO:
+        self._answers("open")
+        return io.BytesIO(b"12345" * 100_000)
+
+    def FileOutputStream(self, pipe: str) -> io.FileIO:  # noqa: N802 - Java's
+        self._answers("FileOutputStream")
+        self.kept = io.FileIO(pipe, "w")
+        return self.kept
+
+    def copyBytes(self, source: io.BytesIO, target: io.FileIO, piece: int, close: bool) -> None:  # noqa: N802 - Java's
+        self._answers("copyBytes")
+        assert close
+        with target, suppress(BrokenPipeError):
+            while block := source.read(piece):
+                while block:
+                    block = block[target.write(block) :]
+
+
+@pytest.mark.parametrize("refused", ["open", "FileOutputStream", "copyBytes"])
+def test_a_jvm_that_refuses_at_once_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, refused: str) -> None:
+    monkeypatch.setattr(executor_streams, "_LOOK_EVERY_MS", 10)
+    for _ in range(20):
+        jvm = Refusing(refused)
+        with (
+            pytest.raises(NotReadError, match=r"Hadoop's client did not answer \(connection refused"),
+            open_in_jvm("hdfs://ns1/x", cast("HadoopJvm", jvm)) as read,
+        ):
+            read(1)
+        gc.collect()
+
+
+@pytest.mark.parametrize("wanted", [0, 1, 499_999, 500_000])
+def test_a_reader_may_leave_a_stream_where_it_likes(wanted: int) -> None:
+    for _ in range(20):
+        with open_in_jvm("hdfs://ns1/x", cast("HadoopJvm", Refusing())) as read:
+            left = wanted
+            while left:
+                left -= len(read(left))
+    with open_in_jvm("hdfs://ns1/x", cast("HadoopJvm", Refusing())) as read:
+        assert b"".join(iter(lambda: read(1 << 16), b"")) == b"12345" * 100_000
 
 
 def test_a_damage_in_the_middle_is_no_end(there: Path) -> None:

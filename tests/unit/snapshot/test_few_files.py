@@ -72,6 +72,16 @@ def test_another_form_is_left_to_spark(tmp_path: Path, odd: pa.Table) -> None:
     assert few_files(opened(tmp_path, {PART: odd})) is None
 
 
+@pytest.mark.parametrize("name", ["_part.parquet", ".part.parquet", "part-00000.parquet._COPYING_"])
+def test_what_spark_passes_over_is_left_to_spark(tmp_path: Path, name: str) -> None:
+    assert few_files(opened(tmp_path, {PART: rows("a"), f"files/{name}": rows("b")})) is None
+
+
+def test_a_path_that_is_not_utf8_is_left_to_spark(tmp_path: Path) -> None:
+    odd = rows("a").set_column(0, "path", pa.array([b"oldWALs/\xff"]).view(pa.string()))
+    assert few_files(opened(tmp_path, {PART: odd})) is None
+
+
 @pytest.mark.parametrize("content", [b"", b"PAR1 but no Parquet PAR1"])
 def test_what_is_no_parquet_is_left_to_spark(tmp_path: Path, content: bytes) -> None:
     snapshot = opened(tmp_path, {PART: rows("a")})

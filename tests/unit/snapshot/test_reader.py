@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.common.conditions import Condition
-from pipelines.common.errors import UsageError
+from pipelines.common.errors import SnapshotError, UsageError
 from pipelines.files.file_batch import FileBatch
 from pipelines.hbase.replication_queues import Cell, QueueCell, RowLayout, parse_queue_cells
 from pipelines.snapshot import reader
@@ -33,7 +33,16 @@ def test_only_a_line_feed_ends_a_line(text: str, lines: list[str]) -> None:
     snapshot = SimpleNamespace(contents={"queues-1.jsonl": SnapshotFile(len(lines), "0" * 64)})
     contents = {snapshot.contents["queues-1.jsonl"]: text.encode()}
     found = reader._lines(contents, "file:/s", "queues-1.jsonl", cast("Snapshot", snapshot))
-    assert [line for line, _ in found] == lines
+    assert [line.decode() for line, _ in found] == lines
+
+
+def test_a_name_that_is_not_utf8_is_refused() -> None:
+    """Else it would be taken for another one, of which there is no file."""
+    snapshot = SimpleNamespace(contents={"queues-1.jsonl": SnapshotFile(1, "0" * 64)})
+    znode = b'{"path":"/hbase/replication/rs/h1,1,1/1/h1%2C1%2C1.\xff","data":"","cversion":0}\n'
+    contents = {snapshot.contents["queues-1.jsonl"]: znode}
+    with pytest.raises(SnapshotError, match=r"queues-1\.jsonl, line 1: truncated or not JSON"):
+        reader._tree(contents, "file:/s", "queues-1.jsonl", cast("Snapshot", snapshot))
 
 
 @pytest.mark.parametrize(("second", "parsed"), [(EARLIER, 1), (LATER, 2)])
@@ -57,6 +66,22 @@ def test_a_reading_that_equals_the_first_is_not_parsed_again(
     offsets = [[cell.offset.offset for cell in reading] for reading in opened.passes]
     assert (opened.fault, offsets) == (None, [[10], [10 if second is EARLIER else 20]])
     assert len(calls) == parsed
+
+
+@pytest.mark.parametrize("name", ["a%20b", "a#1", "a?b", "a b"])
+def test_a_snapshot_is_read_where_its_name_says(tmp_path: Path, name: str) -> None:
+    """Nothing in a name is decoded, neither when the snapshot is written nor when a job reads it again."""
+    nobody = Membership(MASTER, frozenset(), frozenset())
+    with SnapshotWriter(LocalTarget(tmp_path / name)) as writer:
+        writer.files([FileBatch(["oldWALs/h1%2C16020%2C5.6"], [1], [NOW])])
+        writer.cells("queues-1.jsonl", [EARLIER])
+        writer.cells("queues-2.jsonl", [LATER])
+        uri = writer.finish(snapshot_of((), nobody, nobody))
+    assert uri == f"file://{tmp_path}/{name}"
+    directories = SnapshotDirectories(WITHOUT_SPARK)
+    (opened,) = directories.open([uri])
+    assert (opened.fault, opened.uri) == (None, uri)
+    assert [cell.value for cell in directories.cells(opened)] == [LATER.value]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -121,6 +122,19 @@ def test_a_listing_is_cut_into_parts_and_loses_nothing(
     assert len(files) >= 1
     assert all(count == group * parts for count in rows[:-1])
     assert [n for file in files for n in pq.read_table(file)["length"].to_pylist()] == list(range(sum(sizes)))
+
+
+def test_all_is_flushed_before_it_has_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also the entries of the directories: a snapshot that exists after a power failure is complete."""
+    flushed: list[str] = []
+    monkeypatch.setattr(os, "fsync", lambda handle: flushed.append(os.readlink(f"/proc/self/fd/{handle}")))
+    with SnapshotWriter(LocalTarget(tmp_path / "s")) as writer:
+        writer.files([batch(0, 1)])
+        writer.finish(SNAPSHOT)
+    *made, parent = flushed
+    below = {"/".join(Path(place).relative_to(tmp_path).parts[1:]) for place in made}
+    assert below == {"", *(str(one.relative_to(tmp_path / "s")) for one in (tmp_path / "s").rglob("*"))}
+    assert parent == str(tmp_path)
 
 
 def test_a_capture_that_dies_leaves_nothing(tmp_path: Path) -> None:
