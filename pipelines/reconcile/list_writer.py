@@ -153,7 +153,7 @@ class DeleteListWriter:
         sizes = [ListSize(one.cluster, one.files) for one in requests]
         samples: dict[str, list[str]] = {}
         if any(size.parts > 1 for size in sizes):
-            for row in sampled_lines(deletable, sizes).toLocalIterator():
+            for row in sampled_lines(deletable, sizes).collect():
                 samples.setdefault(row["cluster"], []).append(row["path"])
         plan = part_plan(sizes, samples)
         lists = ((one.cluster, one.wal_root, plan.first[one.cluster]) for one in requests)
