@@ -8,7 +8,7 @@ from hypothesis import seed
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from pipelines.common.instants import DAY_MS
+from pipelines.common.instants import DAY_MS, NO_INSTANT
 from pipelines.common.spark.few_rows import for_few_rows
 from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.verdict import ArchivedFile, Reason, decide
@@ -260,7 +260,7 @@ def a_server_that_nothing_names() -> ViewAndFiles:
 
 
 def times_to_live_longer_than_any_age() -> ClusterCase:
-    """HBase accepts 64 bits, for "never by its age"; only that of the master's own WALs ends before the year 3000."""
+    """HBase accepts 64 bits, for "never by its age"; that of a procedure WAL ends with the year 2999, to the ms."""
     case = trusted(
         [f"{GROUP}.1700000000000", "pv2-00000000000000000001.log", "m1%2C1%2C1.1700000000000$masterlocalwal$"],
         QUEUE_HERE,
@@ -268,7 +268,7 @@ def times_to_live_longer_than_any_age() -> ClusterCase:
     kept = replace(
         case.snapshot.retention,
         wal_ttl_ms=MAX_LONG,
-        procedure_wal_ttl_ms=10**16,
+        procedure_wal_ttl_ms=NO_INSTANT - 2,
         master_local_wal_ttl_ms=500 * 365 * DAY_MS,
     )
     files = tuple(
