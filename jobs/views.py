@@ -45,7 +45,8 @@ def _place(lake: str) -> str:
     """Returns the lake as an engine in another directory finds it."""
     import os
 
+    from pipelines.files.local_paths import local_path
+
     if ":" in lake.split("/", 1)[0]:
-        local = lake.removeprefix("file:").lstrip("/") if lake.startswith("file:/") else None
-        return lake if local is None else f"/{local}"
+        return str(local_path(lake) or lake)
     return os.path.abspath(lake)

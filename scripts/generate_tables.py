@@ -15,7 +15,7 @@ from pyspark.sql.types import ArrayType, DataType, StructType
 
 from pipelines.common.conditions import Condition
 from pipelines.common.finding_names import FINDINGS
-from pipelines.reconcile.findings.pause_rules import PAUSE_RULES
+from pipelines.reconcile.findings.pause_rules import PAUSES
 from schemas.registry import TABLES
 from schemas.table import Table
 from scripts import catalog
@@ -114,8 +114,7 @@ def conditions_page() -> str:
     """The text of docs/conditions.md."""
     refusals = "".join(_refusal(one) for one in Condition)
     findings = "".join(
-        f"| [{code}](findings.md#{code.lower()}) | {meaning}"
-        f"{' **Pauses the clean-up.**' if PAUSE_RULES[code].pauses else ''} |\n"
+        f"| [{code}](findings.md#{code.lower()}) | {meaning}{' **Pauses the clean-up.**' if code in PAUSES else ''} |\n"
         for code, meaning in FINDINGS.items()
     )
     return f"{_CONDITIONS_HEAD}{refusals}\n{_FINDINGS_HEAD}{findings}"

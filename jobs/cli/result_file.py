@@ -46,6 +46,7 @@ def write_result(uri: str, text: str, context: JobContext, option: str = "--resu
 
     Raises:
         UnavailableError: the file cannot be written.
+        UsageError: Hadoop has no file system for its name.
     """
     path = path_here(uri)
     if path is None:

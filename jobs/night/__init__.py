@@ -13,10 +13,10 @@ configuration says night.approval: automatic, purge --execute and maintain --exe
 cluster and the places: cluster, wal_root, capture, lake, lists, snapshots; without a section clean, a night cleans and
 purges nothing. With night.approval: manual nothing moves to the quarantine, but runs whose grace is over are purged.
 
-A job that ends with exit code 4 is tried again (night.tries, night.retry_delay). Any other failure ends the night with
-the exit code of that job. A finding that pauses the clean-up ends it with 3. The night goes on, and ends with 5, if an
-error finding is new or purge refused quarantined runs; it goes on, and ends with 4, if clean could not move some files
-or purge could not finish every run.
+A job that ends with exit code 4 is tried again (night.tries, night.retry_delay), unless Spark ended. Any other failure
+ends the night with the exit code of that job. A finding that pauses the clean-up ends it with 3. The night goes on, and
+ends with 5, if an error finding is new or purge refused quarantined runs; it goes on, and ends with 4, if clean could
+not move some files or purge could not finish every run. docs/deployment.md has a table of all cases.
 
 A scheduler that asks a person in between runs the night in two parts with one --run-id: --part decide ends with the
 rehearsal and changes nothing in the cluster; --part finish cleans the list that --approved names by the digest of the

@@ -42,7 +42,7 @@ class FileReader(Protocol):
         """Returns the content of a file.
 
         Raises:
-            UsageError: there is no file of this name, the user may not read it, or has no valid Kerberos ticket.
+            UsageError: there is no such file or file system, the user may not read it, or has no valid Kerberos ticket.
             UnavailableError: it cannot be read.
         """
         ...

@@ -137,17 +137,18 @@ def java_errors(what: str) -> Iterator[None]:
         if _LOGS_IN_AGAIN in cause:
             raise UnavailableError(f"{what}: {cause}; try again. If that does not help, log in. {LOG_IN}") from error
         if any(name in cause for name in _WRONG_NAME_OR_RIGHTS):
-            raise _wrong_name_or_rights(what, cause) from error
+            raise wrong_name_or_rights(what, cause) from error
         raise UnavailableError(f"{what}: {cause}; solve this and try again") from error
     except IllegalArgumentException as error:  # PySpark's own class for the JVM's exception of that name
         cause = next(iter(str(error).splitlines()), "")
-        raise _wrong_name_or_rights(what or repr(what), cause) from error
+        raise wrong_name_or_rights(what or repr(what), cause) from error
     except (Py4JNetworkError, Py4JError) as error:
         words = f"{what}: Spark's JVM did not answer ({java_cause(error)}); try again"
         raise UnavailableError(words, condition=Condition.SPARK_ENDED) from error
 
 
-def _wrong_name_or_rights(what: str, cause: str) -> UsageError:
+def wrong_name_or_rights(what: str, cause: str) -> UsageError:
+    """Returns the error for a name that Hadoop cannot use, or for a missing right, with the way out."""
     unknown = "check the name, and for HDFS that HADOOP_CONF_DIR names this cluster"
     way = unknown if "UnknownHost" in cause else "check the name, the user and its permissions"
     return UsageError(f"{what}: {cause}; {way}")

@@ -15,16 +15,17 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import IllegalArgumentException
 from pyspark.sql import SparkSession
 
-from pipelines.common.errors import UnavailableError, UsageError
+from pipelines.common.errors import UnavailableError
 from pipelines.files.file_reader import HadoopFileReader, is_local
-from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_cause
+from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_cause, wrong_name_or_rights
 from pipelines.files.local_paths import local_path
 
 
 class TextFiles(Protocol):
     """The operations.
 
-    A name that Hadoop has no file system for is a `UsageError`, every other error an `UnavailableError`.
+    A name that Hadoop has no file system for, and whatever a user must mend before a file can be read, is a
+    `UsageError`; every other error is an `UnavailableError`.
     """
 
     def write(self, uri: str, text: str) -> None:
@@ -157,6 +158,7 @@ def write_text(spark: SparkSession, uri: str, text: str) -> None:
 
     Raises:
         UnavailableError: the file system could not write or rename the file.
+        UsageError: Hadoop has no file system for the name.
     """
     text_files_for(spark, uri).write(uri, text)
 
@@ -167,9 +169,9 @@ def _errors(uri: str, what: str = "written") -> Iterator[None]:
         yield
     except (Py4JJavaError, IllegalArgumentException, OSError) as error:
         cause = str(error) if isinstance(error, OSError) else java_cause(error)
-        wrong_name = isinstance(error, IllegalArgumentException) or "UnsupportedFileSystem" in cause
-        kind = UsageError if wrong_name else UnavailableError
-        raise kind(f"{uri} cannot be {what}: {cause}; check the path and try again") from error
+        if isinstance(error, IllegalArgumentException) or "UnsupportedFileSystem" in cause:
+            raise wrong_name_or_rights(uri, cause) from error
+        raise UnavailableError(f"{uri} cannot be {what}: {cause}; check the path and try again") from error
 
 
 def _local(uri: str) -> Path:

@@ -53,7 +53,7 @@ class QueueId(NamedTuple):
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """Returns the queue as the tables spell it, by which all outputs sort queues."""
+        """Returns the queue as the tables spell it."""
         return (self.peer_id, str(self.owner), str(self.wals_of))
 
     def claimed_by(self, target: ServerName) -> "QueueId":

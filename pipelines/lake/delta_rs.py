@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.common.errors import UsageError, WalsafeError
 from pipelines.files.hadoop_jvm import HadoopJvm, java_errors
+from pipelines.files.local_paths import local_path
 from pipelines.files.observer_reads import reads_may_be_behind
 from pipelines.lake.lake_errors import NO_TABLE
 from pipelines.lake.query import OF_A_FILE, Query, Row
@@ -52,8 +53,8 @@ class DeltaRs:
             options: Hadoop settings by name.
             one_answer: see `DeltaRs`.
         """
-        if lake_uri.startswith("file:/"):
-            return cls("/" + lake_uri.removeprefix("file:").lstrip("/"), {}, one_answer=one_answer)
+        if here := local_path(lake_uri):
+            return cls(str(here), {}, one_answer=one_answer)
         return cls(lake_uri, options, one_answer=one_answer) if _PLAIN_HDFS.fullmatch(lake_uri) else None
 
     @property

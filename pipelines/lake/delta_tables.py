@@ -14,7 +14,6 @@ then renames, and the rename replaces a file that another process has made in be
 
 import json
 import logging
-import re
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -30,6 +29,7 @@ from pyspark.sql.types import StructType, TimestampType
 from pipelines.common.spark.few_rows import for_few_rows
 from pipelines.common.spark.local_frames import arrow_columns, arrow_schema, local_frame
 from pipelines.files.hadoop_jvm import HadoopJvm
+from pipelines.files.local_paths import local_path
 from pipelines.lake.delta_log import has_log, newest_snapshot, sql_name
 from pipelines.lake.driver_commits import DriverCommits
 from pipelines.lake.lake_errors import retry_commit
@@ -57,8 +57,9 @@ class DeltaTables:
 
     def __init__(self, spark: SparkSession, lake_uri: str) -> None:
         self._spark = for_few_rows(spark)
+        here = local_path(lake_uri)
         # Delta treats file:///lake and file:/lake as two places
-        self.lake_uri = re.sub(r"^file:/+", "file:/", lake_uri.rstrip("/"))
+        self.lake_uri = lake_uri.rstrip("/") if here is None else f"file:{here}"
         self._ensured: dict[str, int] = {}
         self._driver = DriverCommits.of(spark, self.lake_uri)
 

@@ -27,6 +27,7 @@ class DeleteListReader:
         Raises:
             RefusedError: there is no complete list, or a part is not the one that was written.
             UnavailableError: the lists cannot be read.
+            UsageError: the user must first mend their name, a right or the ticket.
         """
         folder = self._folder(cluster, run_id)
         storage = file_reader_for(self._spark, folder)

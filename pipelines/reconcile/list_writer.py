@@ -56,6 +56,7 @@ class DeleteListWriter:
 
         Raises:
             UnavailableError: the lists cannot be read.
+            UsageError: the user must first mend their name, a right or the ticket.
             RefusedError: manifest.json is not a valid manifest.
         """
         uri = f"{self.uri(cluster, run_id)}/{MANIFEST}"
@@ -74,6 +75,7 @@ class DeleteListWriter:
 
         Raises:
             UnavailableError: the file system failed to write them.
+            UsageError: Hadoop has no file system for the name of the lists.
         """
         listed = [one for one in requests if one.files]
         try:
@@ -255,5 +257,6 @@ def _unavailable(uri: str, error: Py4JJavaError | UnavailableError) -> Unavailab
     cause = error.__cause__ if isinstance(error.__cause__, Exception) else error
     return UnavailableError(
         f"{uri}: the list cannot be read or written ({java_cause(cause)}); "
-        "a list stands only where its manifest.json does; run again"
+        "a list stands only where its manifest.json does; run again",
+        condition=error.condition if isinstance(error, UnavailableError) else Condition.UNAVAILABLE,
     )

@@ -61,6 +61,7 @@ class HtmlReports:
 
         Raises:
             UnavailableError: the file system failed to write it.
+            UsageError: Hadoop has no file system for the name.
         """
         if not summaries:
             return {}

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrameWriter, SparkSession
 
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError
 from pipelines.common.spark import few_rows
 from pipelines.reconcile import list_parts, list_writer
@@ -112,12 +113,11 @@ def test_a_list_is_read_where_it_was_written(spark: SparkSession, tmp_path: Path
     assert lab.reader.lines(manifest).count() == 4
 
 
-@pytest.mark.parametrize("lists", ["a:b:c", "nosuch://host/lists", "hdfs://no-such-service/lists"])
+@pytest.mark.parametrize("lists", ["a:b:c", "file:lists", "nosuch://host/lists", "hdfs://no-such-service/lists"])
 def test_lists_that_no_file_system_has_are_the_users_mistake(spark: SparkSession, lists: str) -> None:
-    with pytest.raises(UsageError, match="check the path"):
-        DeleteListWriter(spark, lists).existing("a", RUN)
-    with pytest.raises(UsageError, match="check the name"):
-        DeleteListReader(spark, lists).manifest("a", RUN)
+    for ask in (DeleteListWriter(spark, lists).existing, DeleteListReader(spark, lists).manifest):
+        with pytest.raises(UsageError, match=r"check the name|needs an absolute path"):
+            ask("a", RUN)
 
 
 @pytest.mark.usefixtures("few_or_many")
@@ -287,6 +287,16 @@ def test_a_manifest_that_cannot_be_read_is_no_missing_one(lab: Lab) -> None:
         UnavailableError, match=rf"/a/{RUN}/{MANIFEST}: the list cannot be read or written \(\[Errno 21\]"
     ):
         lab.lists.existing("a", RUN)
+
+
+def test_a_spark_that_ended_is_named_so_that_nobody_asks_it_again(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(_uri: str) -> str:
+        raise UnavailableError("no JVM", condition=Condition.SPARK_ENDED)
+
+    monkeypatch.setattr(lab.lists._files, "read", read)
+    with pytest.raises(UnavailableError, match="no JVM") as raised:
+        lab.lists.existing("a", RUN)
+    assert raised.value.condition is Condition.SPARK_ENDED
 
 
 def test_no_file_stays_open(lab: Lab) -> None:

@@ -38,7 +38,7 @@ def write_cluster_files(made: GeneratedCapture, directory: Path) -> None:
 
 def write_answers(made: GeneratedCapture, directory: Path) -> None:
     """Write what HBase would answer alone: the cluster went on, its files stayed."""
-    document = snapshot_document(made.snapshot) | {"wal_root": (directory / ROOT).resolve().as_uri()}
+    document = snapshot_document(made.snapshot) | {"wal_root": f"file://{(directory / ROOT).resolve()}"}
     _replace(directory / "state.json", json.dumps(document, indent=1) + "\n")
     rows = sum(1 for _ in groupby(made.pass_2, key=lambda cell: cell.row))
     lines = [*(json.dumps(cell_document(cell)) for cell in made.pass_2), f"{rows} row(s)"]

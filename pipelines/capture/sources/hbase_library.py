@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pipelines.common.errors import UsageError
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
+from pipelines.files.local_paths import local_path
 
 
 class HBaseLibrary:
@@ -93,7 +94,7 @@ def _files(pattern: str) -> list[Path]:
     Raises:
         UsageError: no file matches.
     """
-    found = sorted(glob.glob(pattern.removeprefix("file://")))
+    found = sorted(glob.glob(str(local_path(pattern) or pattern)))
     if not found:
         raise UsageError(f"capture.queues.jars: no file matches {pattern} on this machine")
     return [Path(file).absolute() for file in found]

@@ -12,7 +12,7 @@ from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, SnapshotError, UnavailableError, UsageError, WalsafeError
 from pipelines.common.finding_names import FINDINGS
 from pipelines.decide.rule.verdict import Reason
-from pipelines.reconcile.findings.pause_rules import PAUSE_RULES
+from pipelines.reconcile.findings.pause_rules import GOES_ON, PAUSES
 from scripts.finding_evidence import EVIDENCE
 from scripts.generate_tables import (
     CONDITIONS,
@@ -89,7 +89,7 @@ def test_a_condition_says_what_it_means_and_what_to_do_in_a_sentence_each() -> N
 
 def test_every_finding_is_in_the_table_of_names() -> None:
     assert list(FINDINGS) == list(sections(CONDITIONS.with_name("findings.md")))
-    assert set(FINDINGS) == set(PAUSE_RULES)
+    assert set(FINDINGS) == {*PAUSES, *GOES_ON}
 
 
 def test_every_finding_has_a_documented_shape_of_evidence() -> None:
