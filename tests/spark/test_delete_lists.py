@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrameWriter, SparkSession
 
-from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError
 from pipelines.common.spark import few_rows
 from pipelines.reconcile import list_parts, list_writer
@@ -287,16 +286,6 @@ def test_a_manifest_that_cannot_be_read_is_no_missing_one(lab: Lab) -> None:
         UnavailableError, match=rf"/a/{RUN}/{MANIFEST}: the list cannot be read or written \(\[Errno 21\]"
     ):
         lab.lists.existing("a", RUN)
-
-
-def test_a_spark_that_ended_is_named_so_that_nobody_asks_it_again(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    def read(_uri: str) -> str:
-        raise UnavailableError("no JVM", condition=Condition.SPARK_ENDED)
-
-    monkeypatch.setattr(lab.lists._files, "read", read)
-    with pytest.raises(UnavailableError, match="no JVM") as raised:
-        lab.lists.existing("a", RUN)
-    assert raised.value.condition is Condition.SPARK_ENDED
 
 
 def test_no_file_stays_open(lab: Lab) -> None:

@@ -153,14 +153,14 @@ def test_a_command_of_the_pages_writes(
     monkeypatch.setenv("WALSAFE_CONFIG", str(beside / "prod.yaml") if configured else "")
     job, *named = shlex.split(command, comments=True)
     taken = f"file:{lab.root}/snapshots/{RUN}"
-    snapshots = ("2026-11-21", "20261121T020000Z", "oncall-1")
+    snapshots = ("2026-11-21", "20261121T020000Z", "oncall-1", "oncall-2")
     here = {
         **places,
         **dict.fromkeys((f"hdfs://ns1/walsafe/snapshots/prod-a/{name}" for name in snapshots), taken),
         "file:///tmp/demo/live": taken,
         "hdfs://ns1/walsafe/lists": f"file:{beside}/lists",
         "file:///var/www/walsafe": f"file:{beside}/reports",
-        "prod-a.yaml": str(beside / "prod.yaml"),
+        **dict.fromkeys(("prod-a.yaml", "/home/you/prod-a.yaml"), str(beside / "prod.yaml")),
     }
     if job == "reconcile":
         here["hdfs://ns1/walsafe/lake"] = f"file:{beside}/lake"
