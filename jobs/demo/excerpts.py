@@ -25,8 +25,8 @@ from pipelines.snapshot.model import complete_before
 
 AUDIT_TITLE = "What state the queues are in"
 DUMP_TITLE = "A queue of the disabled peer, in the words of HBase's DumpReplicationQueues (its WALs left out)"
-_POSITION = " Replication position for "
 MIGRATION_TITLE = "If this were an HBase 2 before its upgrade: the plan to move its queues to hbase:replication"
+_POSITION = " Replication position for "
 
 
 def audit_lines(context: JobContext, snapshots: Sequence[Path], plan: Path, config: Path) -> list[str]:

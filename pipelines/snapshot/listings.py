@@ -129,14 +129,14 @@ def totals_by_part(rows: DataFrame) -> dict[str, ListingTotals]:
         F.try_sum(F.when(path.startswith(_ARCHIVE), F.col("length"))).alias("archived_bytes"),
         F.count_if(path.startswith(_REMOTE)).alias("remote_files"),
         F.sum(F.abs(F.col("length").cast("double"))).alias("bytes"),
-        F.count_if(~F.is_valid_utf8(path)).alias("no_texts"),
+        F.count_if(~F.is_valid_utf8(path)).alias("not_utf8_paths"),
     )
     found: dict[str, list[ListingTotals]] = {}
     for row in counted.collect():
         live_directories = frozenset(() if row["live_directory"] is None else (row["live_directory"],))
         archived = row["archived_files"], row["archived_bytes"] or 0
         totals = ListingTotals(
-            row["rows"], *archived, row["remote_files"], live_directories, row["bytes"] or 0, row["no_texts"]
+            row["rows"], *archived, row["remote_files"], live_directories, row["bytes"] or 0, row["not_utf8_paths"]
         )
         found.setdefault(row["part"], []).append(totals)
     return {part: _sum(totals) for part, totals in found.items()}
@@ -165,7 +165,7 @@ def _sum(totals: Collection[ListingTotals]) -> ListingTotals:
         sum(one.remote_files for one in totals),
         frozenset().union(*(one.live_directories for one in totals)),
         sum(one.bytes for one in totals),
-        sum(one.no_texts for one in totals),
+        sum(one.not_utf8_paths for one in totals),
     )
 
 
@@ -175,8 +175,10 @@ def _counted(opened: OpenedSnapshot, counts: Mapping[str, ListingTotals], parts:
     So do lengths that together are more than Spark could sum up later, and paths that no reader of the tables takes.
     """
     counted = replace(opened, listing_parts=tuple(parts), listing=_sum(counts.values()))
-    if counted.listing.bytes > _MOST_BYTES or counted.listing.no_texts:
-        wrong = "a path is not UTF-8" if counted.listing.no_texts else "the lengths are more than 2^62 bytes together"
+    if counted.listing.bytes > _MOST_BYTES or counted.listing.not_utf8_paths:
+        wrong = (
+            "a path is not UTF-8" if counted.listing.not_utf8_paths else "the lengths are more than 2^62 bytes together"
+        )
         fault = f"{opened.uri}/files: {wrong}; capture again"
         return replace(opened, fault=opened.fault or fault, listing_readable=False)
     for name, content in opened.known.contents.items():

@@ -23,7 +23,7 @@ class ListingTotals:
         remote_files: files below `remoteWALs/`.
         live_directories: names of the directories below `WALs/` that have files.
         bytes: the sum of all lengths without their signs, which may be more than 64 bits hold.
-        no_texts: paths that are not UTF-8.
+        not_utf8_paths: paths that are not UTF-8.
     """
 
     rows: int = 0
@@ -32,7 +32,7 @@ class ListingTotals:
     remote_files: int = 0
     live_directories: frozenset[str] = frozenset()
     bytes: float = 0
-    no_texts: int = 0
+    not_utf8_paths: int = 0
 
     @property
     def live_servers(self) -> frozenset[ServerName]:

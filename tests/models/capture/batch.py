@@ -5,6 +5,7 @@ import time
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
+from pathlib import Path
 
 import grimp
 
@@ -89,6 +90,6 @@ def code_sha256() -> str:
     digest = hashlib.sha256()
     for name in code_modules():
         spec = find_spec(name)
-        source = spec.loader.get_source(name) if spec and spec.loader else None  # type: ignore[attr-defined]
+        source = Path(spec.origin).read_text(encoding="utf-8") if spec and spec.origin else None
         digest.update(f"{name}\0{source}\0".encode())
     return digest.hexdigest()

@@ -128,6 +128,7 @@ class Refusing:
 
     def __init__(self, refused: str | None = None) -> None:
         self._refused = refused
+        self.kept: io.FileIO | None = None
         hadoop = SimpleNamespace(io=SimpleNamespace(IOUtils=self))
         self.view = SimpleNamespace(
             java=SimpleNamespace(io=self), org=SimpleNamespace(apache=SimpleNamespace(hadoop=hadoop))
@@ -168,7 +169,8 @@ def test_a_jvm_that_refuses_at_once_is_not_waited_for(monkeypatch: pytest.Monkey
             open_in_jvm("hdfs://ns1/x", cast("HadoopJvm", jvm)) as read,
         ):
             read(1)
-        gc.collect()
+        if jvm.kept is not None:
+            jvm.kept.close()
 
 
 @pytest.mark.parametrize("wanted", [0, 1, 499_999, 500_000])
