@@ -126,15 +126,18 @@ def nights(run: Run) -> str:
 
 
 def fleet(run: Run) -> str:
-    """Returns the section that compares many clusters in one plan with one cluster of as many files."""
+    """Returns the section that compares many clusters in one plan with one cluster of as many files and servers."""
     rows: list[tuple[str, ...]] = [
-        ("clusters", "files", "of the largest", "seconds", "files/s", "memory"),
-        ("--:", "--:", "--:", "--:", "--:", "---"),
+        ("clusters", "servers", "files", "of the largest", "seconds", "files/s", "memory"),
+        ("--:", "--:", "--:", "--:", "--:", "--:", "---"),
     ]
+    of_fleet = {"clusters", "servers", "largest_files"}
     for point in run.points:
-        job = JobSpeed(**{name: value for name, value in point.items() if name not in {"clusters", "largest_files"}})
+        job = JobSpeed(**{name: value for name, value in point.items() if name not in of_fleet})
         per_second = f"{job.files / job.seconds:,.0f}"
-        numbers = (f"{point['clusters']:,}", f"{job.files:,}", f"{point['largest_files']:,}", f"{job.seconds:.1f}")
+        servers = f"{point['servers']:,}" if "servers" in point else ""
+        sizes = (f"{point['clusters']:,}", servers, f"{job.files:,}", f"{point['largest_files']:,}")
+        numbers = (*sizes, f"{job.seconds:.1f}")
         rows.append((*numbers, per_second, memory(job)))
     return f"{markdown(rows)}\n\nThe heap is {job.heap}."
 

@@ -7,7 +7,8 @@
   sizes    the whole job of reconcile over one cluster, each size in a cold JVM with the same heap, into a fresh lake
   nights   the job night after night in one lake, warm; then the last night's files once more into a lake that has one
            night only: what 29 nights of history cost
-  fleet    the job over all clusters in one plan; --beside-one: also over one cluster with as many files
+  fleet    the job over all clusters in one plan; --beside-one: also over one cluster with as many files, and over one
+           with as many files and servers
 
 Everything runs on `local[2]`. It takes some 250 bytes of disk a file, and `--work` names a place that has them. Each
 point is a line in benchmarks/results; scripts/generate_benchmarks.py makes docs/benchmarks.md of them.
@@ -17,7 +18,8 @@ import argparse
 import shutil
 import sys
 import tempfile
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -25,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks.bench import HEAP, Ran, alone, bytes_below, job_speed, make_snapshot, reconcile, say, session, shape
 from benchmarks.generate import write
 from benchmarks.records import RESULTS, Run, add, begin, folder
-from tests.models.large import fleet
+from tests.models.large import Shape, fleet
 
 
 def sizes(run: Run, args: argparse.Namespace, work: Path) -> None:
@@ -72,20 +74,27 @@ def night_after_night(work: Path, files: int, count: int, heap: str) -> list[dic
 
 
 def of_a_fleet(run: Run, args: argparse.Namespace, work: Path) -> None:
-    place = work / "fleet"
     shapes = list(fleet(shape(args.files), args.clusters, args.largest))
+    measure_fleet(run, args, work, shapes)
+    if args.beside_one:
+        one = shape(sum(each.files for each in shapes))
+        for servers in (one.servers, sum(each.servers for each in shapes)):
+            measure_fleet(run, args, work, [replace(one, servers=servers)])
+
+
+def measure_fleet(run: Run, args: argparse.Namespace, work: Path, shapes: Sequence[Shape]) -> None:
+    """Measures the whole job over these clusters in one plan, and records it."""
+    place = work / "fleet"
     for one in shapes:
         write(one, place / one.cluster, None)
-    say(f"{args.clusters} clusters, of {shapes[0].files:,} to {shapes[-1].files:,} files")
+    skew = {"clusters": len(shapes), "servers": sum(one.servers for one in shapes), "largest_files": shapes[0].files}
+    files = f"{shapes[0].files:,} files in the largest, {shapes[-1].files:,} in the smallest"
+    say(f"clusters: {len(shapes):,}, servers: {skew['servers']:,}, {files}")
     job = alone(job_speed, work / "job", place, args.heap, fleet=True)
     say(f"{job.seconds:.1f} s, {job.files / job.seconds:,.0f} files/s")
-    skew = {"clusters": args.clusters, "largest_files": shapes[0].files}
     add(run, "fleet", skew | asdict(job), args.out)
     shutil.rmtree(place)
     shutil.rmtree(work / "job")
-    if args.beside_one:
-        alone_in_it = alone(job_speed, work / "one", make_snapshot(work, job.files), args.heap)
-        add(run, "fleet", {"clusters": 1, "largest_files": job.files} | asdict(alone_in_it), args.out)
 
 
 def main() -> None:

@@ -257,5 +257,6 @@ def _unavailable(uri: str, error: Py4JJavaError | UnavailableError) -> Unavailab
     cause = error.__cause__ if isinstance(error.__cause__, Exception) else error
     return UnavailableError(
         f"{uri}: the list cannot be read or written ({java_cause(cause)}); "
-        "a list stands only where its manifest.json does; run again"
+        "a list stands only where its manifest.json does; run again",
+        condition=error.condition if isinstance(error, UnavailableError) else Condition.UNAVAILABLE,
     )

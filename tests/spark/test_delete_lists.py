@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrameWriter, SparkSession
 
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError
 from pipelines.common.spark import few_rows
 from pipelines.reconcile import list_parts, list_writer
@@ -248,6 +249,16 @@ def test_a_list_that_cannot_be_written_says_so(lab: Lab) -> None:
     why = r"\((\[Errno 20\] Not a directory|org\.apache\.hadoop\.fs\.ParentNotDirectoryException): "
     with pytest.raises(UnavailableError, match="the list cannot be read or written " + why):
         lab.write(request("a", 2))
+
+
+def test_the_end_of_spark_is_told_as_such(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    def ended(_: str) -> str:
+        raise UnavailableError("the JVM ended", condition=Condition.SPARK_ENDED)
+
+    monkeypatch.setattr(lab.lists._files, "read", ended)
+    with pytest.raises(UnavailableError, match="the JVM ended") as raised:
+        lab.lists.existing("c", "r1")
+    assert raised.value.condition is Condition.SPARK_ENDED
 
 
 def test_lists_without_files_leave_nothing_beside_them(lab: Lab) -> None:
