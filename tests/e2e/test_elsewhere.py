@@ -63,7 +63,7 @@ class Trouble:
         return any(one["id"] == executor and one["activeTasks"] for one in self._told("executors"))
 
     def _has_second_copy(self) -> bool:
-        stages = self._told("stages?details=true&status=active")
+        stages = self._told("stages?details=true")  # a short task's second copy may have ended its stage already
         return any(task["speculative"] for stage in stages for task in stage["tasks"].values())
 
     def _told(self, what: str) -> list[dict[str, Any]]:
