@@ -238,7 +238,8 @@ def test_an_audit_says_who_claimed_what(story: Story, outcome: JobResult, tmp_pa
     arguments = ["audit-queues", "--snapshot", *places, "--result", str(result)]
     assert main(arguments, context=JobContext("audit-queues", spark=story.spark)) == 0
     found = json.loads(result.read_text())
-    assert set(found["classes"]) <= {"NORMAL", "RECOVERED", "FINISHED"}
+    # HBase 1 deletes the empty znode of a server some seconds after it has claimed the queues
+    assert set(found["classes"]) <= {"NORMAL", "RECOVERED", "FINISHED", "EMPTY_REPLICATOR"}
     victim = str(story.stages["claimed"].victim)
     (first,), (second,) = (queues_of(story.stages[name], victim) for name in names[1:])
     claims = [one for one in found["claims"] if (one["peer_id"], one["source"]) == (TWO, victim)]
