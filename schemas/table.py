@@ -80,11 +80,11 @@ def twin(of: str) -> StructField:
 def identity() -> list[StructField]:
     """Returns the three columns with which every table begins."""
     return [
-        column("cluster", StringType(), "Name of the HBase cluster, from snapshot.json.", nullable=False),
+        column("cluster", StringType(), "Name of the cluster that the run examined.", nullable=False),
+        column("run_id", StringType(), "The run that wrote the row."),
         column(
-            "run_id",
-            StringType(),
-            "The run that wrote the row; a repeated run replaces all rows of its cluster and run_id.",
+            "run_date",
+            DateType(),
+            "UTC date of what the run examined; for HBase, of the start of the capture's step `files`.",
         ),
-        column("run_date", DateType(), "UTC date of the start of the capture's step `files`."),
     ]

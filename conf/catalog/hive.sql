@@ -1,9 +1,9 @@
 -- Generated from schemas/ by `python -m scripts.generate_tables`. ${lake} is the folder of the tables: docs/catalogs.md.
 CREATE DATABASE IF NOT EXISTS walsafe;
 CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.runs (
-  `cluster` string COMMENT 'Name of the HBase cluster, from snapshot.json.',
-  `run_id` string COMMENT 'The run that wrote the row\; a repeated run replaces all rows of its cluster and run_id.',
-  `run_date` date COMMENT 'UTC date of the start of the capture\'s step `files`.',
+  `cluster` string COMMENT 'Name of the cluster that the run examined.',
+  `run_id` string COMMENT 'The run that wrote the row.',
+  `run_date` date COMMENT 'UTC date of what the run examined\; for HBase, of the start of the capture\'s step `files`.',
   `job` string COMMENT 'Name of the job, as typed in the command: reconcile …',
   `attempt` string COMMENT 'Random id that ties a STARTED row to its terminal row.',
   `status` string COMMENT 'STARTED, DONE, REFUSED or FAILED.',
@@ -38,9 +38,9 @@ COMMENT 'One STARTED and one terminal row for each attempt at a run\; a STARTED 
 STORED BY 'io.delta.hive.DeltaStorageHandler'
 LOCATION '${lake}/runs';
 CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.wal_verdicts (
-  `cluster` string COMMENT 'Name of the HBase cluster, from snapshot.json.',
-  `run_id` string COMMENT 'The run that wrote the row\; a repeated run replaces all rows of its cluster and run_id.',
-  `run_date` date COMMENT 'UTC date of the start of the capture\'s step `files`.',
+  `cluster` string COMMENT 'Name of the cluster that the run examined.',
+  `run_id` string COMMENT 'The run that wrote the row.',
+  `run_date` date COMMENT 'UTC date of what the run examined\; for HBase, of the start of the capture\'s step `files`.',
   `path` string COMMENT 'Path relative to wal_root, as in the snapshot.',
   `server` string COMMENT 'Server that wrote the WAL, host,port,startcode\; NULL = the name contains no server.',
   `wal_group` string COMMENT 'WAL group: the part of the name before the timestamp, still URL-encoded.',
@@ -59,9 +59,9 @@ COMMENT 'The verdict on every file under oldWALs, with the reason and all holder
 STORED BY 'io.delta.hive.DeltaStorageHandler'
 LOCATION '${lake}/wal_verdicts';
 CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.verdict_totals (
-  `cluster` string COMMENT 'Name of the HBase cluster, from snapshot.json.',
-  `run_id` string COMMENT 'The run that wrote the row\; a repeated run replaces all rows of its cluster and run_id.',
-  `run_date` date COMMENT 'UTC date of the start of the capture\'s step `files`.',
+  `cluster` string COMMENT 'Name of the cluster that the run examined.',
+  `run_id` string COMMENT 'The run that wrote the row.',
+  `run_date` date COMMENT 'UTC date of what the run examined\; for HBase, of the start of the capture\'s step `files`.',
   `verdict` string COMMENT 'DELETABLE or HELD.',
   `reason` string COMMENT 'Reason of the verdict\; see docs/verdicts.md.',
   `hbase_verdict` string COMMENT 'HBase\'s own verdict: DELETE, KEEP or THROWS.',
@@ -73,9 +73,9 @@ COMMENT 'Files and bytes under oldWALs by verdict, reason and HBase\'s own verdi
 STORED BY 'io.delta.hive.DeltaStorageHandler'
 LOCATION '${lake}/verdict_totals';
 CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.verdict_changes (
-  `cluster` string COMMENT 'Name of the HBase cluster, from snapshot.json.',
-  `run_id` string COMMENT 'The run that wrote the row\; a repeated run replaces all rows of its cluster and run_id.',
-  `run_date` date COMMENT 'UTC date of the start of the capture\'s step `files`.',
+  `cluster` string COMMENT 'Name of the cluster that the run examined.',
+  `run_id` string COMMENT 'The run that wrote the row.',
+  `run_date` date COMMENT 'UTC date of what the run examined\; for HBase, of the start of the capture\'s step `files`.',
   `previous_run_id` string COMMENT 'The run of the night before with which it was compared.',
   `from_verdict` string COMMENT 'Verdict on the night before\; NULL = the file is new.',
   `from_reason` string COMMENT 'Reason on the night before.',
@@ -88,9 +88,9 @@ COMMENT 'Files under oldWALs whose verdict or reason is another one than on the 
 STORED BY 'io.delta.hive.DeltaStorageHandler'
 LOCATION '${lake}/verdict_changes';
 CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.peers (
-  `cluster` string COMMENT 'Name of the HBase cluster, from snapshot.json.',
-  `run_id` string COMMENT 'The run that wrote the row\; a repeated run replaces all rows of its cluster and run_id.',
-  `run_date` date COMMENT 'UTC date of the start of the capture\'s step `files`.',
+  `cluster` string COMMENT 'Name of the cluster that the run examined.',
+  `run_id` string COMMENT 'The run that wrote the row.',
+  `run_date` date COMMENT 'UTC date of what the run examined\; for HBase, of the start of the capture\'s step `files`.',
   `peer_id` string COMMENT 'Peer.',
   `state` string COMMENT 'ENABLED or DISABLED.',
   `state_since` timestamp COMMENT 'Start of step `files` of the first of the consecutive nights with this state (UTC)\; the state changed between this night and the night before it, or before the first night that walsafe knows.',
@@ -106,9 +106,9 @@ COMMENT 'One row for each replication peer and night: its state, and since which
 STORED BY 'io.delta.hive.DeltaStorageHandler'
 LOCATION '${lake}/peers';
 CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.queue_offsets (
-  `cluster` string COMMENT 'Name of the HBase cluster, from snapshot.json.',
-  `run_id` string COMMENT 'The run that wrote the row\; a repeated run replaces all rows of its cluster and run_id.',
-  `run_date` date COMMENT 'UTC date of the start of the capture\'s step `files`.',
+  `cluster` string COMMENT 'Name of the cluster that the run examined.',
+  `run_id` string COMMENT 'The run that wrote the row.',
+  `run_date` date COMMENT 'UTC date of what the run examined\; for HBase, of the start of the capture\'s step `files`.',
   `peer_id` string COMMENT 'Peer of the queue.',
   `peer_exists` boolean COMMENT 'Whether the peer exists\; the row of a removed peer is an orphan queue.',
   `owner` string COMMENT 'The server that owns the row.',
@@ -132,9 +132,9 @@ COMMENT 'One row for each queue row and WAL group: the offset, and the files aft
 STORED BY 'io.delta.hive.DeltaStorageHandler'
 LOCATION '${lake}/queue_offsets';
 CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.pinned_bytes (
-  `cluster` string COMMENT 'Name of the HBase cluster, from snapshot.json.',
-  `run_id` string COMMENT 'The run that wrote the row\; a repeated run replaces all rows of its cluster and run_id.',
-  `run_date` date COMMENT 'UTC date of the start of the capture\'s step `files`.',
+  `cluster` string COMMENT 'Name of the cluster that the run examined.',
+  `run_id` string COMMENT 'The run that wrote the row.',
+  `run_date` date COMMENT 'UTC date of what the run examined\; for HBase, of the start of the capture\'s step `files`.',
   `level` string COMMENT 'What the row sums up: peer, queue or group\; files of fully dead servers without any queue are summed up at level peer only.',
   `peer_id` string COMMENT 'Peer that holds the files.',
   `peer_state` string COMMENT 'ENABLED or DISABLED.',
@@ -156,9 +156,9 @@ COMMENT 'Bytes under oldWALs that each peer, queue and group holds: alone (exclu
 STORED BY 'io.delta.hive.DeltaStorageHandler'
 LOCATION '${lake}/pinned_bytes';
 CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.findings (
-  `cluster` string COMMENT 'Name of the HBase cluster, from snapshot.json.',
-  `run_id` string COMMENT 'The run that wrote the row\; a repeated run replaces all rows of its cluster and run_id.',
-  `run_date` date COMMENT 'UTC date of the start of the capture\'s step `files`.',
+  `cluster` string COMMENT 'Name of the cluster that the run examined.',
+  `run_id` string COMMENT 'The run that wrote the row.',
+  `run_date` date COMMENT 'UTC date of what the run examined\; for HBase, of the start of the capture\'s step `files`.',
   `key` string COMMENT 'Code and subject, the same every night\; used to acknowledge the finding.',
   `code` string COMMENT 'Kind of finding\; see docs/findings.md.',
   `severity` string COMMENT 'error, warning or info.',
@@ -182,9 +182,9 @@ COMMENT 'What an operator should know\; `key` stays the same from night to night
 STORED BY 'io.delta.hive.DeltaStorageHandler'
 LOCATION '${lake}/findings';
 CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.quality_results (
-  `cluster` string COMMENT 'Name of the HBase cluster, from snapshot.json.',
-  `run_id` string COMMENT 'The run that wrote the row\; a repeated run replaces all rows of its cluster and run_id.',
-  `run_date` date COMMENT 'UTC date of the start of the capture\'s step `files`.',
+  `cluster` string COMMENT 'Name of the cluster that the run examined.',
+  `run_id` string COMMENT 'The run that wrote the row.',
+  `run_date` date COMMENT 'UTC date of what the run examined\; for HBase, of the start of the capture\'s step `files`.',
   `expectation` string COMMENT 'Name of the expectation, as given to --accept.',
   `description` string COMMENT 'The statement that the expectation checks.',
   `success` boolean COMMENT 'Whether the data met the expectation.',
@@ -198,9 +198,9 @@ COMMENT 'One row for each expectation of the gate, cluster and run.'
 STORED BY 'io.delta.hive.DeltaStorageHandler'
 LOCATION '${lake}/quality_results';
 CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.cleanups (
-  `cluster` string COMMENT 'Name of the HBase cluster, from snapshot.json.',
-  `run_id` string COMMENT 'The run that wrote the row\; a repeated run replaces all rows of its cluster and run_id.',
-  `run_date` date COMMENT 'UTC date of the start of the capture\'s step `files`.',
+  `cluster` string COMMENT 'Name of the cluster that the run examined.',
+  `run_id` string COMMENT 'The run that wrote the row.',
+  `run_date` date COMMENT 'UTC date of what the run examined\; for HBase, of the start of the capture\'s step `files`.',
   `action` string COMMENT 'CLEAN, RESTORE or PURGE.',
   `attempt` string COMMENT 'Random id of the attempt.',
   `status` string COMMENT 'STARTED, DONE, STOPPED (go on with --resume), REFUSED or FAILED.',
@@ -225,9 +225,9 @@ COMMENT 'One STARTED and one terminal row for each attempt at clean, restore or 
 STORED BY 'io.delta.hive.DeltaStorageHandler'
 LOCATION '${lake}/cleanups';
 CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.deletions (
-  `cluster` string COMMENT 'Name of the HBase cluster, from snapshot.json.',
-  `run_id` string COMMENT 'The run that wrote the row\; a repeated run replaces all rows of its cluster and run_id.',
-  `run_date` date COMMENT 'UTC date of the start of the capture\'s step `files`.',
+  `cluster` string COMMENT 'Name of the cluster that the run examined.',
+  `run_id` string COMMENT 'The run that wrote the row.',
+  `run_date` date COMMENT 'UTC date of what the run examined\; for HBase, of the start of the capture\'s step `files`.',
   `path` string COMMENT 'Path of the file relative to wal_root, as in the snapshot.',
   `action` string COMMENT 'CLEAN, RESTORE or PURGE.',
   `phase` string COMMENT 'INTENT or OUTCOME.',
@@ -249,9 +249,9 @@ COMMENT 'Every file that clean, restore or purge touched or left, with an INTENT
 STORED BY 'io.delta.hive.DeltaStorageHandler'
 LOCATION '${lake}/deletions';
 CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.wal_files (
-  `cluster` string COMMENT 'Name of the HBase cluster, from snapshot.json.',
-  `run_id` string COMMENT 'The run that wrote the row\; a repeated run replaces all rows of its cluster and run_id.',
-  `run_date` date COMMENT 'UTC date of the start of the capture\'s step `files`.',
+  `cluster` string COMMENT 'Name of the cluster that the run examined.',
+  `run_id` string COMMENT 'The run that wrote the row.',
+  `run_date` date COMMENT 'UTC date of what the run examined\; for HBase, of the start of the capture\'s step `files`.',
   `path` string COMMENT 'Path below the WAL root, as in the snapshot.',
   `server` string COMMENT 'The server that wrote the WAL\; NULL = its name contains no server.',
   `wal_group` string COMMENT 'WAL group, URL-encoded.',
@@ -278,9 +278,9 @@ COMMENT 'One row for each WAL that `inspect-wals` was asked to read\; run ids of
 STORED BY 'io.delta.hive.DeltaStorageHandler'
 LOCATION '${lake}/wal_files';
 CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.wal_tables (
-  `cluster` string COMMENT 'Name of the HBase cluster, from snapshot.json.',
-  `run_id` string COMMENT 'The run that wrote the row\; a repeated run replaces all rows of its cluster and run_id.',
-  `run_date` date COMMENT 'UTC date of the start of the capture\'s step `files`.',
+  `cluster` string COMMENT 'Name of the cluster that the run examined.',
+  `run_id` string COMMENT 'The run that wrote the row.',
+  `run_date` date COMMENT 'UTC date of what the run examined\; for HBase, of the start of the capture\'s step `files`.',
   `path` string COMMENT 'Path below the WAL root, as in the snapshot.',
   `table` string COMMENT '`namespace:table` without the default namespace, as WALs write it.',
   `entries` bigint COMMENT 'Whole entries.',
@@ -294,9 +294,9 @@ COMMENT 'One row for each WAL that `inspect-wals` read and each table with edits
 STORED BY 'io.delta.hive.DeltaStorageHandler'
 LOCATION '${lake}/wal_tables';
 CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.queue_edits (
-  `cluster` string COMMENT 'Name of the HBase cluster, from snapshot.json.',
-  `run_id` string COMMENT 'The run that wrote the row\; a repeated run replaces all rows of its cluster and run_id.',
-  `run_date` date COMMENT 'UTC date of the start of the capture\'s step `files`.',
+  `cluster` string COMMENT 'Name of the cluster that the run examined.',
+  `run_id` string COMMENT 'The run that wrote the row.',
+  `run_date` date COMMENT 'UTC date of what the run examined\; for HBase, of the start of the capture\'s step `files`.',
   `peer_id` string COMMENT 'Peer of the queue.',
   `peer_state` string COMMENT 'ENABLED or DISABLED\; NULL for a removed peer.',
   `peer_exists` boolean COMMENT 'Whether the peer exists\; a removed peer needs nothing.',
@@ -323,9 +323,9 @@ COMMENT 'One row for each queue row and WAL group in the files that `inspect-wal
 STORED BY 'io.delta.hive.DeltaStorageHandler'
 LOCATION '${lake}/queue_edits';
 CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.queue_audits (
-  `cluster` string COMMENT 'Name of the HBase cluster, from snapshot.json.',
-  `run_id` string COMMENT 'The run that wrote the row\; a repeated run replaces all rows of its cluster and run_id.',
-  `run_date` date COMMENT 'UTC date of the start of the capture\'s step `files`.',
+  `cluster` string COMMENT 'Name of the cluster that the run examined.',
+  `run_id` string COMMENT 'The run that wrote the row.',
+  `run_date` date COMMENT 'UTC date of what the run examined\; for HBase, of the start of the capture\'s step `files`.',
   `queue` string COMMENT 'Row key in `hbase:replication`\; in ZooKeeper `<owner>/<queue id>`, below `rs`.',
   `queue_class` string COMMENT 'Class of the queue, here the most urgent first: UNDELETED_PEER, LOST_WALS, MISSING_WAL, SUSPECT, DUPLICATE, STALE_LOCK, CLAIM_LOCK, ORPHAN, IN_FAILOVER, UNPROVEN, EMPTY_REPLICATOR, FINISHED, RECOVERED, NORMAL.',
   `also` array<string> COMMENT 'Other classes that also apply.',
@@ -353,9 +353,9 @@ COMMENT 'One row for each queue that `audit-queues` saw, and for each lock and e
 STORED BY 'io.delta.hive.DeltaStorageHandler'
 LOCATION '${lake}/queue_audits';
 CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.queue_claims (
-  `cluster` string COMMENT 'Name of the HBase cluster, from snapshot.json.',
-  `run_id` string COMMENT 'The run that wrote the row\; a repeated run replaces all rows of its cluster and run_id.',
-  `run_date` date COMMENT 'UTC date of the start of the capture\'s step `files`.',
+  `cluster` string COMMENT 'Name of the cluster that the run examined.',
+  `run_id` string COMMENT 'The run that wrote the row.',
+  `run_date` date COMMENT 'UTC date of what the run examined\; for HBase, of the start of the capture\'s step `files`.',
   `peer_id` string COMMENT 'Peer of the queue.',
   `source` string COMMENT 'The server that wrote the WALs.',
   `event` string COMMENT 'CLAIMED (by to_owner), WAITING (for a claim, in the last snapshot), ENDED (the queue is gone).',
@@ -373,9 +373,9 @@ COMMENT 'The claims of queues as seen in successive snapshots\; every event happ
 STORED BY 'io.delta.hive.DeltaStorageHandler'
 LOCATION '${lake}/queue_claims';
 CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.claim_plans (
-  `cluster` string COMMENT 'Name of the HBase cluster, from snapshot.json.',
-  `run_id` string COMMENT 'The run that wrote the row\; a repeated run replaces all rows of its cluster and run_id.',
-  `run_date` date COMMENT 'UTC date of the start of the capture\'s step `files`.',
+  `cluster` string COMMENT 'Name of the cluster that the run examined.',
+  `run_id` string COMMENT 'The run that wrote the row.',
+  `run_date` date COMMENT 'UTC date of what the run examined\; for HBase, of the start of the capture\'s step `files`.',
   `step` bigint COMMENT 'Position of the dead server in the plan\; the server with the oldest pending WAL comes first.',
   `server` string COMMENT 'The dead server whose queues are claimed in this step.',
   `queue` string COMMENT 'The queue, named as in `queue_audits`.',
@@ -393,9 +393,9 @@ COMMENT 'The order in which orphan queues should be claimed, balanced over the l
 STORED BY 'io.delta.hive.DeltaStorageHandler'
 LOCATION '${lake}/claim_plans';
 CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.dumped_peers (
-  `cluster` string COMMENT 'Name of the HBase cluster, from snapshot.json.',
-  `run_id` string COMMENT 'The run that wrote the row\; a repeated run replaces all rows of its cluster and run_id.',
-  `run_date` date COMMENT 'UTC date of the start of the capture\'s step `files`.',
+  `cluster` string COMMENT 'Name of the cluster that the run examined.',
+  `run_id` string COMMENT 'The run that wrote the row.',
+  `run_date` date COMMENT 'UTC date of what the run examined\; for HBase, of the start of the capture\'s step `files`.',
   `peer_id` string COMMENT 'Its id.',
   `state` string COMMENT 'ENABLED or DISABLED.',
   `cluster_key` string COMMENT 'The cluster to which the peer replicates.',
@@ -409,9 +409,9 @@ COMMENT 'One row for each replication peer of a snapshot that `dump-queues` wrot
 STORED BY 'io.delta.hive.DeltaStorageHandler'
 LOCATION '${lake}/dumped_peers';
 CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.dumped_queues (
-  `cluster` string COMMENT 'Name of the HBase cluster, from snapshot.json.',
-  `run_id` string COMMENT 'The run that wrote the row\; a repeated run replaces all rows of its cluster and run_id.',
-  `run_date` date COMMENT 'UTC date of the start of the capture\'s step `files`.',
+  `cluster` string COMMENT 'Name of the cluster that the run examined.',
+  `run_id` string COMMENT 'The run that wrote the row.',
+  `run_date` date COMMENT 'UTC date of what the run examined\; for HBase, of the start of the capture\'s step `files`.',
   `queue_id` string COMMENT 'Row key in hbase:replication, or name of the znode below its server.',
   `peer_id` string COMMENT 'Peer of the queue.',
   `peer_state` string COMMENT 'ENABLED or DISABLED\; NULL for a removed peer.',
@@ -429,9 +429,9 @@ COMMENT 'One row for each replication queue in the last reading of a snapshot, i
 STORED BY 'io.delta.hive.DeltaStorageHandler'
 LOCATION '${lake}/dumped_queues';
 CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.dumped_wals (
-  `cluster` string COMMENT 'Name of the HBase cluster, from snapshot.json.',
-  `run_id` string COMMENT 'The run that wrote the row\; a repeated run replaces all rows of its cluster and run_id.',
-  `run_date` date COMMENT 'UTC date of the start of the capture\'s step `files`.',
+  `cluster` string COMMENT 'Name of the cluster that the run examined.',
+  `run_id` string COMMENT 'The run that wrote the row.',
+  `run_date` date COMMENT 'UTC date of what the run examined\; for HBase, of the start of the capture\'s step `files`.',
   `queue_id` string COMMENT 'The queue\; see `dumped_queues`.',
   `peer_id` string COMMENT 'Peer of the queue.',
   `owner` string COMMENT 'The server that has the queue.',
@@ -448,9 +448,9 @@ COMMENT 'One row for each queue and WAL that the queue still has to read or that
 STORED BY 'io.delta.hive.DeltaStorageHandler'
 LOCATION '${lake}/dumped_wals';
 CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.dumped_hfile_refs (
-  `cluster` string COMMENT 'Name of the HBase cluster, from snapshot.json.',
-  `run_id` string COMMENT 'The run that wrote the row\; a repeated run replaces all rows of its cluster and run_id.',
-  `run_date` date COMMENT 'UTC date of the start of the capture\'s step `files`.',
+  `cluster` string COMMENT 'Name of the cluster that the run examined.',
+  `run_id` string COMMENT 'The run that wrote the row.',
+  `run_date` date COMMENT 'UTC date of what the run examined\; for HBase, of the start of the capture\'s step `files`.',
   `peer_id` string COMMENT 'The peer.',
   `peer_exists` boolean COMMENT 'Whether the peer exists\; if not, nobody will ever fetch the HFile.',
   `hfile` string COMMENT 'Name of the HFile.'
@@ -459,9 +459,9 @@ COMMENT 'One row for each peer and bulk-loaded HFile that the peer has not recei
 STORED BY 'io.delta.hive.DeltaStorageHandler'
 LOCATION '${lake}/dumped_hfile_refs';
 CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.migration_rows (
-  `cluster` string COMMENT 'Name of the HBase cluster, from snapshot.json.',
-  `run_id` string COMMENT 'The run that wrote the row\; a repeated run replaces all rows of its cluster and run_id.',
-  `run_date` date COMMENT 'UTC date of the start of the capture\'s step `files`.',
+  `cluster` string COMMENT 'Name of the cluster that the run examined.',
+  `run_id` string COMMENT 'The run that wrote the row.',
+  `run_date` date COMMENT 'UTC date of what the run examined\; for HBase, of the start of the capture\'s step `files`.',
   `family` string COMMENT 'Column family: queue, sid (last pushed sequence ids) or hfileref.',
   `action` string COMMENT 'WRITE, DROP or BLOCK (HBase would throw on it and try again forever).',
   `reason` string COMMENT 'Why the cell is dropped or blocks, or a doubt about it\; NULL = neither.',
@@ -480,9 +480,9 @@ COMMENT 'One row for each cell that the migration would write, drop or throw on,
 STORED BY 'io.delta.hive.DeltaStorageHandler'
 LOCATION '${lake}/migration_rows';
 CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.migration_checks (
-  `cluster` string COMMENT 'Name of the HBase cluster, from snapshot.json.',
-  `run_id` string COMMENT 'The run that wrote the row\; a repeated run replaces all rows of its cluster and run_id.',
-  `run_date` date COMMENT 'UTC date of the start of the capture\'s step `files`.',
+  `cluster` string COMMENT 'Name of the cluster that the run examined.',
+  `run_id` string COMMENT 'The run that wrote the row.',
+  `run_date` date COMMENT 'UTC date of what the run examined\; for HBase, of the start of the capture\'s step `files`.',
   `rule` string COMMENT 'The rule\; see docs/migration.md.',
   `answer` string COMMENT 'SAME, or how the table differs from ZooKeeper.',
   `severity` string COMMENT 'error, warning or info\; NULL = the rule holds.',
@@ -496,9 +496,9 @@ COMMENT 'One row for each check of `verify-migration`: a rule, and the cell, pee
 STORED BY 'io.delta.hive.DeltaStorageHandler'
 LOCATION '${lake}/migration_checks';
 CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.syncup_queues (
-  `cluster` string COMMENT 'Name of the HBase cluster, from snapshot.json.',
-  `run_id` string COMMENT 'The run that wrote the row\; a repeated run replaces all rows of its cluster and run_id.',
-  `run_date` date COMMENT 'UTC date of the start of the capture\'s step `files`.',
+  `cluster` string COMMENT 'Name of the cluster that the run examined.',
+  `run_id` string COMMENT 'The run that wrote the row.',
+  `run_date` date COMMENT 'UTC date of what the run examined\; for HBase, of the start of the capture\'s step `files`.',
   `queue` string COMMENT 'Row key in `hbase:replication`: peer-owner or peer-owner/source\; in ZooKeeper: server/znode.',
   `peer_id` string COMMENT 'Peer of the queue.',
   `peer_state` string COMMENT 'ENABLED or DISABLED\; NULL for a removed peer.',
@@ -520,9 +520,9 @@ COMMENT 'One row for each queue that ReplicationSyncUp would claim\; written by 
 STORED BY 'io.delta.hive.DeltaStorageHandler'
 LOCATION '${lake}/syncup_queues';
 CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.syncup_wals (
-  `cluster` string COMMENT 'Name of the HBase cluster, from snapshot.json.',
-  `run_id` string COMMENT 'The run that wrote the row\; a repeated run replaces all rows of its cluster and run_id.',
-  `run_date` date COMMENT 'UTC date of the start of the capture\'s step `files`.',
+  `cluster` string COMMENT 'Name of the cluster that the run examined.',
+  `run_id` string COMMENT 'The run that wrote the row.',
+  `run_date` date COMMENT 'UTC date of what the run examined\; for HBase, of the start of the capture\'s step `files`.',
   `queue` string COMMENT 'Row key of the queue, as in `syncup_queues`.',
   `peer_id` string COMMENT 'Peer of the queue.',
   `source` string COMMENT 'The server that wrote the WAL.',
@@ -539,9 +539,9 @@ COMMENT 'One row for each queue and WAL that ReplicationSyncUp would read for it
 STORED BY 'io.delta.hive.DeltaStorageHandler'
 LOCATION '${lake}/syncup_wals';
 CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.syncup_peers (
-  `cluster` string COMMENT 'Name of the HBase cluster, from snapshot.json.',
-  `run_id` string COMMENT 'The run that wrote the row\; a repeated run replaces all rows of its cluster and run_id.',
-  `run_date` date COMMENT 'UTC date of the start of the capture\'s step `files`.',
+  `cluster` string COMMENT 'Name of the cluster that the run examined.',
+  `run_id` string COMMENT 'The run that wrote the row.',
+  `run_date` date COMMENT 'UTC date of what the run examined\; for HBase, of the start of the capture\'s step `files`.',
   `peer_id` string COMMENT 'Peer.',
   `peer_state` string COMMENT 'ENABLED or DISABLED\; NULL for a removed peer that has rows.',
   `cluster_key` string COMMENT 'Cluster key of the peer\; NULL = unknown.',
@@ -556,9 +556,9 @@ COMMENT 'One row for each peer: the data that ReplicationSyncUp would read for i
 STORED BY 'io.delta.hive.DeltaStorageHandler'
 LOCATION '${lake}/syncup_peers';
 CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.split_verify (
-  `cluster` string COMMENT 'Name of the HBase cluster, from snapshot.json.',
-  `run_id` string COMMENT 'The run that wrote the row\; a repeated run replaces all rows of its cluster and run_id.',
-  `run_date` date COMMENT 'UTC date of the start of the capture\'s step `files`.',
+  `cluster` string COMMENT 'Name of the cluster that the run examined.',
+  `run_id` string COMMENT 'The run that wrote the row.',
+  `run_date` date COMMENT 'UTC date of what the run examined\; for HBase, of the start of the capture\'s step `files`.',
   `table_name` string COMMENT 'Name of the Pegasus table, as given to the job.',
   `partition` int COMMENT 'Partition in the copy with more partitions: hash % partitions.',
   `before_rows` bigint COMMENT 'Number of its live rows before, counted where clients look for them.',
@@ -578,9 +578,9 @@ COMMENT 'One row for each partition of the copy with more partitions, from the t
 STORED BY 'io.delta.hive.DeltaStorageHandler'
 LOCATION '${lake}/split_verify';
 CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.split_diff (
-  `cluster` string COMMENT 'Name of the HBase cluster, from snapshot.json.',
-  `run_id` string COMMENT 'The run that wrote the row\; a repeated run replaces all rows of its cluster and run_id.',
-  `run_date` date COMMENT 'UTC date of the start of the capture\'s step `files`.',
+  `cluster` string COMMENT 'Name of the cluster that the run examined.',
+  `run_id` string COMMENT 'The run that wrote the row.',
+  `run_date` date COMMENT 'UTC date of what the run examined\; for HBase, of the start of the capture\'s step `files`.',
   `table_name` string COMMENT 'Name of the Pegasus table, as given to the job.',
   `partition` int COMMENT 'Partition that owns the key in the copy with more partitions\; NULL if the key is malformed.',
   `reason` string COMMENT 'lost, value, expired, stale-newer, stale, foreign, malformed (docs/split-verify).',
@@ -599,9 +599,9 @@ COMMENT 'One row for each difference that `split-verify` found, up to its limit 
 STORED BY 'io.delta.hive.DeltaStorageHandler'
 LOCATION '${lake}/split_diff';
 CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.split_stale (
-  `cluster` string COMMENT 'Name of the HBase cluster, from snapshot.json.',
-  `run_id` string COMMENT 'The run that wrote the row\; a repeated run replaces all rows of its cluster and run_id.',
-  `run_date` date COMMENT 'UTC date of the start of the capture\'s step `files`.',
+  `cluster` string COMMENT 'Name of the cluster that the run examined.',
+  `run_id` string COMMENT 'The run that wrote the row.',
+  `run_date` date COMMENT 'UTC date of what the run examined\; for HBase, of the start of the capture\'s step `files`.',
   `table_name` string COMMENT 'Name of the Pegasus table, as given to the job.',
   `partition_index` int COMMENT 'The partition that stores the rows.',
   `fate` string COMMENT 'DROPPED_EXPIRED, DROPPED_STALE, or KEPT_… with the reason (docs/split-stale).',
@@ -614,9 +614,9 @@ COMMENT 'One row for each partition and fate of its rows in the next compaction,
 STORED BY 'io.delta.hive.DeltaStorageHandler'
 LOCATION '${lake}/split_stale';
 CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.split_preflight (
-  `cluster` string COMMENT 'Name of the HBase cluster, from snapshot.json.',
-  `run_id` string COMMENT 'The run that wrote the row\; a repeated run replaces all rows of its cluster and run_id.',
-  `run_date` date COMMENT 'UTC date of the start of the capture\'s step `files`.',
+  `cluster` string COMMENT 'Name of the cluster that the run examined.',
+  `run_id` string COMMENT 'The run that wrote the row.',
+  `run_date` date COMMENT 'UTC date of what the run examined\; for HBase, of the start of the capture\'s step `files`.',
   `app_id` int COMMENT 'Id of the table.',
   `table` string COMMENT 'Its name.',
   `rule` string COMMENT 'Rule of docs/split-rules.md.',
@@ -628,9 +628,9 @@ COMMENT 'One row for each table and rule that `split-preflight` checked\; a rule
 STORED BY 'io.delta.hive.DeltaStorageHandler'
 LOCATION '${lake}/split_preflight';
 CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.split_partitions (
-  `cluster` string COMMENT 'Name of the HBase cluster, from snapshot.json.',
-  `run_id` string COMMENT 'The run that wrote the row\; a repeated run replaces all rows of its cluster and run_id.',
-  `run_date` date COMMENT 'UTC date of the start of the capture\'s step `files`.',
+  `cluster` string COMMENT 'Name of the cluster that the run examined.',
+  `run_id` string COMMENT 'The run that wrote the row.',
+  `run_date` date COMMENT 'UTC date of what the run examined\; for HBase, of the start of the capture\'s step `files`.',
   `observed_at` timestamp COMMENT 'When the state was observed (UTC).',
   `app_id` int COMMENT 'Id of the table.',
   `table` string COMMENT 'Its name.',
@@ -648,9 +648,9 @@ COMMENT 'One row for each partition of a Pegasus table in each state that `split
 STORED BY 'io.delta.hive.DeltaStorageHandler'
 LOCATION '${lake}/split_partitions';
 CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.split_logs (
-  `cluster` string COMMENT 'Name of the HBase cluster, from snapshot.json.',
-  `run_id` string COMMENT 'The run that wrote the row\; a repeated run replaces all rows of its cluster and run_id.',
-  `run_date` date COMMENT 'UTC date of the start of the capture\'s step `files`.',
+  `cluster` string COMMENT 'Name of the cluster that the run examined.',
+  `run_id` string COMMENT 'The run that wrote the row.',
+  `run_date` date COMMENT 'UTC date of what the run examined\; for HBase, of the start of the capture\'s step `files`.',
   `node` string COMMENT 'Replica server, named by the directories between the root and the replica\'s directory.',
   `app_id` int COMMENT 'Id of the table.',
   `partition` int COMMENT 'Index of the partition.',
@@ -679,9 +679,9 @@ COMMENT 'One row for each private log that `split-audit-log` read, with its verd
 STORED BY 'io.delta.hive.DeltaStorageHandler'
 LOCATION '${lake}/split_logs';
 CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.split_mutations (
-  `cluster` string COMMENT 'Name of the HBase cluster, from snapshot.json.',
-  `run_id` string COMMENT 'The run that wrote the row\; a repeated run replaces all rows of its cluster and run_id.',
-  `run_date` date COMMENT 'UTC date of the start of the capture\'s step `files`.',
+  `cluster` string COMMENT 'Name of the cluster that the run examined.',
+  `run_id` string COMMENT 'The run that wrote the row.',
+  `run_date` date COMMENT 'UTC date of what the run examined\; for HBase, of the start of the capture\'s step `files`.',
   `node` string COMMENT 'Replica server.',
   `app_id` int COMMENT 'Id of the table.',
   `partition` int COMMENT 'Index of the partition whose directory has the log.',
@@ -701,9 +701,9 @@ COMMENT 'One row for each mutation in the private logs that `split-audit-log` re
 STORED BY 'io.delta.hive.DeltaStorageHandler'
 LOCATION '${lake}/split_mutations';
 CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.split_manifest (
-  `cluster` string COMMENT 'Name of the HBase cluster, from snapshot.json.',
-  `run_id` string COMMENT 'The run that wrote the row\; a repeated run replaces all rows of its cluster and run_id.',
-  `run_date` date COMMENT 'UTC date of the start of the capture\'s step `files`.',
+  `cluster` string COMMENT 'Name of the cluster that the run examined.',
+  `run_id` string COMMENT 'The run that wrote the row.',
+  `run_date` date COMMENT 'UTC date of what the run examined\; for HBase, of the start of the capture\'s step `files`.',
   `partition` int COMMENT 'New partition.',
   `parent` int COMMENT 'Old partition that the rows come from.',
   `file` string COMMENT 'Name of the file below the new partition\'s directory.',
@@ -716,9 +716,9 @@ COMMENT 'One row for each file that `split-run` wrote.'
 STORED BY 'io.delta.hive.DeltaStorageHandler'
 LOCATION '${lake}/split_manifest';
 CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.split_routes (
-  `cluster` string COMMENT 'Name of the HBase cluster, from snapshot.json.',
-  `run_id` string COMMENT 'The run that wrote the row\; a repeated run replaces all rows of its cluster and run_id.',
-  `run_date` date COMMENT 'UTC date of the start of the capture\'s step `files`.',
+  `cluster` string COMMENT 'Name of the cluster that the run examined.',
+  `run_id` string COMMENT 'The run that wrote the row.',
+  `run_date` date COMMENT 'UTC date of what the run examined\; for HBase, of the start of the capture\'s step `files`.',
   `stage` string COMMENT 'Stage of docs/split-rules.md.',
   `words` string COMMENT 'What has happened by then.',
   `client` string COMMENT 'old (has cached the table before the split) or new.',
@@ -729,9 +729,9 @@ COMMENT 'One row for each stage of a split, kind of client and error code: the w
 STORED BY 'io.delta.hive.DeltaStorageHandler'
 LOCATION '${lake}/split_routes';
 CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.split_plan (
-  `cluster` string COMMENT 'Name of the HBase cluster, from snapshot.json.',
-  `run_id` string COMMENT 'The run that wrote the row\; a repeated run replaces all rows of its cluster and run_id.',
-  `run_date` date COMMENT 'UTC date of the start of the capture\'s step `files`.',
+  `cluster` string COMMENT 'Name of the cluster that the run examined.',
+  `run_id` string COMMENT 'The run that wrote the row.',
+  `run_date` date COMMENT 'UTC date of what the run examined\; for HBase, of the start of the capture\'s step `files`.',
   `parent` int COMMENT 'Partition now.',
   `child` int COMMENT 'Child of the partition after one split.',
   `rows` bigint COMMENT 'Number of rows that the partition owns now.',
@@ -746,9 +746,9 @@ COMMENT 'One row for each partition that would be split: the rows that it would 
 STORED BY 'io.delta.hive.DeltaStorageHandler'
 LOCATION '${lake}/split_plan';
 CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.remote_wals (
-  `cluster` string COMMENT 'Name of the HBase cluster, from snapshot.json.',
-  `run_id` string COMMENT 'The run that wrote the row\; a repeated run replaces all rows of its cluster and run_id.',
-  `run_date` date COMMENT 'UTC date of the start of the capture\'s step `files`.',
+  `cluster` string COMMENT 'Name of the cluster that the run examined.',
+  `run_id` string COMMENT 'The run that wrote the row.',
+  `run_date` date COMMENT 'UTC date of what the run examined\; for HBase, of the start of the capture\'s step `files`.',
   `directory` string COMMENT 'Path of the directory relative to wal_root.',
   `peer_id` string COMMENT 'The peer after which the directory is named.',
   `peer_exists` boolean COMMENT 'Whether this peer exists.',
@@ -764,9 +764,9 @@ COMMENT 'One row per directory below `remoteWALs/`. No file in these directories
 STORED BY 'io.delta.hive.DeltaStorageHandler'
 LOCATION '${lake}/remote_wals';
 CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.sync_peers (
-  `cluster` string COMMENT 'Name of the HBase cluster, from snapshot.json.',
-  `run_id` string COMMENT 'The run that wrote the row\; a repeated run replaces all rows of its cluster and run_id.',
-  `run_date` date COMMENT 'UTC date of the start of the capture\'s step `files`.',
+  `cluster` string COMMENT 'Name of the cluster that the run examined.',
+  `run_id` string COMMENT 'The run that wrote the row.',
+  `run_date` date COMMENT 'UTC date of what the run examined\; for HBase, of the start of the capture\'s step `files`.',
   `peer_id` string COMMENT 'Peer.',
   `state` string COMMENT 'ENABLED or DISABLED: whether asynchronous replication ships the rest.',
   `sync_state` string COMMENT 'ACTIVE, DOWNGRADE_ACTIVE or STANDBY\; NULL = unknown.',

@@ -95,7 +95,7 @@ def _run(
     answers: _Answers,
     passes: Callable[[JobResult], bool] = lambda _outcome: False,
     resume: Command = (),
-    tries: int | None = None,
+    once: bool = False,
 ) -> JobResult:
     """Runs a job, several times if something is unavailable, but not without Spark.
 
@@ -106,13 +106,12 @@ def _run(
         passes: whether an outcome with another exit code than 0 lets the night go on.
         resume: goes on with a clean-up that had begun. It settles the files that were begun before it finds that the
             list has expired, so this lets the night go on, too.
-        tries: how often the job is started if something is unavailable; None = as the configuration says.
+        once: the job is not started again after a failure, unless another job held the cluster's lease.
 
     Raises:
         _Ended: the job failed.
     """
-    tries = tries or night.plan.tries
-    for tried in range(1, tries + 1):
+    for tried in range(1, night.plan.tries + 1):
         if night.stopped():
             raise _Ended(
                 EXIT_INTERRUPTED, f"stopped before {command[0]}; start it again with --run-id {night.plan.run_id}"
@@ -121,7 +120,8 @@ def _run(
         if resume and _cleaned_before(outcome):  # never begun again
             command, outcome = resume, night.start(resume)
         without_spark = _condition(outcome) == Condition.SPARK_ENDED.name  # no job does well in this application again
-        if outcome.exit_code != EXIT_UNAVAILABLE or without_spark or tried == tries:
+        again = not once or _condition(outcome) == Condition.LEASE_HELD.name
+        if outcome.exit_code != EXIT_UNAVAILABLE or without_spark or not again or tried == night.plan.tries:
             break
         logger.warning("night: %s is tried again in %s s", command[0], night.plan.retry_delay_ms // 1000)
         night.wait(night.plan.retry_delay_ms)
@@ -172,8 +172,8 @@ def _finish(night: Night, answers: _Answers, option: str) -> list[tuple[int, str
     left: list[tuple[int, str]] = []
     if plan.approved and option:
         execute, resume = (*plan.clean, "--execute"), (*plan.clean, "--resume")
-        tries = 1 if _is_limited(plan.clean) else None
-        cleaned = _run(night, execute, answers, passes=_moved_others, resume=resume, tries=tries)
+        once = _is_limited(plan.clean)
+        cleaned = _run(night, execute, answers, passes=_moved_others, resume=resume, once=once)
         if _expired(cleaned):
             why = "the list of a clean-up that had begun has expired, so files of it may be left: see clean"
             left.append((EXIT_PARTIAL, why))

@@ -94,6 +94,7 @@ def _remove_older(result: str | None) -> None:
 
 def _set_up(environ: Mapping[str, str]) -> int:
     """Fetches the jars of an installed walsafe, so that no job has to."""
+    os.umask(0o022)  # the service user reads what another user sets up
     try:
         folder = _jars(_java(environ), _spark_home(environ))[0].parent
     except WalsafeError as error:

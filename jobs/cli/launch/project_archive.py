@@ -37,9 +37,9 @@ def build_archive(project: Path, cache: Path, scratch: Path) -> Path:
         digest.update(f"{name}\0{len(content)}\0".encode() + content)
     name = f"walsafe-{digest.hexdigest()[:16]}.zip"
     target = cache / "archive" / name
-    if target.exists():
-        return target
     try:
+        if target.exists():
+            return target
         target.parent.mkdir(parents=True, exist_ok=True)
         return _write(target, files, compiled=True)
     except OSError:  # no permission, or a read-only file system: this archive serves one start only

@@ -197,6 +197,14 @@ def test_within_limits_clean_is_started_once(limits: str) -> None:
     assert (outcome.exit_code, calls) == (0, [*UNTIL_CLEAN, "clean --execute", "clean --resume", *AFTER])
 
 
+@pytest.mark.parametrize("limits", ["", "--max-files 5"])
+def test_the_lease_of_a_night_that_died_is_waited_for(limits: str) -> None:
+    held = _failed("clean", UnavailableError("another job is at work", condition=Condition.LEASE_HELD))
+    outcome, calls, waits = night({"clean --execute": [held, BEFORE]}, approved=True, limits=limits)
+    cleans = ["clean --execute", "clean --execute", "clean --resume"]
+    assert (outcome.exit_code, calls, len(waits)) == (0, [*UNTIL_CLEAN, *cleans, *AFTER], 1)
+
+
 def test_a_clean_that_was_begun_is_resumed() -> None:
     outcome, calls, _ = night({"clean --execute": [4, BEFORE]}, approved=True)
     cleans = ["clean --execute", "clean --execute", "clean --resume"]

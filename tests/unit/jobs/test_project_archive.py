@@ -5,6 +5,8 @@ import sys
 from pathlib import Path
 from zipfile import ZipFile
 
+import pytest
+
 from jobs.cli.launch.project_archive import build_archive
 from tests.labs.places import PROJECT
 
@@ -40,6 +42,16 @@ def test_an_archive_of_a_project_that_is_not_ours_to_write(tmp_path: Path) -> No
     assert (archive.parent, archive.suffix) == (tmp_path, ".zip")
     with ZipFile(archive) as read:
         assert read.namelist() == ["jobs/a.py"]  # each start makes its own, and does not compile for others
+
+
+def test_a_cache_that_another_user_keeps_to_himself_is_no_obstacle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(_: Path) -> bool:
+        raise PermissionError
+
+    monkeypatch.setattr(Path, "exists", refused)
+    assert build_archive(tmp_path, tmp_path / "cache", tmp_path).parent == tmp_path
 
 
 def imported(archive: Path, cwd: Path) -> str:
