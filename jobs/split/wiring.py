@@ -11,7 +11,7 @@ from pipelines.files.executor_streams import open_file
 from pipelines.files.file_reader import file_reader_for
 from pipelines.files.hadoop_jvm import HadoopJvm, hadoop_configuration
 from pipelines.lake.job_run import JobLake, JobRun
-from pipelines.pegasus.domain.audit_log.facts_reading import parse_facts
+from pipelines.pegasus.domain.audit_log.facts import parse_facts
 from pipelines.pegasus.domain.rows import Placement
 from pipelines.pegasus.domain.state.model import ClusterState
 from pipelines.pegasus.sources.private_logs import PrivateLogs

@@ -3,7 +3,7 @@
 import io
 import json
 
-from pipelines.pegasus.domain.audit_log.facts_reading import parse_facts
+from pipelines.pegasus.domain.audit_log.facts import parse_facts
 from pipelines.pegasus.domain.journal import parse_request
 from pipelines.pegasus.domain.keys import decode_key, encode_key
 from pipelines.pegasus.domain.private_log.mutations import MutationUpdate

@@ -5,10 +5,9 @@ from pathlib import Path
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UnavailableError
-from pipelines.pegasus.domain.audit_log.files import LogFile
-from pipelines.pegasus.domain.audit_log.log_tally import LogTally
 from pipelines.pegasus.domain.encryption import MAGIC, refuse_encrypted
 from pipelines.pegasus.domain.private_log.blocks import LogEnd
+from pipelines.pegasus.domain.private_log.log_file import LogFile, LogTally
 from pipelines.pegasus.domain.private_log.mutations import Mutation
 from pipelines.pegasus.domain.private_log.names import Gpid, is_log_name, parse_log_name
 from pipelines.pegasus.domain.private_log.reader import PrivateLogReader

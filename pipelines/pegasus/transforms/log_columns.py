@@ -13,8 +13,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pipelines.common.errors import MalformedError
-from pipelines.pegasus.domain.audit_log.log_tally import LogTally
 from pipelines.pegasus.domain.keys import key_hash
+from pipelines.pegasus.domain.private_log.log_file import LogTally
 from pipelines.pegasus.domain.private_log.mutations import PUT, MutationSpan, MutationUpdate
 from pipelines.pegasus.domain.private_log.requests import Replay, decode_request
 from pipelines.pegasus.transforms.crc64_columns import Bytes, Hashes, Offsets

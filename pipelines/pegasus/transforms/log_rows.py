@@ -20,9 +20,8 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from pipelines.pegasus.domain.audit_log.files import LogFile
-from pipelines.pegasus.domain.audit_log.log_tally import LogTally
 from pipelines.pegasus.domain.private_log.blocks import Read
+from pipelines.pegasus.domain.private_log.log_file import LogFile, LogTally
 from pipelines.pegasus.domain.private_log.names import Gpid
 from pipelines.pegasus.domain.private_log.reader import PrivateLogReader
 from pipelines.pegasus.transforms.log_checksum import crc32c

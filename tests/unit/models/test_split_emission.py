@@ -9,13 +9,13 @@ import pytest
 from jobs.split.emission import whole_histories
 from pipelines.common.errors import UsageError
 from pipelines.pegasus.domain.audit_config import TimeLimits, audit_config
-from pipelines.pegasus.domain.audit_log.facts import SplitFacts
-from pipelines.pegasus.domain.audit_log.facts_reading import parse_facts
-from pipelines.pegasus.domain.audit_log.files import LogFile, check_files, judged_logs
+from pipelines.pegasus.domain.audit_log.facts import SplitFacts, parse_facts
+from pipelines.pegasus.domain.audit_log.files import check_files, judged_logs
 from pipelines.pegasus.domain.journal import parse_request
 from pipelines.pegasus.domain.partitions import REJECTING, primary_answer
 from pipelines.pegasus.domain.preflight import preflight, preflight_checks
 from pipelines.pegasus.domain.private_log.blocks import LogEnd
+from pipelines.pegasus.domain.private_log.log_file import LogFile
 from pipelines.pegasus.domain.private_log.names import parse_log_name, parse_replica_name
 from pipelines.pegasus.domain.private_log.reader import PrivateLogReader
 from pipelines.pegasus.domain.private_log.requests import Replay, decode_request
