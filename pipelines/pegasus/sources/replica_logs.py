@@ -11,7 +11,6 @@ from pipelines.pegasus.domain.private_log.log_file import LogFile, LogTally
 from pipelines.pegasus.domain.private_log.mutations import Mutation
 from pipelines.pegasus.domain.private_log.names import Gpid, is_log_name, parse_log_name
 from pipelines.pegasus.domain.private_log.reader import PrivateLogReader
-from pipelines.pegasus.transforms.log_checksum import crc32c
 
 
 class ReplicaLogs:
@@ -52,7 +51,7 @@ class ReplicaLogs:
         tally = LogTally(self._node, self._gpid, path.name)
         with path.open("rb") as stream:
             refuse_encrypted(stream.peek(len(MAGIC)), str(path))
-            reader = PrivateLogReader(stream.read, crc32c, tally.file.start_offset)
+            reader = PrivateLogReader(stream.read, tally.file.start_offset)
             for mutation in reader:
                 gpid = mutation.gpid
                 tally.add((gpid.app_id, gpid.partition), mutation.ballot, mutation.decree)

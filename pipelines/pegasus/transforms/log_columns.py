@@ -14,15 +14,14 @@ from numpy.typing import NDArray
 
 from pipelines.common.errors import MalformedError
 from pipelines.pegasus.domain.keys import key_hash
+from pipelines.pegasus.domain.private_log.blocks import crc32c
 from pipelines.pegasus.domain.private_log.log_file import LogTally
-from pipelines.pegasus.domain.private_log.mutations import PUT, MutationSpan, MutationUpdate
+from pipelines.pegasus.domain.private_log.mutations import EMPTY_WRITE, PUT, MutationSpan, MutationUpdate
 from pipelines.pegasus.domain.private_log.requests import Replay, decode_request
 from pipelines.pegasus.transforms.crc64_columns import Bytes, Hashes, Offsets
 from pipelines.pegasus.transforms.key_columns import BinaryColumn, binary_column, key_hashes_at
-from pipelines.pegasus.transforms.log_checksum import crc32c
 
 _BINARY = 1
-_EMPTY = "RPC_REPLICATION_WRITE_EMPTY"
 _LEAST_PUT = 3 + 7 + 7 + 7 + 2
 """Bytes of a put with an empty key and value: argument, key, value, expiry, two stops."""
 _HEX = np.array([list(b"%02x" % byte) for byte in range(256)], dtype=np.uint8)
@@ -64,7 +63,7 @@ class MutationColumns:
             if code == PUT and kind == _BINARY:
                 self._puts.append(body[first:last])
                 self._put_by.append(number)
-            elif code != _EMPTY:
+            elif code != EMPTY_WRITE:
                 self._others.append((number, MutationUpdate(code, kind, body[first:last])))
         written = body[span[-2] : span[-1]]
         self._checksums += crc32c(written), zlib.crc32(written)

@@ -7,7 +7,7 @@ from typing import Any
 
 from pipelines.common.errors import MalformedError
 from pipelines.pegasus.domain.keys import decode_key, encode_key
-from pipelines.pegasus.domain.private_log.mutations import MutationUpdate
+from pipelines.pegasus.domain.private_log.mutations import EMPTY_WRITE, MutationUpdate
 from pipelines.pegasus.domain.private_log.thrift import Kind, ThriftReader
 
 _BINARY = 1
@@ -61,7 +61,7 @@ class DecodedRequest:
 
 def decode_request(update: MutationUpdate) -> DecodedRequest:
     """Decodes one request; an invalid request never raises an error."""
-    if update.code == "RPC_REPLICATION_WRITE_EMPTY":
+    if update.code == EMPTY_WRITE:
         return DecodedRequest(Replay.EMPTY)
     reading = _READING.get(update.code.removeprefix("RPC_RRDB_RRDB_"))
     if reading is None:

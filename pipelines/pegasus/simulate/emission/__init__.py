@@ -6,7 +6,6 @@ Each partition of the table is one group of the model with its own history; the 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pipelines.pegasus.domain.private_log.blocks import Checksum
 from pipelines.pegasus.simulate.emission.journal import journal, version_of
 from pipelines.pegasus.simulate.emission.logs import facts_of, log_files
 from pipelines.pegasus.simulate.emission.states import aligned, states
@@ -45,12 +44,11 @@ class Emitted:
     versions: Mapping[int, int]
 
 
-def emit(histories: Sequence[WalkHistory], checksum: Checksum, confirmed: int | None = None, every: int = 1) -> Emitted:
+def emit(histories: Sequence[WalkHistory], confirmed: int | None = None, every: int = 1) -> Emitted:
     """Returns the traces of the split of a table with one partition for each history.
 
     Args:
         histories: one history for each partition.
-        checksum: the function that computes CRC-32C, for the logs.
         confirmed: the decree up to which another cluster has confirmed the table's duplication; None = there is no
             duplication.
         every: write a state only for every n-th step, see `states.states`.
@@ -78,7 +76,7 @@ def emit(histories: Sequence[WalkHistory], checksum: Checksum, confirmed: int | 
         logs={
             path: data
             for (spread, history), trace in zip(found, traces, strict=True)
-            for path, data in log_files(spread, history, trace, checksum)
+            for path, data in log_files(spread, history, trace)
         },
         facts=facts_of(traces, confirmed),
         counts=(groups, times * groups),
