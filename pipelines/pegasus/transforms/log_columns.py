@@ -16,12 +16,11 @@ from pipelines.common.errors import MalformedError
 from pipelines.pegasus.domain.keys import key_hash
 from pipelines.pegasus.domain.private_log.blocks import crc32c
 from pipelines.pegasus.domain.private_log.log_file import LogTally
-from pipelines.pegasus.domain.private_log.mutations import EMPTY_WRITE, PUT, MutationSpan, MutationUpdate
+from pipelines.pegasus.domain.private_log.mutations import EMPTY_WRITE, PUT, THRIFT_BINARY, MutationSpan, MutationUpdate
 from pipelines.pegasus.domain.private_log.requests import Replay, decode_request
 from pipelines.pegasus.transforms.crc64_columns import Bytes, Hashes, Offsets
 from pipelines.pegasus.transforms.key_columns import BinaryColumn, binary_column, key_hashes_at
 
-_BINARY = 1
 _LEAST_PUT = 3 + 7 + 7 + 7 + 2
 """Bytes of a put with an empty key and value: argument, key, value, expiry, two stops."""
 _HEX = np.array([list(b"%02x" % byte) for byte in range(256)], dtype=np.uint8)
@@ -60,7 +59,7 @@ class MutationColumns:
         self._requests.append(len(requests))
         for code, kind, first, last in requests:
             self._codes.append(code)
-            if code == PUT and kind == _BINARY:
+            if code == PUT and kind == THRIFT_BINARY:
                 self._puts.append(body[first:last])
                 self._put_by.append(number)
             elif code != EMPTY_WRITE:
@@ -95,7 +94,7 @@ class MutationColumns:
         """Returns the signed hashes of each mutation in order, each once."""
         by = np.array(self._put_by, np.int64)
         hashes, plain = _put_hashes(binary_column(pa.array(self._puts, pa.binary())))
-        odd = [(self._put_by[at], MutationUpdate(PUT, _BINARY, self._puts[at])) for at in np.flatnonzero(~plain)]
+        odd = [(self._put_by[at], MutationUpdate(PUT, THRIFT_BINARY, self._puts[at])) for at in np.flatnonzero(~plain)]
         numbers, more = [], []
         for number, update in chain(self._others, odd):
             request = decode_request(update)

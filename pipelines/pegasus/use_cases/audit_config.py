@@ -7,7 +7,8 @@ from pipelines.common.human import human_count, human_instant
 from pipelines.common.job_result import JobResult
 from pipelines.lake.job_run import JobLake, JobRun
 from pipelines.pegasus.domain.audit_config import TimeLimits, audit_config
-from pipelines.pegasus.domain.state.model import UNREGISTERED, ClusterState
+from pipelines.pegasus.domain.partitions import UNREGISTERED
+from pipelines.pegasus.domain.state.model import ClusterState
 from pipelines.pegasus.use_cases.frame import deliver
 from schemas.split_partitions import SPLIT_PARTITIONS
 

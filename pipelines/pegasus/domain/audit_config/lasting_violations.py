@@ -8,8 +8,9 @@ from pipelines.common.human import human_duration
 from pipelines.common.instants import HOUR_MS, SECOND_MS
 from pipelines.lake.findings import ERROR, WARNING
 from pipelines.lake.run_summary import FindingRow
+from pipelines.pegasus.domain.partitions import REJECTING, UNREGISTERED
 from pipelines.pegasus.domain.report import rule_violation
-from pipelines.pegasus.domain.state.model import SPLITTING_REPLICA, UNREGISTERED, ClusterState, PegasusTable
+from pipelines.pegasus.domain.state.model import SPLITTING_REPLICA, ClusterState, PegasusTable
 
 Subject: TypeAlias = tuple[int, int, str]
 """(table id, partition, node)."""
@@ -83,7 +84,7 @@ def _waiting(table: PegasusTable) -> Iterator[Subject]:
 
 def _rejecting(table: PegasusTable) -> Iterator[Subject]:
     for one in table.replicas:
-        if one.partition_version == -1:
+        if one.partition_version == REJECTING:
             yield table.app_id, one.index, one.node
 
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from pipelines.lake.findings import ERROR, WARNING
 from pipelines.lake.run_summary import FindingRow
+from pipelines.pegasus.domain.partitions import REJECTING, UNREGISTERED
 from pipelines.pegasus.domain.report import rule_violation
 from pipelines.pegasus.domain.state.model import (
     SPLITTING_REPLICA,
-    UNREGISTERED,
     PartitionState,
     PegasusTable,
     ReplicaState,
@@ -86,7 +86,7 @@ def _count(table: PegasusTable, replica: ReplicaState, partition: PartitionState
 def _version(table: PegasusTable, replica: ReplicaState) -> Iterator[FindingRow]:
     """Checks R2: the partition version is the partition count - 1, or -1 while the child is being registered."""
     version = replica.partition_version
-    if version is None or version == -1:
+    if version in {None, REJECTING}:
         return
     if replica.partition_count is not None:
         right = {replica.partition_count - 1}

@@ -12,6 +12,8 @@ from pipelines.pegasus.domain.private_log.log_file import LogFile
 
 MANIFEST = "_split_manifest.json"
 """Stands beside the output of split-run and split-export. Readers of Parquet ignore files that begin with `_`."""
+SAMPLES = 5
+"""How many keys a finding names."""
 _MOST = 1 << 20
 
 

@@ -18,6 +18,8 @@ PUT = "RPC_RRDB_RRDB_PUT"
 """The task code of a put."""
 EMPTY_WRITE = "RPC_REPLICATION_WRITE_EMPTY"
 """The task code of a write that only advances the decree."""
+THRIFT_BINARY = 1
+"""The serialization of a request in thrift's binary protocol."""
 _PUT_CODE = PUT.encode()
 _ONE_PUT = struct.Struct(f"<qiiqqqqqii{len(PUT)}sii")
 _MOST_UPDATES = 1 << 20

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-UNREGISTERED = -1
+from pipelines.pegasus.domain.partitions import UNREGISTERED
+
 VALIDATE_ENV = "replica.split.validate_partition_hash"
 SERVING = frozenset({"PS_PRIMARY", "PS_SECONDARY"})
 SPLITTING_REPLICA = "PS_PARTITION_SPLIT"

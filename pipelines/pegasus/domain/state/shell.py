@@ -5,7 +5,8 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 
 from pipelines.common.forms import Form, Text, parsed
-from pipelines.pegasus.domain.state.model import UNREGISTERED, PartitionState, PegasusTable
+from pipelines.pegasus.domain.partitions import UNREGISTERED
+from pipelines.pegasus.domain.state.model import PartitionState, PegasusTable
 
 _NOBODY = {"", "-", "invalid address", "invalid host_port"}
 
