@@ -155,8 +155,12 @@ def _env(table: PegasusTable) -> Iterator[FindingRow]:
 
 
 def _health(table: PegasusTable, unalive: frozenset[str]) -> Iterator[FindingRow]:
-    thin = [one.index for one in table.partitions if one.there and len(one.members - unalive) < table.max_replica_count]
-    headless = [one.index for one in table.partitions if one.there and one.primary in {None, *unalive}]
+    thin = [
+        one.index
+        for one in table.partitions
+        if one.is_registered and len(one.members - unalive) < table.max_replica_count
+    ]
+    headless = [one.index for one in table.partitions if one.is_registered and one.primary in {None, *unalive}]
     if thin or headless:
         yield _found(
             "C11", ERROR, table,

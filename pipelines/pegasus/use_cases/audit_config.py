@@ -59,6 +59,6 @@ def partition_rows(state: ClusterState) -> Iterator[SplitPartitionRow]:
         half = table.partition_count // 2
         for one in table.partitions:
             yield SplitPartitionRow(
-                state.observed_at, table.app_id, table.name, one.index, table.partition_count, one.ballot, one.there,
-                one.primary, list(one.secondaries), (table.split_states or {}).get(one.index % max(half, 1)),
+                state.observed_at, table.app_id, table.name, one.index, table.partition_count, one.ballot,
+                one.is_registered, one.primary, list(one.secondaries), (table.split_states or {}).get(one.index % max(half, 1)),
             )  # fmt: skip

@@ -8,7 +8,7 @@ from pipelines.common.human import human_duration
 from pipelines.common.instants import HOUR_MS, SECOND_MS
 from pipelines.lake.findings import ERROR, WARNING
 from pipelines.lake.run_summary import FindingRow
-from pipelines.pegasus.domain.partitions import REJECTING, UNREGISTERED
+from pipelines.pegasus.domain.partitions import REJECTING
 from pipelines.pegasus.domain.report import rule_violation
 from pipelines.pegasus.domain.state.model import SPLITTING_REPLICA, ClusterState, PegasusTable
 
@@ -110,12 +110,12 @@ def freshly_registered(series: Sequence[ClusterState], app: int, timing: TimeLim
         before = state.table(app)
         if before is None or (place > 0 and last.observed_at - state.observed_at > timing.reject_ms):
             break
-        there = {one.index for one in before.partitions if one.there}
-        new |= {one.index for one in now.partitions if one.there and one.index >= half} - there
+        there = {one.index for one in before.partitions if one.is_registered}
+        new |= {one.index for one in now.partitions if one.is_registered and one.index >= half} - there
     return frozenset(new | {index - half for index in new})
 
 
 def _is_registered(state: ClusterState, app: int, index: int) -> bool:
     table = state.table(app)
     partition = table.by_index.get(index) if table else None
-    return partition is not None and partition.ballot != UNREGISTERED
+    return partition is not None and partition.is_registered

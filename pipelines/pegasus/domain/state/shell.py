@@ -5,10 +5,10 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 
 from pipelines.common.forms import Form, Text, parsed
-from pipelines.pegasus.domain.partitions import UNREGISTERED
-from pipelines.pegasus.domain.state.model import PartitionState, PegasusTable
+from pipelines.pegasus.domain.state.model import PartitionState, PegasusTable, every_partition
 
-_NOBODY = {"", "-", "invalid address", "invalid host_port"}
+NOBODY = frozenset({"", "-", "invalid address", "invalid host_port", "invalid_host_port"})
+"""What Pegasus writes instead of an address."""
 
 
 def _number(text: str) -> int:
@@ -75,9 +75,7 @@ def shell_table(form: ShellForm, envs: dict[str, str] | None) -> PegasusTable:
         envs=envs,
         duplicating=None,
         bulk_loading=None,
-        partitions=tuple(
-            found.get(index) or PartitionState(index) for index in sorted({*range(general.partition_count), *found})
-        ),
+        partitions=every_partition(general.partition_count, found),
     )
 
 
@@ -86,7 +84,6 @@ def _partition(row: _Row) -> PartitionState:
     return PartitionState(
         index=row.pidx,
         ballot=row.ballot,
-        there=row.ballot != UNREGISTERED,
-        primary=None if row.primary in _NOBODY else row.primary,
-        secondaries=tuple(sorted(one.strip() for one in secondaries.split(",") if one.strip() not in _NOBODY)),
+        primary=None if row.primary in NOBODY else row.primary,
+        secondaries=tuple(sorted(one.strip() for one in secondaries.split(",") if one.strip() not in NOBODY)),
     )

@@ -5,6 +5,7 @@ Each partition of the table is one group of the model with its own history; the 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 from pipelines.pegasus.simulate.emission.journal import journal, version_of
 from pipelines.pegasus.simulate.emission.logs import facts_of, log_files
@@ -57,9 +58,9 @@ def emit(histories: Sequence[WalkHistory], confirmed: int | None = None, every: 
     found = [(Spread(group, groups), history) for group, history in enumerate(aligned(histories))]
     traces = [trace_of(history) for _, history in found]
     asked = [
-        (one.at_us, number, one.request)
-        for number, ((spread, history), trace) in enumerate(zip(found, traces, strict=True))
-        for one in journal(spread, history, trace)
+        request
+        for (spread, history), trace in zip(found, traces, strict=True)
+        for request in journal(spread, history, trace)
     ]
     last = [history.worlds[-1] for _, history in found]
     times = max(world.meta.times for world in last)
@@ -72,7 +73,7 @@ def emit(histories: Sequence[WalkHistory], confirmed: int | None = None, every: 
         before=tuple(row for spread, history in found for row in rows_before(spread, history)),
         after=tuple(row for spread, history in found for row in rows_after(spread, history)),
         states=tuple(states([history for _, history in found], every)),
-        journal=tuple(request for _, _, request in sorted(asked, key=lambda one: one[:2])),
+        journal=tuple(sorted(asked, key=itemgetter("ts"))),
         logs={
             path: data
             for (spread, history), trace in zip(found, traces, strict=True)
