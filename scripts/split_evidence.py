@@ -13,7 +13,6 @@ _ROWS = EvidenceValue("number", "the rows")
 _MAYBE_ROWS = EvidenceValue("number", "the rows", always=False)
 _MAYBE_BYTES = EvidenceValue("number", "bytes of these rows; from `split-stale`", always=False)
 _MAYBE_PARTITIONS = EvidenceValue("list of numbers", "some of the partitions", always=False)
-_PART = EvidenceValue("string", "which part of the rule", always=False)
 _ROWS_ELSEWHERE: Mapping[str, EvidenceValue] = {
     "rows": _ROWS,
     "partitions": _PARTITIONS,
@@ -70,10 +69,9 @@ SPLIT_EVIDENCE: Mapping[str, Mapping[str, EvidenceValue]] = {
         "before": EvidenceValue("string", "where the state of the earlier leader comes from", always=False),
     },
     "SPLIT_C9": {"unknown": _UNKNOWN, "rows": _MAYBE_ROWS, "bytes": _MAYBE_BYTES},
-    "SPLIT_C11": {"partitions": _PARTITIONS, "part": _PART},
+    "SPLIT_C11": {"partitions": _PARTITIONS},
     "SPLIT_C12": {
         "children": EvidenceValue("list of numbers", "some of the children that wait", always=False),
-        "part": _PART,
         "unknown": _UNKNOWN,
     },
     "SPLIT_F37": {
