@@ -5,12 +5,12 @@ from pathlib import Path
 
 from pipelines.files.file_reader import LocalFileReader
 from pipelines.pegasus.domain.keys import encode_key
+from pipelines.pegasus.domain.offline.replica_info import AppInfo, parse_app_info
 from pipelines.pegasus.domain.private_log.blocks import LogEnd
 from pipelines.pegasus.domain.private_log.blocks import blocks as log_blocks
 from pipelines.pegasus.domain.private_log.names import Gpid
 from pipelines.pegasus.domain.private_log.reader import PrivateLogReader
 from pipelines.pegasus.domain.private_log.requests import Replay, decode_request
-from pipelines.pegasus.domain.state.app_info import AppInfo, parse_app_info
 from pipelines.pegasus.sources.backup_tree import backup_of
 from pipelines.pegasus.sources.replica_tree import find_old_partitions
 from tests.labs.documented_commands import blocks

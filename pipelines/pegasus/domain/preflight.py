@@ -9,7 +9,7 @@ from pipelines.common.human import human_bytes, human_count
 from pipelines.lake.findings import ERROR, WARNING
 from pipelines.lake.run_summary import FindingRow
 from pipelines.pegasus.domain.partitions import is_owner, is_power_of_two
-from pipelines.pegasus.domain.report import MARK, lost_env_remedy, rule_violation
+from pipelines.pegasus.domain.rule_violations import MARK, lost_env_remedy, rule_violation
 from pipelines.pegasus.domain.state.model import AVAILABLE, VALIDATE_ENV, ClusterState, PegasusTable
 
 DISK_SHARE = 0.9

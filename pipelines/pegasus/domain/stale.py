@@ -9,8 +9,8 @@ from pipelines.common.human import human_bytes, human_count
 from pipelines.lake.findings import ERROR, INFO, WARNING
 from pipelines.lake.run_summary import FindingRow
 from pipelines.pegasus.domain.partitions import REJECTING, is_owner, is_power_of_two
-from pipelines.pegasus.domain.report import lost_env_remedy, rule_violation
 from pipelines.pegasus.domain.rows import NOTHING, Placement, RowGroup, RowKind, RowTally, Tallies
+from pipelines.pegasus.domain.rule_violations import lost_env_remedy, rule_violation
 
 
 class RowFate(Enum):

@@ -60,5 +60,6 @@ def partition_rows(state: ClusterState) -> Iterator[SplitPartitionRow]:
         for one in table.partitions:
             yield SplitPartitionRow(
                 state.observed_at, table.app_id, table.name, one.index, table.partition_count, one.ballot,
-                one.is_registered, one.primary, list(one.secondaries), (table.split_states or {}).get(one.index % max(half, 1)),
+                one.is_registered, one.primary, list(one.secondaries),
+                (table.split_states or {}).get(one.index % max(half, 1)),
             )  # fmt: skip

@@ -26,7 +26,7 @@ from pipelines.pegasus.domain.audit_log.files import (
 )
 from pipelines.pegasus.domain.private_log.blocks import ENCRYPTED
 from pipelines.pegasus.domain.private_log.log_file import DELETABLE, LogFile
-from pipelines.pegasus.domain.report import rule_violation
+from pipelines.pegasus.domain.rule_violations import rule_violation
 from pipelines.pegasus.transforms import log_rules
 from pipelines.pegasus.transforms.journal_rows import acknowledged_writes, refuse_invalid_line
 from pipelines.pegasus.use_cases.frame import deliver, refusals

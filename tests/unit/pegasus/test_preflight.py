@@ -12,7 +12,7 @@ from pipelines.lake.job_run import JobLake
 from pipelines.pegasus.domain.keys import encode_key, key_hash
 from pipelines.pegasus.domain.partitions import is_owner
 from pipelines.pegasus.domain.preflight import deleted_share, preflight, preflight_checks
-from pipelines.pegasus.domain.report import most_severe, proven
+from pipelines.pegasus.domain.rule_violations import most_severe, proven
 from pipelines.pegasus.domain.state.reading import parse_state
 from pipelines.pegasus.use_cases.frame import split_run
 from pipelines.pegasus.use_cases.preflight import run_preflight, tables_named

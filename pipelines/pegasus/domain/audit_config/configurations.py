@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pipelines.lake.findings import ERROR, WARNING
 from pipelines.lake.run_summary import FindingRow
 from pipelines.pegasus.domain.partitions import is_power_of_two
-from pipelines.pegasus.domain.report import rule_violation
+from pipelines.pegasus.domain.rule_violations import rule_violation
 from pipelines.pegasus.domain.state.model import SERVING, ClusterState, PartitionState, PegasusTable
 
 _KEEP = "Keep every data directory as it is, and compare parent and child with split-verify before anything is removed."

@@ -9,7 +9,7 @@ from pipelines.common.instants import HOUR_MS, SECOND_MS
 from pipelines.lake.findings import ERROR, WARNING
 from pipelines.lake.run_summary import FindingRow
 from pipelines.pegasus.domain.partitions import REJECTING
-from pipelines.pegasus.domain.report import rule_violation
+from pipelines.pegasus.domain.rule_violations import rule_violation
 from pipelines.pegasus.domain.state.model import SPLITTING_REPLICA, ClusterState, PegasusTable
 
 Subject: TypeAlias = tuple[int, int, str]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pipelines.lake.findings import ERROR, WARNING
 from pipelines.lake.run_summary import FindingRow
 from pipelines.pegasus.domain.partitions import REJECTING
-from pipelines.pegasus.domain.report import rule_violation
+from pipelines.pegasus.domain.rule_violations import rule_violation
 from pipelines.pegasus.domain.state.model import (
     SPLITTING_REPLICA,
     PartitionState,

@@ -10,7 +10,7 @@ from pipelines.lake.run_summary import FindingRow
 from pipelines.pegasus.domain.audit_log.facts import SplitFacts
 from pipelines.pegasus.domain.private_log.blocks import LogEnd
 from pipelines.pegasus.domain.private_log.log_file import DELETABLE, HELD, LogFile
-from pipelines.pegasus.domain.report import rule_violation
+from pipelines.pegasus.domain.rule_violations import rule_violation
 
 _INCOMPLETE = {
     LogEnd.TORN.value: "it ends inside a block, so the writes of that block are missing",

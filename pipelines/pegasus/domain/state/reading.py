@@ -18,6 +18,7 @@ from pipelines.common.forms import (
     Many,
     MayBeAbsent,
     Name,
+    OpenForm,
     Text,
     WrittenAs,
     exactly,
@@ -34,7 +35,7 @@ from pipelines.pegasus.domain.state.model import (
     ReplicaState,
     every_partition,
 )
-from pipelines.pegasus.domain.state.shell import COUNT_BOUNDS, NOBODY, ForeignForm, ShellForm, shell_table
+from pipelines.pegasus.domain.state.shell import COUNT_BOUNDS, NOBODY, ShellForm, shell_table
 
 
 def _index(name: str) -> int:
@@ -46,7 +47,7 @@ def _index(name: str) -> int:
 _Index = Annotated[int, parsed(_index)]
 
 
-class _AppInfo(ForeignForm):
+class _AppInfo(OpenForm):
     app_id: Int64
     app_name: Text
     status: Text
@@ -58,7 +59,7 @@ class _AppInfo(ForeignForm):
     is_bulk_loading: bool | None = None
 
 
-class _Partition(ForeignForm):
+class _Partition(OpenForm):
     pid: Text
     ballot: Int64
     primary: str

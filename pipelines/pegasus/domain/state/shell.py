@@ -2,9 +2,9 @@
 
 from typing import Annotated
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
-from pipelines.common.forms import Form, Text, parsed
+from pipelines.common.forms import OpenForm, Text, parsed
 from pipelines.pegasus.domain.state.model import PartitionState, PegasusTable, every_partition
 
 NOBODY = frozenset({"", "-", "invalid address", "invalid host_port", "invalid_host_port"})
@@ -24,27 +24,21 @@ COUNT_BOUNDS = Field(ge=1, le=1 << 20)
 """How many partitions a table may have."""
 
 
-class ForeignForm(Form):
-    """An object of Pegasus itself, which has other keys in each version."""
-
-    model_config = ConfigDict(extra="ignore")
-
-
-class _General(ForeignForm):
+class _General(OpenForm):
     app_id: ShellNumber
     app_name: Text
     partition_count: Annotated[ShellNumber, COUNT_BOUNDS]
     max_replica_count: ShellNumber
 
 
-class _Row(ForeignForm):
+class _Row(OpenForm):
     pidx: ShellNumber
     ballot: ShellNumber
     primary: str
     secondaries: str
 
 
-class ShellForm(ForeignForm):
+class ShellForm(OpenForm):
     """The shell's whole output."""
 
     general: _General
