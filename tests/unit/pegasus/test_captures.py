@@ -17,6 +17,7 @@ from pipelines.pegasus.domain.audit_config import TimeLimits, audit_config
 from pipelines.pegasus.domain.preflight import preflight
 from pipelines.pegasus.domain.state.capture import parse_capture, parse_split_query
 from pipelines.pegasus.domain.state.model import ClusterState
+from pipelines.pegasus.domain.state.reading import parse_state
 from pipelines.pegasus.sources.state_files import states_at
 from pipelines.pegasus.use_cases.frame import split_run
 from pipelines.pegasus.use_cases.preflight import run_preflight
@@ -68,6 +69,17 @@ def test_a_rule_has_one_line_and_each_of_its_findings_a_key_of_its_own() -> None
     evidence = {row.key: json.loads(row.evidence) for _, row in preflight(found, found.tables[0], None)}
     assert len(evidence) == len(list(preflight(found, found.tables[0], None)))
     assert "part" not in evidence["SPLIT_C12:2/split"], "the key says which part it is"
+
+
+@pytest.mark.parametrize("nobody", ["", "-", "invalid address", "invalid host_port", "invalid_host_port"])
+def test_what_pegasus_writes_instead_of_an_address_is_nobody(nobody: str) -> None:
+    shell = json.loads(FILES["app.2.json"])
+    shell["replicas"]["0"].update(primary=nobody, secondaries=f"[{nobody}]")
+    captured = parsed({**FILES, "app.2.json": json.dumps(shell)})
+    document = state(0, 4, 0)
+    document["apps"][0]["partitions"]["0"].update(primary=nobody, secondaries=[nobody])
+    for found in (captured, parse_state(json.dumps(document), "state.json")):
+        assert found.tables[0].partitions[0].members == frozenset(), nobody
 
 
 def test_a_node_that_meta_does_not_list_is_not_alive() -> None:
