@@ -33,7 +33,6 @@ from pipelines.pegasus.domain.private_log.reader import PrivateLogReader
 from pipelines.pegasus.sinks.part_files import PartitionFiles, sst_writer
 from pipelines.pegasus.sources.replica_db import opened_db
 from pipelines.pegasus.sources.replica_logs import ReplicaLogs
-from pipelines.pegasus.transforms.log_checksum import crc32c
 from pipelines.pegasus.transforms.log_rows import Opener, log_batches
 from pipelines.pegasus.use_cases.offline_partition import split_partitions
 from pipelines.pegasus.use_cases.open_partition import PartitionTools
@@ -77,7 +76,7 @@ def decode_speed(mib: int) -> Iterator[DecodeSpeed]:
             yield BytesIO(data).read
 
         def read(data: bytes = data) -> None:
-            assert sum(1 for _ in PrivateLogReader(BytesIO(data).read, crc32c, 0)) > 0
+            assert sum(1 for _ in PrivateLogReader(BytesIO(data).read, 0)) > 0
 
         def rows(opener: Opener = opener, mutations: int = mutations) -> None:
             assert sum(batch.num_rows for batch in log_batches(task, opener)) == mutations + 1

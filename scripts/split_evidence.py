@@ -13,7 +13,6 @@ _ROWS = EvidenceValue("number", "the rows")
 _MAYBE_ROWS = EvidenceValue("number", "the rows", always=False)
 _MAYBE_BYTES = EvidenceValue("number", "bytes of these rows; from `split-stale`", always=False)
 _MAYBE_PARTITIONS = EvidenceValue("list of numbers", "some of the partitions", always=False)
-_PART = EvidenceValue("string", "which part of the rule", always=False)
 _ROWS_ELSEWHERE: Mapping[str, EvidenceValue] = {
     "rows": _ROWS,
     "partitions": _PARTITIONS,
@@ -70,10 +69,9 @@ SPLIT_EVIDENCE: Mapping[str, Mapping[str, EvidenceValue]] = {
         "before": EvidenceValue("string", "where the state of the earlier leader comes from", always=False),
     },
     "SPLIT_C9": {"unknown": _UNKNOWN, "rows": _MAYBE_ROWS, "bytes": _MAYBE_BYTES},
-    "SPLIT_C11": {"partitions": _PARTITIONS, "part": _PART},
+    "SPLIT_C11": {"partitions": _PARTITIONS},
     "SPLIT_C12": {
         "children": EvidenceValue("list of numbers", "some of the children that wait", always=False),
-        "part": _PART,
         "unknown": _UNKNOWN,
     },
     "SPLIT_F37": {
@@ -85,7 +83,9 @@ SPLIT_EVIDENCE: Mapping[str, Mapping[str, EvidenceValue]] = {
     "SPLIT_STUCK": {"waited_ms": EvidenceValue("number", "how long the child has waited, ms")},
     "SPLIT_R1": {
         "counts": EvidenceValue("object", "by node, the number in `.app-info`", always=False),
-        "files": EvidenceValue("number", "files that could not be read; from `split-run`", always=False),
+        "files": EvidenceValue(
+            "number", "files that could not be read; from `split-run` and `split-export`", always=False
+        ),
     },
     "SPLIT_R2": {
         "version": EvidenceValue("number", "the partition version", always=False),
@@ -93,7 +93,9 @@ SPLIT_EVIDENCE: Mapping[str, Mapping[str, EvidenceValue]] = {
     },
     "SPLIT_R3": {},
     "SPLIT_R4": {
-        "replicas": EvidenceValue("number", "replicas without `.init-info`; from `split-run`", always=False),
+        "replicas": EvidenceValue(
+            "number", "replicas without `.init-info`; from `split-run` and `split-export`", always=False
+        ),
     },
     "SPLIT_R5": {"lasting_ms": EvidenceValue("number", "how long it has been so, ms")},
     "SPLIT_R6": {"nodes": EvidenceValue("list of strings", "the servers on which meta has the partition")},
@@ -107,7 +109,9 @@ SPLIT_EVIDENCE: Mapping[str, Mapping[str, EvidenceValue]] = {
         **_MAYBE_DECREES,
         "mutations": EvidenceValue("number", "how many times the ballot goes back", always=False),
         "left_out": EvidenceValue(
-            "list of numbers", "some decrees that are not in the output; from `split-run`", always=False
+            "list of numbers",
+            "some decrees that are not in the output; from `split-run` and `split-export`",
+            always=False,
         ),
     },
     "SPLIT_L3": {
@@ -119,7 +123,9 @@ SPLIT_EVIDENCE: Mapping[str, Mapping[str, EvidenceValue]] = {
     "SPLIT_L5": _DECREES,
     "SPLIT_L6": {
         **_MAYBE_DECREES,
-        "replicas": EvidenceValue("number", "replicas without a log; from `split-run`", always=False),
+        "replicas": EvidenceValue(
+            "number", "replicas without a log; from `split-run` and `split-export`", always=False
+        ),
     },
     "SPLIT_D1": _ROWS_ELSEWHERE,
     "SPLIT_D2": {"rows": _ROWS, "partitions": _PARTITIONS},

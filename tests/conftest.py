@@ -17,7 +17,7 @@ from jobs.cli.leave import NEW_OBJECTS
 from jobs.cli.session import local_session
 from pipelines.lake import findings
 from pipelines.lake.run_summary import FindingRow
-from pipelines.pegasus.domain import report
+from pipelines.pegasus.domain import rule_violations
 from scripts.finding_evidence import EVIDENCE, EvidenceValue
 from scripts.split_evidence import SPLIT_EVIDENCE
 from tests.labs.spark.evaluation import INTERPRETED
@@ -69,14 +69,14 @@ def documented_evidence() -> Iterator[None]:
 
     def checked(*values: object) -> FindingRow:
         row = partial(FindingRow, *values)()
-        is_real = row.code in shapes or row.code.startswith(report.MARK)
+        is_real = row.code in shapes or row.code.startswith(rule_violations.MARK)
         fault = evidence_fault(row.code, shapes[row.code], json.loads(row.evidence)) if is_real else None
         assert fault is None, fault
         return row
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(findings, "FindingRow", checked)
-        patch.setattr(report, "FindingRow", checked)
+        patch.setattr(rule_violations, "FindingRow", checked)
         yield
 
 

@@ -13,7 +13,6 @@ from pipelines.pegasus.simulate.faults import FAULTS
 from pipelines.pegasus.simulate.scope import Design
 from pipelines.pegasus.simulate.walk import WalkHistory, scope_of, walk
 from pipelines.pegasus.sinks.part_files import ParquetWriter
-from pipelines.pegasus.transforms.log_checksum import crc32c
 
 _UNFINISHED = frozenset({"pause", "cancel", "restart_split"})
 _MOST_TRIES = 1000
@@ -27,7 +26,7 @@ def write_table(directory: str, histories: Sequence[WalkHistory], confirmed: int
     Raises:
         UsageError: the directory is not empty.
     """
-    emitted = emit(histories, crc32c, confirmed, max(1, len(histories) // _MANY))
+    emitted = emit(histories, confirmed, max(1, len(histories) // _MANY))
     write_emitted(emitted, directory)
     return emitted
 

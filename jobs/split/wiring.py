@@ -11,12 +11,12 @@ from pipelines.files.executor_streams import open_file
 from pipelines.files.file_reader import file_reader_for
 from pipelines.files.hadoop_jvm import HadoopJvm, hadoop_configuration
 from pipelines.lake.job_run import JobLake, JobRun
-from pipelines.pegasus.domain.audit_log.facts_reading import parse_facts
+from pipelines.pegasus.domain.audit_log.facts import parse_facts
 from pipelines.pegasus.domain.rows import Placement
 from pipelines.pegasus.domain.state.model import ClusterState
 from pipelines.pegasus.sources.private_logs import PrivateLogs
 from pipelines.pegasus.sources.row_files import ParquetRows, read_parquet
-from pipelines.pegasus.sources.state_files import StateFiles
+from pipelines.pegasus.sources.state_files import states_at
 from pipelines.pegasus.sources.written_rows import WrittenRows, check_written_rows_at
 from pipelines.pegasus.use_cases.audit_log import LogInputs
 from pipelines.pegasus.use_cases.split_stale import StaleRequest, split_stale
@@ -30,7 +30,7 @@ def split_lake(context: JobContext, uri: str | None) -> JobLake:
 
 def read_states(context: JobContext, uri: str) -> Sequence[ClusterState]:
     """Returns the states in the state files at a URI of any Hadoop file system."""
-    return StateFiles(file_reader_for(context.spark, uri)).states(uri)
+    return states_at(file_reader_for(context.spark, uri), uri)
 
 
 def read_rows(context: JobContext, uri: str, partition_count: int) -> DataFrame:

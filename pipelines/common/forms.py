@@ -53,6 +53,12 @@ class Form(BaseModel):
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", defer_build=True)
 
 
+class OpenForm(Form):
+    """One JSON object of another program, or of a newer version: unknown keys are ignored."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
 FormT = TypeVar("FormT", bound=Form)
 
 

@@ -13,7 +13,6 @@ from pipelines.pegasus.domain.private_log.mutations import Mutation
 from pipelines.pegasus.domain.private_log.reader import PrivateLogReader
 from pipelines.pegasus.domain.private_log.requests import Replay, decode_request
 from pipelines.pegasus.transforms import log_rows
-from pipelines.pegasus.transforms.log_checksum import crc32c
 from tests.labs.pegasus import private_logs as made
 from tests.labs.pegasus.private_logs import Entry, LogWriter
 
@@ -81,7 +80,7 @@ def test_columns_say_what_the_plain_decoder_says(seed: int, monkeypatch: pytest.
     data = bytes(writer.data)
     if draw.random() < 0.3:
         data = data[: draw.randint(0, len(data))]
-    reader = PrivateLogReader(io.BytesIO(data).read, crc32c, 0)
+    reader = PrivateLogReader(io.BytesIO(data).read, 0)
     expected = list(reader)
     rows, file = decoded(data)
     assert [{name: value for name, value in row.items() if name != "digest"} for row in rows] == list(

@@ -11,8 +11,7 @@ import pytest
 from pipelines.common.errors import MalformedError
 from pipelines.pegasus.domain.keys import encode_key, key_hash
 from pipelines.pegasus.domain.private_log import thrift
-from pipelines.pegasus.domain.private_log import writer as writing
-from pipelines.pegasus.domain.private_log.blocks import LogEnd, blocks
+from pipelines.pegasus.domain.private_log.blocks import LogEnd, blocks, crc32c
 from pipelines.pegasus.domain.private_log.mutations import (
     FileHeader,
     Mutation,
@@ -24,7 +23,7 @@ from pipelines.pegasus.domain.private_log.mutations import (
 from pipelines.pegasus.domain.private_log.names import Gpid, LogName, parse_log_name, parse_replica_name
 from pipelines.pegasus.domain.private_log.reader import PrivateLogReader
 from pipelines.pegasus.domain.private_log.requests import DecodedRequest, Replay, decode_request
-from pipelines.pegasus.transforms.log_checksum import crc32c
+from pipelines.pegasus.simulate.emission import logs as writing
 from tests.labs.pegasus import private_logs as made
 from tests.labs.pegasus.own_logs import read_log
 from tests.labs.pegasus.private_logs import Entry, LogWriter
@@ -40,7 +39,7 @@ REAL = {
 
 
 def read(data: bytes, start: int = 0) -> tuple[PrivateLogReader, list[Mutation]]:
-    reader = PrivateLogReader(io.BytesIO(data).read, crc32c, start)
+    reader = PrivateLogReader(io.BytesIO(data).read, start)
     return reader, list(reader)
 
 
@@ -78,7 +77,7 @@ def test_the_recorded_log() -> None:
     recorded = VECTORS["plog_synthetic"]
     data = bytes.fromhex(recorded["hex"])
     reader, mutations = read(data)
-    assert (reader.ending, len(list(blocks(io.BytesIO(data).read, crc32c)))) == (LogEnd.WHOLE, recorded["blocks"])
+    assert (reader.ending, len(list(blocks(io.BytesIO(data).read)))) == (LogEnd.WHOLE, recorded["blocks"])
     assert [
         {
             "ballot": one.ballot,
@@ -111,10 +110,10 @@ def test_the_recorded_log() -> None:
 
 def rewritten(data: bytes, start: int = 0) -> bytes:
     """What the writer makes of the blocks that were read."""
-    first, *rest = blocks(io.BytesIO(data).read, crc32c)
+    first, *rest = blocks(io.BytesIO(data).read)
     header, end = parse_file_header(first.body)
     assert end == len(first.body)
-    writer = writing.LogWriter(header, crc32c)
+    writer = writing.LogWriter(header)
     assert header.start_offset == start
     for block in rest:
         place, found = 0, list[Mutation]()
@@ -138,7 +137,7 @@ def test_the_recorded_log_is_written_again_byte_by_byte() -> None:
 
 def test_a_later_log_keeps_its_offsets() -> None:
     gpid = Gpid(2, 5)
-    writer = writing.LogWriter(FileHeader(4096, {gpid: 45}, {gpid: 17}), crc32c)
+    writer = writing.LogWriter(FileHeader(4096, {gpid: 45}, {gpid: 17}))
     first = Mutation(gpid, 3, 46, -1, 45, 1_600_000_000_000_000, (writing.encode_put(encode_key(b"h", b"s"), b"v"),))
     writer.append(first, replace(first, decree=47, updates=(writing.EMPTY,)))
     writer.append(replace(first, decree=48, updates=()))

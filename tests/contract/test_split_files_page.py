@@ -5,15 +5,14 @@ from pathlib import Path
 
 from pipelines.files.file_reader import LocalFileReader
 from pipelines.pegasus.domain.keys import encode_key
+from pipelines.pegasus.domain.offline.replica_info import AppInfo, parse_app_info
 from pipelines.pegasus.domain.private_log.blocks import LogEnd
 from pipelines.pegasus.domain.private_log.blocks import blocks as log_blocks
 from pipelines.pegasus.domain.private_log.names import Gpid
 from pipelines.pegasus.domain.private_log.reader import PrivateLogReader
 from pipelines.pegasus.domain.private_log.requests import Replay, decode_request
-from pipelines.pegasus.domain.state.app_info import AppInfo, parse_app_info
 from pipelines.pegasus.sources.backup_tree import backup_of
 from pipelines.pegasus.sources.replica_tree import find_old_partitions
-from pipelines.pegasus.transforms.log_checksum import crc32c
 from tests.labs.documented_commands import blocks
 from tests.labs.pegasus.replicas import init_info
 from tests.labs.places import DOCS
@@ -58,10 +57,10 @@ def test_the_tree_of_a_backup(tmp_path: Path) -> None:
 
 
 def test_the_log() -> None:
-    reader = PrivateLogReader(io.BytesIO(bytes.fromhex(LOG)).read, crc32c, 0)
+    reader = PrivateLogReader(io.BytesIO(bytes.fromhex(LOG)).read, 0)
     put, empty = list(reader)
     assert (reader.ending, put.gpid) == (LogEnd.WHOLE, Gpid(2, 1))
-    assert len(list(log_blocks(io.BytesIO(bytes.fromhex(LOG)).read, crc32c))) == 3
+    assert len(list(log_blocks(io.BytesIO(bytes.fromhex(LOG)).read))) == 3
     (row,) = decode_request(put.updates[0]).rows
     assert (row.key, row.value) == (encode_key(b"user", b"name"), b"v1")
     assert decode_request(empty.updates[0]).replay is Replay.EMPTY

@@ -3,18 +3,17 @@
 import io
 import json
 
-from pipelines.pegasus.domain.audit_log.facts_reading import parse_facts
+from pipelines.pegasus.domain.audit_log.facts import parse_facts
 from pipelines.pegasus.domain.journal import parse_request
 from pipelines.pegasus.domain.keys import decode_key, encode_key
+from pipelines.pegasus.domain.offline.replica_info import parse_app_info, parse_app_metadata, parse_init_info
 from pipelines.pegasus.domain.private_log.mutations import MutationUpdate
 from pipelines.pegasus.domain.private_log.names import parse_log_name, parse_replica_name
 from pipelines.pegasus.domain.private_log.reader import PrivateLogReader
 from pipelines.pegasus.domain.private_log.requests import decode_request
-from pipelines.pegasus.domain.state.app_info import parse_app_info, parse_app_metadata, parse_init_info
 from pipelines.pegasus.domain.state.capture import parse_capture
 from pipelines.pegasus.domain.state.reading import parse_state
 from pipelines.pegasus.domain.values import decode_value
-from pipelines.pegasus.transforms.log_checksum import crc32c
 from tests.fuzz.parser import Parser, of_text
 from tests.labs.documented_commands import blocks
 from tests.labs.pegasus import private_logs as made
@@ -41,7 +40,7 @@ def _sample(page: str) -> bytes:
 
 
 def _log(raw: bytes) -> object:
-    reader = PrivateLogReader(io.BytesIO(raw).read, crc32c, 0)
+    reader = PrivateLogReader(io.BytesIO(raw).read, 0)
     return [decode_request(update) for mutation in reader for update in mutation.updates]
 
 

@@ -12,8 +12,9 @@ from pyspark.sql import SparkSession
 from jobs.cli.context import JobContext
 from pipelines.common.errors import UsageError
 from pipelines.pegasus.domain.audit_log.facts import ParentAndChild, SplitFacts
-from pipelines.pegasus.domain.audit_log.files import LogFile, check_files, judged_logs, without_broken
+from pipelines.pegasus.domain.audit_log.files import check_files, judged_logs, without_broken
 from pipelines.pegasus.domain.keys import key_hash
+from pipelines.pegasus.domain.private_log.log_file import LogFile
 from tests.labs.documented_commands import blocks
 from tests.labs.job_answer import job_answer
 from tests.labs.lake_rows import lake_rows

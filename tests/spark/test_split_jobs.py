@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.cli.context import JobContext
-from pipelines.pegasus.domain.audit_log.facts_reading import parse_facts
+from pipelines.pegasus.domain.audit_log.facts import parse_facts
 from pipelines.pegasus.domain.journal import parse_request
 from pipelines.pegasus.domain.keys import encode_key, key_hash
 from tests.labs.documented_commands import blocks

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import ConfigDict, TypeAdapter
+from pydantic import TypeAdapter
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import MalformedError, SnapshotError, UsageError
-from pipelines.common.forms import Form, value_of
+from pipelines.common.forms import OpenForm, value_of
 from pipelines.common.instants import parse_instant
 from pipelines.common.strict_json import read_json
 from pipelines.files.saved_text import LocalCopies, lines_of
@@ -23,13 +23,7 @@ _END = re.compile(r"# walsafe-export end (\S+) finished (\S+) status 0")
 _ANY = "# walsafe-export "
 
 
-class Exported(Form):
-    """One JSON object of an export; a newer script may write further keys."""
-
-    model_config = ConfigDict(extra="ignore")
-
-
-FormT = TypeVar("FormT", bound=Exported)
+FormT = TypeVar("FormT", bound=OpenForm)
 
 
 @dataclass(frozen=True, slots=True)

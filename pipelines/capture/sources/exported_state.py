@@ -6,14 +6,14 @@ from typing import Annotated
 from pydantic import ConfigDict
 
 from pipelines.capture.ports import ClusterSettings
-from pipelines.capture.sources.export_parts import ExportDirectory, Exported, ExportPart
+from pipelines.capture.sources.export_parts import ExportDirectory, ExportPart
 from pipelines.capture.sources.exported_cells import scanned_cells, scanned_versions
 from pipelines.capture.sources.hbase_neighbours import barriers_of, counted_sessions
 from pipelines.capture.sources.hbase_site import plugin_names
 from pipelines.capture.sources.ls_text_files import LsText
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import MalformedError, SnapshotError, UsageError
-from pipelines.common.forms import Many, Text, WrittenAs
+from pipelines.common.forms import Many, OpenForm, Text, WrittenAs
 from pipelines.hbase.known_servers import KnownServers
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.procedures import crashing_servers, parse_procedures
@@ -34,7 +34,7 @@ class _Retention(RetentionForm):
     model_config = ConfigDict(extra="ignore")
 
 
-class SettingsForm(Exported):
+class SettingsForm(OpenForm):
     """What `hbase-site.xml` and the cluster say; an older script wrote no `queue_storage`, and saved the table."""
 
     queue_storage: Text | None = None
@@ -46,29 +46,29 @@ class SettingsForm(Exported):
     backup_stated: bool | None = None
 
 
-class _Master(Exported):
+class _Master(OpenForm):
     """The active master; an older script did not say that it asked for the name before the proof."""
 
     active_master: Text
     named_first: bool | None = None
 
 
-class ServersForm(Exported):
+class ServersForm(OpenForm):
     """The servers that the master knows; an older script wrote no dead ones."""
 
     servers: Many[str]
     dead: Many[str] | None = None
 
 
-class _Procedures(Exported):
+class _Procedures(OpenForm):
     procedures: Text
 
 
-class _Peers(Exported):
+class _Peers(OpenForm):
     peers: Many[ExportedPeer]
 
 
-class _BackupTable(Exported):
+class _BackupTable(OpenForm):
     backup_table: bool | None = None
 
 
@@ -76,7 +76,7 @@ class _Flags(FlagsForm):
     model_config = ConfigDict(extra="ignore")
 
 
-class _OfFlags(Exported):
+class _OfFlags(OpenForm):
     flags: Annotated[MasterFlags, WrittenAs(_Flags)]
 
 

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 from pipelines.capture.ports import ClusterSettings
 from pipelines.capture.sources.closed_scans import complete_list
-from pipelines.capture.sources.export_parts import ExportDirectory, Exported, ExportPart
+from pipelines.capture.sources.export_parts import ExportDirectory, ExportPart
 from pipelines.capture.sources.exported_cells import EXPORT_AGAIN, parsed_line
 from pipelines.capture.sources.exported_state import SettingsForm, settings_of
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import MalformedError, SnapshotError, UsageError
-from pipelines.common.forms import Base64, Many, Text
+from pipelines.common.forms import Base64, Many, OpenForm, Text
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.zookeeper.tree import HFILE_REFS, PEERS, QUEUES, REGIONS, Znode
@@ -26,7 +26,7 @@ class _Settings(SettingsForm):
     backup_table: bool | None = None
 
 
-class _Online(Exported):
+class _Online(OpenForm):
     servers: Many[str] | None
 
 

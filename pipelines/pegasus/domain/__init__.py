@@ -1,1 +1,1 @@
-"""Pegasus's file formats and rules, as pure functions over frozen values. They need only the standard library."""
+"""Pegasus's file formats and rules, as pure functions over frozen values. They need no Spark."""

@@ -11,12 +11,11 @@ from typing import Any
 from pipelines.common.errors import SnapshotError, UsageError
 from pipelines.common.instants import is_instant
 from pipelines.common.strict_json import read_json
+from pipelines.pegasus.domain.partitions import REJECT_CODES, PrimaryAnswer
 
 KINDS = ("read", "write", "scan")
-OK = "ERR_OK"
-MISUSED = "ERR_PARENT_PARTITION_MISUSED"
-REJECTS = ("ERR_OBJECT_NOT_FOUND", "ERR_SPLITTING")
-"""The name in Pegasus's split design, and the name in the code since 2.3."""
+OK, MISUSED = PrimaryAnswer.OK.value, PrimaryAnswer.MISUSED.value
+REJECTS = tuple(REJECT_CODES.values())
 CODES = (OK, MISUSED, *REJECTS, "ERR_TIMEOUT", "ERR_INVALID_STATE")
 U64 = 1 << 64
 _HASH = re.compile("[0-9a-f]{16}")

@@ -1,6 +1,6 @@
 """Computes which partition owns a hash, and how a replica answers (src/client/partition_resolver.cpp)."""
 
-from enum import Enum
+from enum import StrEnum
 
 REJECTING = -1
 """`partition_version` of a parent whose child is being registered: it rejects every request."""
@@ -8,7 +8,7 @@ UNREGISTERED = -1
 """Ballot of a child that is not registered in meta yet."""
 
 
-class PrimaryAnswer(Enum):
+class PrimaryAnswer(StrEnum):
     """The answer of a primary before it reads the data."""
 
     OK = "ERR_OK"

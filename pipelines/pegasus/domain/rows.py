@@ -7,7 +7,7 @@ from pipelines.common.errors import MalformedError, UsageError
 from pipelines.pegasus.domain.keys import EMPTY_WRITE, key_hash
 from pipelines.pegasus.domain.partitions import is_power_of_two, partition_index
 
-U64 = (1 << 64) - 1
+U64_MASK = (1 << 64) - 1
 
 
 class RowKind(IntEnum):
@@ -106,7 +106,7 @@ class RowTally:
         return RowTally(
             self.rows + other.rows,
             self.bytes + other.bytes,
-            self.digest_sum + other.digest_sum & U64,
+            self.digest_sum + other.digest_sum & U64_MASK,
             self.digest_xor ^ other.digest_xor,
         )
 

@@ -8,9 +8,9 @@ from pipelines.common.errors import UsageError
 from pipelines.common.human import human_bytes, human_count
 from pipelines.lake.findings import ERROR, INFO, WARNING
 from pipelines.lake.run_summary import FindingRow
-from pipelines.pegasus.domain.partitions import is_owner, is_power_of_two
-from pipelines.pegasus.domain.report import lost_env_remedy, rule_violation
+from pipelines.pegasus.domain.partitions import REJECTING, is_owner, is_power_of_two
 from pipelines.pegasus.domain.rows import NOTHING, Placement, RowGroup, RowKind, RowTally, Tallies
+from pipelines.pegasus.domain.rule_violations import lost_env_remedy, rule_violation
 
 
 class RowFate(Enum):
@@ -53,7 +53,7 @@ class FilterSettings:
 
     def __post_init__(self) -> None:
         for index, version in self.versions.items():
-            if not (version == -1 or is_power_of_two(version + 1)) or not 0 <= index < self.placement.count:
+            if not (version == REJECTING or is_power_of_two(version + 1)) or not 0 <= index < self.placement.count:
                 raise UsageError(
                     f"partition_version {version} of partition {index}: -1, or a number of partitions minus 1"
                 )

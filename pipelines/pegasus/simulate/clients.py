@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from pipelines.pegasus.domain.partitions import PrimaryAnswer
 from pipelines.pegasus.simulate.learning import sent_to_child
 from pipelines.pegasus.simulate.scope import CHILD_HALF, PARENT_HALF, Design, Scope
 from pipelines.pegasus.simulate.world import (
@@ -29,7 +30,7 @@ from pipelines.pegasus.simulate.world import (
 
 LOST, DOUBLE, BALLOT, FORGOTTEN, STUCK = "LOST", "DOUBLE_OWNER", "BALLOT", "FORGOTTEN", "STUCK"
 COUNT, MISSCANNED = "COUNT", "MISSCANNED"
-OK, REJECTED, MISUSED = "ERR_OK", "REJECT", "ERR_PARENT_PARTITION_MISUSED"
+OK, REJECTED, MISUSED = PrimaryAnswer.OK.value, PrimaryAnswer.REJECT.value, PrimaryAnswer.MISUSED.value
 
 
 def client_steps(world: World, scope: Scope, design: Design) -> Iterator[Step]:

@@ -8,20 +8,19 @@ from pydantic import Field, TypeAdapter
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, SnapshotError, UnavailableError, UsageError
-from pipelines.common.forms import read_value
+from pipelines.common.forms import OpenForm, read_value
 from pipelines.pegasus.domain.encryption import refuse_encrypted
-from pipelines.pegasus.domain.state.shell import ForeignForm
 
 BACKUP_METADATA = "backup_metadata"
 
 
-class _File(ForeignForm):
+class _File(OpenForm):
     name: Annotated[str, Field(pattern=r"^[^/]+$")]
     size: Annotated[int, Field(ge=0)]
     md5: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 
 
-class _Metadata(ForeignForm):
+class _Metadata(OpenForm):
     """`cold_backup_metadata` of Pegasus (`src/replica/backup/cold_backup_context.h`)."""
 
     checkpoint_decree: int

@@ -7,7 +7,7 @@ from pipelines.common.errors import UsageError
 from pipelines.files.file_reader import FileReader, no_directory
 from pipelines.pegasus.domain.encryption import refuse_encrypted
 from pipelines.pegasus.domain.offline.plan import OldPartition
-from pipelines.pegasus.domain.state.app_info import parse_app_metadata
+from pipelines.pegasus.domain.offline.replica_info import parse_app_metadata
 from pipelines.pegasus.sources.replica_tree import agreed, each_once
 
 _DEEPEST = 3

@@ -5,14 +5,12 @@ from pathlib import Path
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UnavailableError
-from pipelines.pegasus.domain.audit_log.files import LogFile
-from pipelines.pegasus.domain.audit_log.log_tally import LogTally
 from pipelines.pegasus.domain.encryption import MAGIC, refuse_encrypted
 from pipelines.pegasus.domain.private_log.blocks import LogEnd
+from pipelines.pegasus.domain.private_log.log_file import LogFile, LogTally
 from pipelines.pegasus.domain.private_log.mutations import Mutation
 from pipelines.pegasus.domain.private_log.names import Gpid, is_log_name, parse_log_name
 from pipelines.pegasus.domain.private_log.reader import PrivateLogReader
-from pipelines.pegasus.transforms.log_checksum import crc32c
 
 
 class ReplicaLogs:
@@ -53,7 +51,7 @@ class ReplicaLogs:
         tally = LogTally(self._node, self._gpid, path.name)
         with path.open("rb") as stream:
             refuse_encrypted(stream.peek(len(MAGIC)), str(path))
-            reader = PrivateLogReader(stream.read, crc32c, tally.file.start_offset)
+            reader = PrivateLogReader(stream.read, tally.file.start_offset)
             for mutation in reader:
                 gpid = mutation.gpid
                 tally.add((gpid.app_id, gpid.partition), mutation.ballot, mutation.decree)

@@ -7,8 +7,7 @@ from pipelines.common.errors import MalformedError, UsageError
 from pipelines.files.file_reader import FileReader, no_directory
 from pipelines.pegasus.domain.encryption import refuse_encrypted
 from pipelines.pegasus.domain.offline.plan import OldPartition
-from pipelines.pegasus.domain.private_log.names import DISCARDED, Gpid, parse_replica_name
-from pipelines.pegasus.domain.state.app_info import (
+from pipelines.pegasus.domain.offline.replica_info import (
     APP_INFO,
     INIT_INFO,
     AppInfo,
@@ -16,6 +15,7 @@ from pipelines.pegasus.domain.state.app_info import (
     parse_app_info,
     parse_init_info,
 )
+from pipelines.pegasus.domain.private_log.names import DISCARDED, Gpid, parse_replica_name
 
 _DEEPEST = 12
 _CORRECT = "or correct --app-id or the number of partitions now (--from of split-run, --partitions of split-export)"

@@ -10,54 +10,51 @@ from pipelines.pegasus.domain.state.model import ClusterState
 from pipelines.pegasus.domain.state.reading import parse_state
 
 
-class StateFiles:
-    """Reads states."""
+def states_at(files: FileReader, uri: str) -> Sequence[ClusterState]:
+    """Returns states in time order.
 
-    def __init__(self, files: FileReader) -> None:
-        self._files = files
+    Args:
+        files: reads the file system.
+        uri: a state file, a capture, or a directory with any number of both.
 
-    def states(self, uri: str) -> Sequence[ClusterState]:
-        """Returns states in time order.
+    Raises:
+        UsageError: there is no state, a file is invalid, or two states belong to different clusters or have the
+            same time.
+    """
+    states = sorted(_found(files, uri.rstrip("/")), key=lambda one: one.observed_at)
+    if not states:
+        raise UsageError(f"{uri} contains no *.json and no capture; docs/split-state.md describes both")
+    for one, other in pairwise(states):
+        if one.cluster != other.cluster:
+            raise UsageError(
+                f"{other.where} belongs to cluster {other.cluster}, {one.where} to {one.cluster}; give the "
+                "states of one cluster"
+            )
+        if one.observed_at == other.observed_at:
+            raise UsageError(f"{one.where} and {other.where} have the same time; remove one of them")
+    return states
 
-        Args:
-            uri: a state file, a capture, or a directory with any number of both.
 
-        Raises:
-            UsageError: there is no state, a file is invalid, or two states belong to different clusters or have the
-                same time.
-        """
-        states = sorted(self._found(uri.rstrip("/")), key=lambda one: one.observed_at)
-        if not states:
-            raise UsageError(f"{uri} contains no *.json and no capture; docs/split-state.md describes both")
-        for one, other in pairwise(states):
-            if one.cluster != other.cluster:
-                raise UsageError(
-                    f"{other.where} belongs to cluster {other.cluster}, {one.where} to {one.cluster}; give the "
-                    "states of one cluster"
-                )
-            if one.observed_at == other.observed_at:
-                raise UsageError(f"{one.where} and {other.where} have the same time; remove one of them")
-        return states
+def _found(files: FileReader, uri: str) -> list[ClusterState]:
+    entries = files.entries(uri)
+    if entries is None:
+        return [parse_state(files.read(uri), uri)]
+    if _is_capture(entries):
+        return [_capture(files, uri, entries)]
+    states = []
+    for entry in entries:
+        path = f"{uri}/{entry.name}"
+        below = (files.entries(path) or ()) if entry.is_directory else ()
+        if _is_capture(below):
+            states.append(_capture(files, path, below))
+        elif not entry.is_directory and entry.name.endswith(".json"):
+            states.append(parse_state(files.read(path), path))
+    return states
 
-    def _found(self, uri: str) -> list[ClusterState]:
-        entries = self._files.entries(uri)
-        if entries is None:
-            return [parse_state(self._files.read(uri), uri)]
-        if _is_capture(entries):
-            return [self._capture(uri, entries)]
-        states = []
-        for entry in entries:
-            path = f"{uri}/{entry.name}"
-            below = (self._files.entries(path) or ()) if entry.is_directory else ()
-            if _is_capture(below):
-                states.append(self._capture(path, below))
-            elif not entry.is_directory and entry.name.endswith(".json"):
-                states.append(parse_state(self._files.read(path), path))
-        return states
 
-    def _capture(self, uri: str, entries: Sequence[DirectoryEntry]) -> ClusterState:
-        names = [one.name for one in entries if not one.is_directory]
-        return parse_capture({name: self._files.read(f"{uri}/{name}") for name in names}, uri)
+def _capture(files: FileReader, uri: str, entries: Sequence[DirectoryEntry]) -> ClusterState:
+    names = [one.name for one in entries if not one.is_directory]
+    return parse_capture({name: files.read(f"{uri}/{name}") for name in names}, uri)
 
 
 def _is_capture(entries: Sequence[DirectoryEntry]) -> bool:

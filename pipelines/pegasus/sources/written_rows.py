@@ -16,27 +16,26 @@ from pyspark.sql import SparkSession
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, SnapshotError, UnavailableError, UsageError
-from pipelines.common.forms import read_value
+from pipelines.common.forms import OpenForm, read_value
 from pipelines.common.human import human_count
 from pipelines.files.file_reader import LocalFileReader, file_reader_for, is_local
 from pipelines.files.hadoop_jvm import HadoopJvm, java_errors
 from pipelines.pegasus.domain.offline.plan import MANIFEST
-from pipelines.pegasus.domain.state.shell import ForeignForm
 
 _AGAIN = "Copy the folder again, with all its files, to an empty place"
 
 
-class _File(ForeignForm):
+class _File(OpenForm):
     partition: int
     file: str
     bytes: int
 
 
-class _Part(ForeignForm):
+class _Part(OpenForm):
     files: list[_File]
 
 
-class _Manifest(ForeignForm):
+class _Manifest(OpenForm):
     data_version: Literal[1] | None = None
     partition_count: int | None = None
     parts: list[_Part]

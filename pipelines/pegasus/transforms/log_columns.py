@@ -13,16 +13,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pipelines.common.errors import MalformedError
-from pipelines.pegasus.domain.audit_log.log_tally import LogTally
 from pipelines.pegasus.domain.keys import key_hash
-from pipelines.pegasus.domain.private_log.mutations import PUT, MutationSpan, MutationUpdate
+from pipelines.pegasus.domain.private_log.blocks import crc32c
+from pipelines.pegasus.domain.private_log.log_file import LogTally
+from pipelines.pegasus.domain.private_log.mutations import EMPTY_WRITE, PUT, THRIFT_BINARY, MutationSpan, MutationUpdate
 from pipelines.pegasus.domain.private_log.requests import Replay, decode_request
 from pipelines.pegasus.transforms.crc64_columns import Bytes, Hashes, Offsets
 from pipelines.pegasus.transforms.key_columns import BinaryColumn, binary_column, key_hashes_at
-from pipelines.pegasus.transforms.log_checksum import crc32c
 
-_BINARY = 1
-_EMPTY = "RPC_REPLICATION_WRITE_EMPTY"
 _LEAST_PUT = 3 + 7 + 7 + 7 + 2
 """Bytes of a put with an empty key and value: argument, key, value, expiry, two stops."""
 _HEX = np.array([list(b"%02x" % byte) for byte in range(256)], dtype=np.uint8)
@@ -61,10 +59,10 @@ class MutationColumns:
         self._requests.append(len(requests))
         for code, kind, first, last in requests:
             self._codes.append(code)
-            if code == PUT and kind == _BINARY:
+            if code == PUT and kind == THRIFT_BINARY:
                 self._puts.append(body[first:last])
                 self._put_by.append(number)
-            elif code != _EMPTY:
+            elif code != EMPTY_WRITE:
                 self._others.append((number, MutationUpdate(code, kind, body[first:last])))
         written = body[span[-2] : span[-1]]
         self._checksums += crc32c(written), zlib.crc32(written)
@@ -96,7 +94,7 @@ class MutationColumns:
         """Returns the signed hashes of each mutation in order, each once."""
         by = np.array(self._put_by, np.int64)
         hashes, plain = _put_hashes(binary_column(pa.array(self._puts, pa.binary())))
-        odd = [(self._put_by[at], MutationUpdate(PUT, _BINARY, self._puts[at])) for at in np.flatnonzero(~plain)]
+        odd = [(self._put_by[at], MutationUpdate(PUT, THRIFT_BINARY, self._puts[at])) for at in np.flatnonzero(~plain)]
         numbers, more = [], []
         for number, update in chain(self._others, odd):
             request = decode_request(update)

@@ -20,12 +20,10 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from pipelines.pegasus.domain.audit_log.files import LogFile
-from pipelines.pegasus.domain.audit_log.log_tally import LogTally
 from pipelines.pegasus.domain.private_log.blocks import Read
+from pipelines.pegasus.domain.private_log.log_file import LogFile, LogTally
 from pipelines.pegasus.domain.private_log.names import Gpid
 from pipelines.pegasus.domain.private_log.reader import PrivateLogReader
-from pipelines.pegasus.transforms.log_checksum import crc32c
 from pipelines.pegasus.transforms.log_columns import MutationColumns
 
 BATCH = 8192
@@ -105,7 +103,7 @@ def log_batches(task: dict[str, Any], opener: Opener) -> Iterator[Any]:
     undecoded = 0
     try:
         with opener(task["uri"]) as read:
-            reader = PrivateLogReader(read, crc32c, tally.file.start_offset)
+            reader = PrivateLogReader(read, tally.file.start_offset)
             for found in _groups(reader):
                 arrays = found.arrays(tally)
                 undecoded += found.undecoded

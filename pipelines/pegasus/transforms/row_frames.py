@@ -22,7 +22,7 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from pipelines.pegasus.domain.rows import U64, RowKind, Tallies
+from pipelines.pegasus.domain.rows import U64_MASK, RowKind, Tallies
 from pipelines.pegasus.domain.verify.compare import AFTER, BEFORE
 from pipelines.pegasus.domain.verify.judge import KeyCopy, KeyFacts, key_problems
 from pipelines.pegasus.transforms.examined_rows import ExamineSettings, examine_rows
@@ -201,7 +201,7 @@ def _read_copy(facts: dict[str, Any], name: str) -> KeyCopy:
     rows, index, digest, expired, timetag = (
         facts[f"{name}_{field}"] for field in ("rows", "index", "digest", "expired", "timetag")
     )
-    return KeyCopy(rows, index, digest, expired, timetag & U64)
+    return KeyCopy(rows, index, digest, expired, timetag & U64_MASK)
 
 
 def reason_counts(frame: DataFrame) -> dict[tuple[int | None, str, str], int]:

@@ -15,7 +15,7 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from pipelines.pegasus.domain.rows import U64, RowGroup, RowKind, RowTally, Tallies
+from pipelines.pegasus.domain.rows import U64_MASK, RowGroup, RowKind, RowTally, Tallies
 from pipelines.pegasus.transforms.examined_rows import ExaminedBatch, ExamineSettings, examine_rows
 
 TALLY_SCHEMA = StructType(
@@ -84,7 +84,7 @@ def merged_sums(rows: Iterator[Any]) -> Tallies:
     tallies: Tallies = {}
     for row in rows:
         where = RowGroup(row["partition_index"], row["bucket"], RowKind(row["kind"]), row["expired"], row["forever"])
-        more = RowTally(row["rows"], row["bytes"], row["digest_sum"] & U64, row["digest_xor"] & U64)
+        more = RowTally(row["rows"], row["bytes"], row["digest_sum"] & U64_MASK, row["digest_xor"] & U64_MASK)
         tallies[where] = tallies[where] + more if where in tallies else more
     return tallies
 

@@ -1,1 +1,1 @@
-"""One module for each split job. They use no technology except Spark's DataFrame."""
+"""What each split job does with the rows, files and states that it is given; and what several jobs share."""

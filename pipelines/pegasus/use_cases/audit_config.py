@@ -7,7 +7,8 @@ from pipelines.common.human import human_count, human_instant
 from pipelines.common.job_result import JobResult
 from pipelines.lake.job_run import JobLake, JobRun
 from pipelines.pegasus.domain.audit_config import TimeLimits, audit_config
-from pipelines.pegasus.domain.state.model import UNREGISTERED, ClusterState
+from pipelines.pegasus.domain.partitions import UNREGISTERED
+from pipelines.pegasus.domain.state.model import ClusterState
 from pipelines.pegasus.use_cases.frame import deliver
 from schemas.split_partitions import SPLIT_PARTITIONS
 
@@ -58,6 +59,7 @@ def partition_rows(state: ClusterState) -> Iterator[SplitPartitionRow]:
         half = table.partition_count // 2
         for one in table.partitions:
             yield SplitPartitionRow(
-                state.observed_at, table.app_id, table.name, one.index, table.partition_count, one.ballot, one.there,
-                one.primary, list(one.secondaries), (table.split_states or {}).get(one.index % max(half, 1)),
+                state.observed_at, table.app_id, table.name, one.index, table.partition_count, one.ballot,
+                one.is_registered, one.primary, list(one.secondaries),
+                (table.split_states or {}).get(one.index % max(half, 1)),
             )  # fmt: skip

@@ -1,11 +1,11 @@
 """split-audit-log: compares private logs of parents and children, and decides which may be deleted."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import reduce
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
 from pipelines.common.conditions import Condition
@@ -14,19 +14,19 @@ from pipelines.common.human import human_bytes, human_count
 from pipelines.common.job_result import JobResult
 from pipelines.common.spark.few_rows import at_hand
 from pipelines.common.text import text_table
+from pipelines.lake.findings import ERROR
 from pipelines.lake.job_run import JobLake, JobRun, Rows
 from pipelines.lake.run_summary import FindingRow
 from pipelines.pegasus.domain.audit_log.facts import SplitFacts
 from pipelines.pegasus.domain.audit_log.files import (
-    DELETABLE,
-    LogFile,
     check_files,
     judged_logs,
     valid_offsets,
     without_broken,
 )
-from pipelines.pegasus.domain.audit_log.messages import BrokenDecrees, behind_sync_point, broken_rules
 from pipelines.pegasus.domain.private_log.blocks import ENCRYPTED
+from pipelines.pegasus.domain.private_log.log_file import DELETABLE, LogFile
+from pipelines.pegasus.domain.rule_violations import rule_violation
 from pipelines.pegasus.transforms import log_rules
 from pipelines.pegasus.transforms.journal_rows import acknowledged_writes, refuse_invalid_line
 from pipelines.pegasus.use_cases.frame import deliver, refusals
@@ -35,6 +35,22 @@ from schemas.split_mutations import SPLIT_MUTATIONS
 from schemas.table import Table
 
 _SHOWN = 20
+_COMPARE = "Keep all logs and data; compare parent and child with split-verify, and copy what is missing."
+_WORDS = {
+    "GAP": ("L2", "has a gap: {n} between {first} and {last} are in none of its logs", "Let the replica learn again."),
+    "CONFLICT": ("L6", "has {n} with two different mutations of one ballot, from {first} to {last}", _COMPARE),
+    "LACKING": ("L3", "lacks {n} that its parent had committed when it was registered, {first} to {last}", _COMPARE),
+    "OTHER": ("L2", "copied {n} with other content than its parent's, {first} to {last}", _COMPARE),
+    "LATE": (
+        "L4",
+        "accepted {n} with keys of its child after the registration, {first} to {last}: the child's readers miss them",
+        _COMPARE,
+    ),
+    "STRANGE": ("L5", "accepted {n} with keys that are not its own, {first} to {last}", _COMPARE),
+    "UNLOGGED": (
+        "L6", "acknowledged {n} from {first} to {last} that are in no log and later than all durable data", _COMPARE
+    ),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,12 +143,41 @@ def _broken(mutations: DataFrame, logged: DataFrame, inputs: LogInputs) -> Itera
         frames.append(log_rules.unlogged_writes(acknowledged, written, frame))
     # with a journal, which may be long, its session runs the query
     every = reduce(DataFrame.unionByName, [frames[-1], *frames[:-1]])
-    yield from broken_rules(BrokenDecrees(**row.asDict()) for row in every.collect())
+    yield from _broken_rules(every.collect())
     if groups is not None:
         found = log_rules.copied_to(decrees, groups).where("sync_point IS NOT NULL").collect()
         copied = [(row["node"], row["partition"], row["sync_point"], row["copied"]) for row in found]
-        yield from behind_sync_point(copied, facts)
+        yield from _behind_sync_point(copied, facts)
     decrees.unpersist()
+
+
+def _broken_rules(decrees: Iterable[Row]) -> Iterator[FindingRow]:
+    """Yields one finding for each kind of decrees of a replica that break a rule, as `log_rules` sums them up."""
+    for node, app_id, partition, kind, number, first, last in decrees:
+        rule, words, remedy = _WORDS[kind]
+        where = f"{app_id}.{partition}" + (f"@{node}" if node else "")
+        said = words.format(n=human_count(number, "decree"), first=first, last=last)
+        who = f"Replica {where}" if node else f"Partition {where}"
+        yield rule_violation(
+            rule, ERROR, f"{where}/{kind.lower()}", f"{who} {said}.", remedy,
+            decrees=number, first=first, last=last,
+        )  # fmt: skip
+
+
+def _behind_sync_point(copied: Iterable[tuple[str, int, int, int]], facts: SplitFacts) -> Iterator[FindingRow]:
+    """Checks L3: yields a finding for each child whose copied mutations end before the sync point.
+
+    Args:
+        copied: node, child, sync point and the largest decree that the child copied.
+        facts: the facts of the table.
+    """
+    for node, child, sync_point, largest in copied:
+        if largest < sync_point:
+            yield rule_violation(
+                "L3", ERROR, f"{facts.app_id}.{child}@{node}/sync",
+                f"Replica {facts.app_id}.{child}@{node} copied up to decree {largest}; the sync point is {sync_point}: "
+                "it was registered too early.", _COMPARE, copied=largest, sync_point=sync_point,
+            )  # fmt: skip
 
 
 def _told(run: JobRun, files: Sequence[LogFile], facts: SplitFacts) -> tuple[dict[str, object], list[str]]:

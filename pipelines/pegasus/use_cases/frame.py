@@ -11,7 +11,7 @@ from pipelines.common.logged_run import log_of_run
 from pipelines.lake.findings import Acknowledgement, dated, finding_lines
 from pipelines.lake.job_run import JobLake, JobRun, Rows, default_run_id
 from pipelines.lake.run_summary import FindingRow, RunKey
-from pipelines.pegasus.domain.report import most_severe, proven
+from pipelines.pegasus.domain.rule_violations import most_severe, proven
 from schemas.table import Table
 
 

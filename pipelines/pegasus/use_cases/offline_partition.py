@@ -14,6 +14,7 @@ from pipelines.pegasus.domain.keys import escape_bytes
 from pipelines.pegasus.domain.offline.copies import CopyProblem, copy_problem
 from pipelines.pegasus.domain.offline.merge import row_batches
 from pipelines.pegasus.domain.offline.plan import (
+    SAMPLES,
     OfflineSplitOptions,
     OldPartition,
     PartitionCounts,
@@ -28,7 +29,6 @@ from pipelines.pegasus.transforms.crc64_columns import Hashes
 from pipelines.pegasus.transforms.key_columns import KeyHashes, column_of, key_hashes, partition_indexes
 from pipelines.pegasus.use_cases.open_partition import BATCH, OpenPartition, PartitionTools, Row
 
-_SAMPLES = 5
 _LONGEST_HEADER = header_bytes(NEWEST)
 _EMPTY_WRITE = (b"", bytes(12))
 """The record of an empty write in version 1: no client can read it, and compaction keeps it."""
@@ -173,7 +173,7 @@ class _Reader:
                 problem = CopyProblem.NEWER
             if problem is not None:
                 old = self._problems.get(problem, UnprovenCopies(problem, 0, ()))
-                samples = old.samples if old.rows >= _SAMPLES else (*old.samples, escape_bytes(key))
+                samples = old.samples if old.rows >= SAMPLES else (*old.samples, escape_bytes(key))
                 self._problems[problem] = UnprovenCopies(problem, old.rows + 1, samples)
 
     def _converted(self, batch: list[Row], good: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -5,11 +5,11 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import chain
 
-from pipelines.pegasus.domain.audit_log.files import LogFile
 from pipelines.pegasus.domain.offline.merge import merged_rows, row_batches
 from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions, OldPartition
 from pipelines.pegasus.domain.offline.ranges import SplitTask
 from pipelines.pegasus.domain.offline.tail import log_tail, refuse_incomplete, refuse_missing_log
+from pipelines.pegasus.domain.private_log.log_file import LogFile
 from pipelines.pegasus.sinks.part_files import PartitionFiles
 from pipelines.pegasus.sources.replica_db import ReplicaDb
 from pipelines.pegasus.sources.replica_logs import ReplicaLogs

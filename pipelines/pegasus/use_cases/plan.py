@@ -14,7 +14,7 @@ from pipelines.lake.findings import WARNING
 from pipelines.lake.job_run import JobLake, JobRun
 from pipelines.lake.run_summary import FindingRow
 from pipelines.pegasus.domain.keys import decode_key, escape_bytes
-from pipelines.pegasus.domain.report import rule_violation
+from pipelines.pegasus.domain.rule_violations import rule_violation
 from pipelines.pegasus.domain.split_plan import FINEST, SplitPlanRow, doublings_for, one_split, split_levels
 from pipelines.pegasus.transforms.plan_rows import check_partitions, hashed_keys, hot_hashes, sizes_by_hash_bits
 from pipelines.pegasus.use_cases.frame import deliver

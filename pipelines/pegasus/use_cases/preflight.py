@@ -8,12 +8,12 @@ from pipelines.common.human import human_instant
 from pipelines.common.job_result import JobResult
 from pipelines.common.text import text_table
 from pipelines.lake.job_run import JobLake, JobRun
-from pipelines.pegasus.domain.preflight import RULES, preflight, preflight_checks
+from pipelines.pegasus.domain.preflight import BLOCKER, OK, RULES, UNKNOWN, WARNED, preflight, preflight_checks
 from pipelines.pegasus.domain.state.model import DROPPED, ClusterState, PegasusTable
 from pipelines.pegasus.use_cases.frame import deliver
 from schemas.split_preflight import SPLIT_PREFLIGHT
 
-_MARKS = {"OK": "ok", "UNKNOWN": "unknown", "WARNING": "warning", "BLOCKER": "BLOCKER"}
+_MARKS = {OK: "ok", UNKNOWN: "unknown", WARNED: "warning", BLOCKER: BLOCKER}
 """The word for each verdict, the worst last."""
 
 
@@ -36,9 +36,9 @@ def run_preflight(run: JobRun, state: ClusterState, name: str | None, to_count: 
         for row in sorted(mine, key=lambda row: list(_MARKS).index(row.verdict)):
             worst[row.rule] = _MARKS[row.verdict]
         lines += text_table("    {:<4} {:<}", [(rule, worst[rule]) for rule in RULES])
-    blocked = sorted({row.table for row in rows if row.verdict == "BLOCKER"})
+    blocked = sorted({row.table for row in rows if row.verdict == BLOCKER})
     result = {"blocked": blocked, "checks": [asdict(row) for row in rows]}
-    findings = [row for one in found.values() for row in one]
+    findings = [row for judged in found.values() for _, row in judged]
     return deliver(run, lake, [(SPLIT_PREFLIGHT, rows)], findings, result, lines)
 
 

@@ -13,7 +13,7 @@ from pipelines.lake.findings import ERROR, WARNING
 from pipelines.lake.job_run import JobLake, JobRun
 from pipelines.lake.run_summary import FindingRow
 from pipelines.pegasus.domain.journal import U64
-from pipelines.pegasus.domain.report import rule_violation
+from pipelines.pegasus.domain.rule_violations import rule_violation
 from pipelines.pegasus.domain.what_if import RouteRow, what_if
 from pipelines.pegasus.transforms.journal_rows import refuse_invalid_line
 from pipelines.pegasus.transforms.route_rules import broken_route_rules

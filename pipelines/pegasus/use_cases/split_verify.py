@@ -12,7 +12,7 @@ from pipelines.common.errors import UnavailableError
 from pipelines.common.job_result import JobResult
 from pipelines.lake.job_run import JobLake, JobRun
 from pipelines.pegasus.domain.keys import escape_bytes
-from pipelines.pegasus.domain.rows import U64, Placement, RowKind, Tallies
+from pipelines.pegasus.domain.rows import U64_MASK, Placement, RowKind, Tallies
 from pipelines.pegasus.domain.verify.compare import (
     AFTER,
     BEFORE,
@@ -154,7 +154,7 @@ def _shown(frame: DataFrame, reason: str, request: VerifyRequest) -> list[DiffRo
             row["side"],
             escape_bytes(bytes(row["key"])),
             bytes(row["key"]),
-            None if row["hash"] is None else f"{row['hash'] & U64:016x}",
+            None if row["hash"] is None else f"{row['hash'] & U64_MASK:016x}",
             row["before_index"],
             row["after_index"],
             row["before_timetag"],

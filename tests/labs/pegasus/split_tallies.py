@@ -13,7 +13,7 @@ from tests.labs.pegasus.split_rows import Row
 
 
 def batch_of(rows: Sequence[Row]) -> pa.RecordBatch:
-    """Returns these rows in the form of `row_frames.heads`, but with another digest."""
+    """Returns these rows in the form of `row_frames.row_heads`, but with another digest."""
     digests = [zlib.crc32(row.key + b"\0" + row.value) * 0x9E3779B97F4A7C15 % (1 << 63) for row in rows]
     columns = [
         pa.array([row.index for row in rows], pa.int32()),

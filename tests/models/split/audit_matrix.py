@@ -8,7 +8,7 @@ from typing import Any
 
 from pipelines.common.human import human_count
 from pipelines.lake.findings import INFO
-from pipelines.pegasus.domain.report import MARK
+from pipelines.pegasus.domain.rule_violations import MARK
 from pipelines.pegasus.domain.stale import RowFate
 from pipelines.pegasus.domain.verify.findings import rule_of
 from tests.models.split.cases import AUDITS, CONFIG, LOG, ROUTE, STALE, VERIFY, Case

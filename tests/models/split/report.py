@@ -10,7 +10,7 @@ from pipelines.common.job_result import JobResult
 from pipelines.lake.findings import ERROR
 from pipelines.lake.job_run import JobLake
 from pipelines.lake.run_summary import FindingRow
-from pipelines.pegasus.domain.report import rule_violation
+from pipelines.pegasus.domain.rule_violations import rule_violation
 from pipelines.pegasus.use_cases.frame import deliver, split_run
 from tests.models.cores import side_by_side
 from tests.models.split.batch import RANGE, Simulated, design_of, play

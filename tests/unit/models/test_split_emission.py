@@ -9,13 +9,13 @@ import pytest
 from jobs.split.emission import whole_histories
 from pipelines.common.errors import UsageError
 from pipelines.pegasus.domain.audit_config import TimeLimits, audit_config
-from pipelines.pegasus.domain.audit_log.facts import SplitFacts
-from pipelines.pegasus.domain.audit_log.facts_reading import parse_facts
-from pipelines.pegasus.domain.audit_log.files import LogFile, check_files, judged_logs
+from pipelines.pegasus.domain.audit_log.facts import SplitFacts, parse_facts
+from pipelines.pegasus.domain.audit_log.files import check_files, judged_logs
 from pipelines.pegasus.domain.journal import parse_request
 from pipelines.pegasus.domain.partitions import REJECTING, primary_answer
 from pipelines.pegasus.domain.preflight import preflight, preflight_checks
 from pipelines.pegasus.domain.private_log.blocks import LogEnd
+from pipelines.pegasus.domain.private_log.log_file import LogFile
 from pipelines.pegasus.domain.private_log.names import parse_log_name, parse_replica_name
 from pipelines.pegasus.domain.private_log.reader import PrivateLogReader
 from pipelines.pegasus.domain.private_log.requests import Replay, decode_request
@@ -29,7 +29,6 @@ from pipelines.pegasus.simulate.emission.trace import trace_of
 from pipelines.pegasus.simulate.scope import Design
 from pipelines.pegasus.simulate.walk import walk
 from pipelines.pegasus.transforms.examined_rows import ExamineSettings
-from pipelines.pegasus.transforms.log_checksum import crc32c
 from pipelines.pegasus.transforms.log_rows import log_batches
 from tests.labs.pegasus.split_rows import AT_S, Row
 from tests.labs.pegasus.split_tallies import tallied
@@ -48,7 +47,7 @@ def every_case() -> list[Case]:
 
 
 def emitted_of(case: Case) -> Emitted:
-    return emit([case.history], crc32c)
+    return emit([case.history])
 
 
 def grave(emitted: Emitted) -> set[str]:
@@ -108,7 +107,7 @@ def test_states_and_rows_show_what_they_must() -> None:
 
 def test_random_splits_leave_whole_tables_and_states_without_a_fault() -> None:
     for seed in SEEDS:
-        emitted = emit(whole_histories(4, seed, Design()), crc32c)
+        emitted = emit(whole_histories(4, seed, Design()))
         assert (grave(emitted), differing(emitted), stale_codes(emitted)) == (set(), 0, set()), seed
 
 
@@ -141,23 +140,23 @@ def test_which_logs_may_go_by_registration_and_duplication() -> None:
     history = whole_histories(1, 3, Design())
 
     def reasons(confirmed: int | None) -> list[str]:
-        emitted = emit(history, crc32c, confirmed)
+        emitted = emit(history, confirmed)
         return files_of(emitted, parse_facts(json.dumps(emitted.facts), "facts.json"))
 
     assert reasons(None) == ["0 NEWEST_LOG", "0 NOT_NEEDED", "1 NEWEST_LOG"]
     assert reasons(45) == ["0 NEWEST_LOG", "0 NOT_NEEDED", "1 NEWEST_LOG"], "decrees 41 to 45 are confirmed"
     assert reasons(44) == ["0 DUPLICATION_PENDING", "0 NEWEST_LOG", "1 NEWEST_LOG"]
-    emitted = emit([case.history for case in tables()["cancelled"]], crc32c)
+    emitted = emit([case.history for case in tables()["cancelled"]])
     facts = parse_facts(json.dumps(emitted.facts), "facts.json")
     assert {line.split()[1] for line in files_of(emitted, facts)} == {"NEWEST_LOG", "CHILD_NOT_REGISTERED"}
 
 
 def test_logs_are_read_by_the_decoder_and_hold_every_acknowledged_write() -> None:
-    emitted = emit(whole_histories(4, 3, Design()), crc32c)
+    emitted = emit(whole_histories(4, 3, Design()))
     logged = set()
     for path, data in emitted.logs.items():
         *_, replica, plog, log = path.split("/")
-        reader = PrivateLogReader(io.BytesIO(data).read, crc32c, parse_log_name(log).start_offset)
+        reader = PrivateLogReader(io.BytesIO(data).read, parse_log_name(log).start_offset)
         mutations = list(reader)
         assert (plog, reader.ending, reader.problem) == ("plog", LogEnd.WHOLE, None)
         gpid = parse_replica_name(replica)
@@ -182,7 +181,7 @@ def test_no_log_of_a_good_split_goes_back_to_a_lower_ballot() -> None:
 
 
 def test_the_journal_is_one_and_answers_as_the_seed_says() -> None:
-    emitted = emit(whole_histories(4, 3, Design()), crc32c)
+    emitted = emit(whole_histories(4, 3, Design()))
     asked = [parse_request(json.dumps(line), number, "journal") for number, line in enumerate(emitted.journal, 1)]
     codes = {one.code for one in asked}
     assert codes == {"ERR_OK", "ERR_OBJECT_NOT_FOUND", "ERR_PARENT_PARTITION_MISUSED"}
@@ -202,7 +201,7 @@ def test_a_table_of_rows_and_of_a_mutant() -> None:
     assert len(others) == 3
     cancelled = histories_of(2, 0, "mended", ["F32", "F21"])
     assert not any(history.worlds[-1].meta.doubled for history in cancelled)
-    assert grave(emit(cancelled, crc32c)) == set()
+    assert grave(emit(cancelled)) == set()
     for rows, words in (
         (["F1", "F2", "F3"], "3 rows need --groups 4"),
         (["F99"], "no row 'F99'"),

@@ -17,7 +17,8 @@ from pipelines.pegasus.domain.audit_config import TimeLimits, audit_config
 from pipelines.pegasus.domain.preflight import preflight
 from pipelines.pegasus.domain.state.capture import parse_capture, parse_split_query
 from pipelines.pegasus.domain.state.model import ClusterState
-from pipelines.pegasus.sources.state_files import StateFiles
+from pipelines.pegasus.domain.state.reading import parse_state
+from pipelines.pegasus.sources.state_files import states_at
 from pipelines.pegasus.use_cases.frame import split_run
 from pipelines.pegasus.use_cases.preflight import run_preflight
 from tests.labs.pegasus.captures import FILES
@@ -40,7 +41,7 @@ def saved(folder: Path, files: dict[str, str]) -> Path:
 
 
 def rules(found: ClusterState) -> set[tuple[str, str]]:
-    return {(row.code, row.severity) for row in preflight(found, found.tables[0], None)}
+    return {(row.code, row.severity) for _, row in preflight(found, found.tables[0], None)}
 
 
 def test_the_samples_of_the_page_are_a_state() -> None:
@@ -50,7 +51,7 @@ def test_the_samples_of_the_page_are_a_state() -> None:
     assert (table.app_id, table.name, table.partition_count, table.status) == (2, "temp", 4, "AS_AVAILABLE")
     assert table.envs == {"replica.split.validate_partition_hash": "true"}
     assert table.split_states == {0: "SPLITTING", 1: "PAUSED"}
-    assert [(one.ballot, one.there, one.primary) for one in table.partitions] == [
+    assert [(one.ballot, one.is_registered, one.primary) for one in table.partitions] == [
         (3, True, "10.0.0.1:34801"), (5, True, "10.0.0.2:34801"), (-1, False, None), (-1, False, None),
     ]  # fmt: skip
     assert table.partitions[0].secondaries == ("10.0.0.2:34801", "10.0.0.3:34801")
@@ -65,9 +66,20 @@ def test_a_rule_has_one_line_and_each_of_its_findings_a_key_of_its_own() -> None
         ("C1", "ok"), ("C2", "ok"), ("C7", "ok"), ("C9", "ok"), ("C11", "BLOCKER"), ("C12", "BLOCKER"),
         ("F37", "unknown"),
     ]  # fmt: skip
-    keys = [row.key for row in preflight(found, found.tables[0], None)]
-    assert len(set(keys)) == len(keys)
-    assert "SPLIT_C12:2/split" in keys
+    evidence = {row.key: json.loads(row.evidence) for _, row in preflight(found, found.tables[0], None)}
+    assert len(evidence) == len(list(preflight(found, found.tables[0], None)))
+    assert "part" not in evidence["SPLIT_C12:2/split"], "the key says which part it is"
+
+
+@pytest.mark.parametrize("nobody", ["", "-", "invalid address", "invalid host_port", "invalid_host_port"])
+def test_what_pegasus_writes_instead_of_an_address_is_nobody(nobody: str) -> None:
+    shell = json.loads(FILES["app.2.json"])
+    shell["replicas"]["0"].update(primary=nobody, secondaries=f"[{nobody}]")
+    captured = parsed({**FILES, "app.2.json": json.dumps(shell)})
+    document = state(0, 4, 0)
+    document["apps"][0]["partitions"]["0"].update(primary=nobody, secondaries=[nobody])
+    for found in (captured, parse_state(json.dumps(document), "state.json")):
+        assert found.tables[0].partitions[0].members == frozenset(), nobody
 
 
 def test_a_node_that_meta_does_not_list_is_not_alive() -> None:
@@ -146,14 +158,14 @@ def test_the_states_of_a_split(status: str) -> None:
 
 
 def test_a_series_has_captures_and_state_files(tmp_path: Path) -> None:
-    reader = StateFiles(LocalFileReader())
+    reader = LocalFileReader()
     first = saved(tmp_path / "series" / "one", FILES)
     later = {**FILES, "captured.json": FILES["captured.json"].replace("T02", "T03")}
     saved(tmp_path / "series" / "two", later)
     (tmp_path / "series" / "three.json").write_text(json.dumps(state(90, 8, 0)))
     saved(tmp_path / "series" / ".making.5", {"ls.json": "{"})
-    assert [one.where for one in reader.states(f"{first}/")] == [str(first)]
-    found = reader.states(str(tmp_path / "series"))
+    assert [one.where for one in states_at(reader, f"{first}/")] == [str(first)]
+    found = states_at(reader, str(tmp_path / "series"))
     assert [Path(one.where).name for one in found] == ["one", "two", "three.json"]
 
 
@@ -165,7 +177,7 @@ def test_a_series_of_captures_is_audited(tmp_path: Path) -> None:
 
     for hour, ballot in ((2, 5), (9, 4)):
         saved(tmp_path / f"{hour}", moment(hour, ballot))
-    states = StateFiles(LocalFileReader()).states(str(tmp_path))
+    states = states_at(LocalFileReader(), str(tmp_path))
     assert {(row.code, row.subject) for row in audit_config(states, TimeLimits())} == {
         ("SPLIT_C6", "2.1"), ("SPLIT_STUCK", "2.2"),
     }, "partition 3 is paused"  # fmt: skip
@@ -230,7 +242,7 @@ def test_the_script_saves_a_capture(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     (folder,) = (tmp_path / "out").iterdir()
     assert sorted(path.name for path in folder.iterdir()) == sorted(FILES)
-    (found,) = StateFiles(LocalFileReader()).states(str(tmp_path / "out"))
+    (found,) = states_at(LocalFileReader(), str(tmp_path / "out"))
     expected = parsed(FILES)
     assert (found.tables, found.leader, found.unalive_nodes) == (
         expected.tables, expected.leader, expected.unalive_nodes,
@@ -238,7 +250,7 @@ def test_the_script_saves_a_capture(tmp_path: Path) -> None:
     assert folder.name.replace("-", ":") in (folder / "captured.json").read_text().replace("-", ":")
     again = run_script(tmp_path / "more", {**FILES, "app_envs.2.json": "{}"})
     assert again.returncode == 0, again.stderr
-    (found,) = StateFiles(LocalFileReader()).states(str(tmp_path / "more" / "out"))
+    (found,) = states_at(LocalFileReader(), str(tmp_path / "more" / "out"))
     assert (found.tables[0].envs, found.tables[0].split_states) == ({}, None), "without admin-cli"
 
 
@@ -280,5 +292,5 @@ def test_a_table_that_changes_is_read_again(tmp_path: Path, changes: int, code: 
         assert "table temp changed each time it was read" in done.stderr
         assert list((tmp_path / "out").iterdir()) == []
     else:
-        (found,) = StateFiles(LocalFileReader()).states(str(tmp_path / "out"))
+        (found,) = states_at(LocalFileReader(), str(tmp_path / "out"))
         assert found.tables[0].partitions[0].ballot == 3

@@ -10,8 +10,8 @@ from pipelines.pegasus.domain.offline.tail import LogTail, log_tail
 from pipelines.pegasus.domain.private_log.mutations import Mutation, MutationUpdate
 from pipelines.pegasus.domain.private_log.names import Gpid
 from pipelines.pegasus.domain.private_log.requests import decode_request
-from pipelines.pegasus.domain.private_log.writer import encode_put
 from pipelines.pegasus.domain.values import decode_value
+from pipelines.pegasus.simulate.emission.logs import encode_put
 from pipelines.pegasus.sources.replica_logs import ReplicaLogs
 from tests.labs.pegasus import private_logs as made
 from tests.labs.pegasus.private_logs import Entry, LogWriter

@@ -17,7 +17,6 @@ from jobs.split.run_wiring import fingerprint, place_of
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError
 from pipelines.files.file_reader import LocalFileReader
 from pipelines.lake.findings import ERROR
-from pipelines.pegasus.domain.audit_log.files import LogFile
 from pipelines.pegasus.domain.offline.copies import CopyProblem
 from pipelines.pegasus.domain.offline.doubts import doubts_of, input_doubts
 from pipelines.pegasus.domain.offline.merge import row_batches
@@ -30,6 +29,7 @@ from pipelines.pegasus.domain.offline.plan import (
     backup_began,
 )
 from pipelines.pegasus.domain.offline.ranges import SplitTask
+from pipelines.pegasus.domain.private_log.log_file import LogFile
 from pipelines.pegasus.domain.private_log.names import Gpid
 from pipelines.pegasus.domain.values import EPOCH_S
 from pipelines.pegasus.sinks.part_files import PartitionFiles

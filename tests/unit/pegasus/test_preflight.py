@@ -12,7 +12,7 @@ from pipelines.lake.job_run import JobLake
 from pipelines.pegasus.domain.keys import encode_key, key_hash
 from pipelines.pegasus.domain.partitions import is_owner
 from pipelines.pegasus.domain.preflight import deleted_share, preflight, preflight_checks
-from pipelines.pegasus.domain.report import most_severe, proven
+from pipelines.pegasus.domain.rule_violations import most_severe, proven
 from pipelines.pegasus.domain.state.reading import parse_state
 from pipelines.pegasus.use_cases.frame import split_run
 from pipelines.pegasus.use_cases.preflight import run_preflight, tables_named
@@ -36,7 +36,7 @@ def verdicts(document: dict[str, Any], to_count: int | None = None) -> dict[str,
     parsed = parse_state(json.dumps(document), "state.json")
     found = list(preflight(parsed, parsed.tables[0], to_count))
     rows = preflight_checks(parsed.tables[0], found)
-    assert bool(proven(most_severe(found))) == any(row.verdict == "BLOCKER" for row in rows)
+    assert bool(proven(most_severe(row for _, row in found))) == any(row.verdict == "BLOCKER" for row in rows)
     result: dict[str, list[str]] = {}
     for row in rows:
         result.setdefault(row.rule, []).append(row.verdict)
@@ -52,7 +52,7 @@ def test_a_table_that_must_not_be_split_is_not_sent_to_split_twice() -> None:
     six = ready()
     six["apps"][0]["app_info"].update(partition_count=6, init_partition_count=6)
     parsed = parse_state(json.dumps(six), "state.json")
-    remedies = {row.code: row.remedy for row in preflight(parsed, parsed.tables[0], 8)}
+    remedies = {row.code: row.remedy for _, row in preflight(parsed, parsed.tables[0], 8)}
     assert remedies["SPLIT_C1"].startswith("Do not split it.")
     assert "plit again" not in remedies["SPLIT_C2"]
 
@@ -65,7 +65,7 @@ def test_a_lost_env_is_set_again_only_where_that_is_safe(count: int, init: int, 
     if not is_known:
         del lost["apps"][0]["app_info"]["init_partition_count"]
     parsed = parse_state(json.dumps(lost), "state.json")
-    (remedy,) = [row.remedy for row in preflight(parsed, parsed.tables[0], None) if row.code == "SPLIT_C9"]
+    (remedy,) = [row.remedy for _, row in preflight(parsed, parsed.tables[0], None) if row.code == "SPLIT_C9"]
     assert words in remedy
 
 
@@ -119,7 +119,7 @@ def test_an_env_that_the_state_does_not_have_is_unknown() -> None:
     envs = document["apps"][0]["app_info"].pop("envs")
     assert verdicts(document) == {"C9": ["UNKNOWN"]}
     parsed = parse_state(json.dumps(document), "state.json")
-    (found,) = preflight(parsed, parsed.tables[0], None)
+    ((_, found),) = preflight(parsed, parsed.tables[0], None)
     assert "as 'envs' (in 'app_info', if the state has it)" in found.remedy
     document["apps"][0]["app_info"]["envs"] = envs
     assert verdicts(document) == {}
@@ -133,7 +133,7 @@ def test_a_server_is_known_only_with_the_tables_of_all_its_disks() -> None:
     for one in more[1:]:
         one["apps"] = None
     parsed = parse_state(json.dumps(document), "state.json")
-    (found,) = preflight(parsed, parsed.tables[0], None)
+    ((_, found),) = preflight(parsed, parsed.tables[0], None)
     assert found.message == f"Table temp: the use of the disks of 2 servers, such as {NODES[1]}, is not known."
 
 

@@ -9,7 +9,7 @@ from pipelines.lake.findings import ERROR
 from pipelines.lake.job_run import JobLake
 from pipelines.pegasus.domain.offline.plan import MANIFEST, PartFile, PartitionCounts, PartitionResult
 from pipelines.pegasus.domain.offline.ranges import SplitTask
-from pipelines.pegasus.domain.report import rule_violation
+from pipelines.pegasus.domain.rule_violations import rule_violation
 from pipelines.pegasus.sinks.part_files import PartitionFiles
 from pipelines.pegasus.sinks.split_output import SplitOutput, StagedPart, StagedParts
 from pipelines.pegasus.use_cases.export_rows import tell_export

@@ -13,7 +13,7 @@ from pipelines.files.file_reader import LocalFileReader
 from pipelines.pegasus.domain import preflight as preflight_rules
 from pipelines.pegasus.domain.audit_config import TimeLimits, audit_config
 from pipelines.pegasus.domain.state.reading import parse_state
-from pipelines.pegasus.sources.state_files import StateFiles
+from pipelines.pegasus.sources.state_files import states_at
 from tests.labs.pegasus.states import (
     DISK,
     NODES,
@@ -250,15 +250,15 @@ def test_every_cut_of_a_state_is_refused_and_never_worse() -> None:
 
 
 def test_a_directory_is_one_series(tmp_path: Path) -> None:
-    reader = StateFiles(LocalFileReader())
-    found = reader.states(str(written(tmp_path / "good", series()[::-1])))
+    reader = LocalFileReader()
+    found = states_at(reader, str(written(tmp_path / "good", series()[::-1])))
     assert [one.tables[0].partition_count for one in found] == [4, 8, 8, 8], "by their times, not their names"
     with pytest.raises(UsageError, match=r"contains no \*\.json"):
-        reader.states(str(written(tmp_path / "empty", [])))
+        states_at(reader, str(written(tmp_path / "empty", [])))
     with pytest.raises(UsageError, match="have the same time"):
-        reader.states(str(written(tmp_path / "twice", [series()[0], series()[0]])))
+        states_at(reader, str(written(tmp_path / "twice", [series()[0], series()[0]])))
     with pytest.raises(UsageError, match="belongs to cluster other"):
-        reader.states(str(written(tmp_path / "two", [series()[0], {**series()[1], "cluster": "other"}])))
+        states_at(reader, str(written(tmp_path / "two", [series()[0], {**series()[1], "cluster": "other"}])))
 
 
 def test_every_rule_that_is_raised_is_on_the_page() -> None:

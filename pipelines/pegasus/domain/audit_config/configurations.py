@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pipelines.lake.findings import ERROR, WARNING
 from pipelines.lake.run_summary import FindingRow
 from pipelines.pegasus.domain.partitions import is_power_of_two
-from pipelines.pegasus.domain.report import rule_violation
+from pipelines.pegasus.domain.rule_violations import rule_violation
 from pipelines.pegasus.domain.state.model import SERVING, ClusterState, PartitionState, PegasusTable
 
 _KEEP = "Keep every data directory as it is, and compare parent and child with split-verify before anything is removed."
@@ -16,7 +16,7 @@ def of_one_state(table: PegasusTable) -> Iterator[FindingRow]:
     """Checks C3, C4, C7 and C8 for one table in one state; yields the violations."""
     count, half = table.partition_count, table.partition_count // 2
     for one in table.partitions:
-        if one.index >= count and one.there:
+        if one.index >= count and one.is_registered:
             yield _violated(
                 "C3", ERROR, table, one.index,
                 f"it is registered, but the table has {count} partitions, so no child has this number.",
@@ -46,7 +46,7 @@ def of_two_states(before: ClusterState, now: ClusterState, app_id: int) -> Itera
     if old is None or new is None:
         return
     was, became = old.partition_count, new.partition_count
-    registered = any(one.there and one.index >= was // 2 for one in old.partitions)
+    registered = any(one.is_registered and one.index >= was // 2 for one in old.partitions)
     if became > 2 * was > 0 and became % was == 0 and is_power_of_two(became // was):
         yield rule_violation(
             "C2", WARNING, _subject(new),
@@ -63,10 +63,13 @@ def of_two_states(before: ClusterState, now: ClusterState, app_id: int) -> Itera
     for one in new.partitions:
         earlier = old.by_index.get(one.index)
         parent = new.by_index.get(one.index - became // 2)
-        if earlier is not None and earlier.there and one.there:
+        if earlier is not None and earlier.is_registered and one.is_registered:
             yield from _grown(new, earlier, one)
         elif (
-            one.there and one.index >= became // 2 and parent is not None and (earlier is not None or was * 2 == became)
+            one.is_registered
+            and one.index >= became // 2
+            and parent is not None
+            and (earlier is not None or was * 2 == became)
         ):
             yield from _registered(new, old.by_index.get(parent.index), parent, one)
     if before.leader != now.leader and old.split_states and new.is_splitting:
@@ -108,7 +111,7 @@ def _registered(
 
     Its ballot is the parent's ballot + 1, or higher if it has changed since: a move of the primary adds two.
     """
-    known = [one.ballot for one in (parent_before, parent) if one is not None and one.there]
+    known = [one.ballot for one in (parent_before, parent) if one is not None and one.is_registered]
     if not known:
         return
     least = min(known) + 1

@@ -8,8 +8,9 @@ from pipelines.common.human import human_duration
 from pipelines.common.instants import HOUR_MS, SECOND_MS
 from pipelines.lake.findings import ERROR, WARNING
 from pipelines.lake.run_summary import FindingRow
-from pipelines.pegasus.domain.report import rule_violation
-from pipelines.pegasus.domain.state.model import SPLITTING_REPLICA, UNREGISTERED, ClusterState, PegasusTable
+from pipelines.pegasus.domain.partitions import REJECTING
+from pipelines.pegasus.domain.rule_violations import rule_violation
+from pipelines.pegasus.domain.state.model import SPLITTING_REPLICA, ClusterState, PegasusTable
 
 Subject: TypeAlias = tuple[int, int, str]
 """(table id, partition, node)."""
@@ -83,7 +84,7 @@ def _waiting(table: PegasusTable) -> Iterator[Subject]:
 
 def _rejecting(table: PegasusTable) -> Iterator[Subject]:
     for one in table.replicas:
-        if one.partition_version == -1:
+        if one.partition_version == REJECTING:
             yield table.app_id, one.index, one.node
 
 
@@ -109,12 +110,12 @@ def freshly_registered(series: Sequence[ClusterState], app: int, timing: TimeLim
         before = state.table(app)
         if before is None or (place > 0 and last.observed_at - state.observed_at > timing.reject_ms):
             break
-        there = {one.index for one in before.partitions if one.there}
-        new |= {one.index for one in now.partitions if one.there and one.index >= half} - there
+        there = {one.index for one in before.partitions if one.is_registered}
+        new |= {one.index for one in now.partitions if one.is_registered and one.index >= half} - there
     return frozenset(new | {index - half for index in new})
 
 
 def _is_registered(state: ClusterState, app: int, index: int) -> bool:
     table = state.table(app)
     partition = table.by_index.get(index) if table else None
-    return partition is not None and partition.ballot != UNREGISTERED
+    return partition is not None and partition.is_registered

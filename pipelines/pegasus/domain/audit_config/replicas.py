@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from pipelines.lake.findings import ERROR, WARNING
 from pipelines.lake.run_summary import FindingRow
-from pipelines.pegasus.domain.report import rule_violation
+from pipelines.pegasus.domain.partitions import REJECTING
+from pipelines.pegasus.domain.rule_violations import rule_violation
 from pipelines.pegasus.domain.state.model import (
     SPLITTING_REPLICA,
-    UNREGISTERED,
     PartitionState,
     PegasusTable,
     ReplicaState,
@@ -60,7 +60,7 @@ def _nowhere(table: PegasusTable, fresh: frozenset[int]) -> Iterator[FindingRow]
     reported = fresh | {one.index for one in table.replicas}
     speaking = {one.node for one in table.replicas}
     for one in table.partitions:
-        if one.there and one.index not in reported and one.members and one.members <= speaking:
+        if one.is_registered and one.index not in reported and one.members and one.members <= speaking:
             nodes = sorted(one.members)
             yield rule_violation(
                 "R6", ERROR, f"{table.app_id}.{one.index}",
@@ -86,7 +86,7 @@ def _count(table: PegasusTable, replica: ReplicaState, partition: PartitionState
 def _version(table: PegasusTable, replica: ReplicaState) -> Iterator[FindingRow]:
     """Checks R2: the partition version is the partition count - 1, or -1 while the child is being registered."""
     version = replica.partition_version
-    if version is None or version == -1:
+    if version in {None, REJECTING}:
         return
     if replica.partition_count is not None:
         right = {replica.partition_count - 1}
@@ -115,7 +115,7 @@ def _directory(table: PegasusTable, replica: ReplicaState, partition: PartitionS
             "Move the directory away before the replica server or a meta server is started again.",
         )  # fmt: skip
     if (
-        partition is not None and partition.ballot == UNREGISTERED
+        partition is not None and not partition.is_registered
         and replica.partition_count == table.partition_count and replica.status == "PS_INACTIVE"
     ):  # fmt: skip
         yield _violated(
@@ -127,7 +127,7 @@ def _directory(table: PegasusTable, replica: ReplicaState, partition: PartitionS
 
 def _init_info(table: PegasusTable, replica: ReplicaState, partition: PartitionState | None) -> Iterator[FindingRow]:
     """Checks R4: compares `.init-info` with meta's ballot and with the flushed decree."""
-    meta = partition.ballot if partition is not None and partition.there else None
+    meta = partition.ballot if partition is not None and partition.is_registered else None
     if replica.init_ballot is not None and meta is not None and replica.init_ballot > meta:
         yield _violated(
             "R4", ERROR, table, replica,

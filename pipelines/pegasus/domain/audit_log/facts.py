@@ -1,9 +1,17 @@
-"""Values and parser of the facts that logs do not contain: registrations of children, durable decrees, duplication."""
+"""The facts that logs do not contain (registrations of children, durable decrees, duplication), and their file."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Annotated, TypeVar
 
-from pipelines.common.errors import UsageError
+from pydantic import AfterValidator, TypeAdapter
+
+from pipelines.common.errors import SnapshotError, UsageError
+from pipelines.common.forms import Count, Form, Many, MayBeAbsent, Name, Text, WrittenAs, exactly, read_value
+from pipelines.pegasus.domain.partitions import is_power_of_two
+
+KeyT = TypeVar("KeyT")
+ValueT = TypeVar("ValueT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +69,79 @@ class SplitFacts:
                 f"{where} is of partition {partition}, and the facts are of a split from {self.old_count} to "
                 f"{2 * self.old_count} partitions. Give the facts of the newest split"
             )
+
+
+def _power_of_two(count: int) -> int:
+    if not is_power_of_two(count):
+        raise ValueError(f"{count} is no power of two")
+    return count
+
+
+class _Group(Form):
+    parent: Count
+    child_ballot: MayBeAbsent[Count] = None
+    sync_point: MayBeAbsent[Count] = None
+    committed: MayBeAbsent[Count] = None
+
+
+class _Replica(Form):
+    node: Text
+    pidx: Count
+    last_durable_decree: Count
+
+
+class _Duplication(Form):
+    pidx: Count
+    confirmed_decree: Count
+
+
+class _Facts(Form):
+    format: Annotated[int, exactly(1)]
+    cluster: Name
+    app_id: Count
+    old_count: MayBeAbsent[Annotated[Count, AfterValidator(_power_of_two)]] = None
+    groups: Many[Annotated[ParentAndChild, WrittenAs(_Group)]] = ()
+    replicas: Many[_Replica] = ()
+    duplicating: bool | None = None
+    duplication: Many[_Duplication] = ()
+
+
+def _facts(form: _Facts) -> SplitFacts:
+    for group in form.groups:
+        if form.old_count is None or group.parent >= form.old_count:
+            raise ValueError(f"'groups': 'parent' {group.parent} is not below 'old_count'")
+    if form.duplication and form.duplicating is False:
+        raise ValueError("'duplicating' is false, but 'duplication' has confirmed decrees: remove one of the two")
+    return SplitFacts(
+        cluster=form.cluster,
+        app_id=form.app_id,
+        old_count=form.old_count,
+        groups=_once("groups", ((one.parent, one) for one in form.groups)),
+        durable=_once("replicas", (((one.node, one.pidx), one.last_durable_decree) for one in form.replicas)),
+        duplicating=form.duplicating,
+        confirmed=_once("duplication", ((one.pidx, one.confirmed_decree) for one in form.duplication)),
+    )
+
+
+def _once(key: str, pairs: Iterable[tuple[KeyT, ValueT]]) -> Mapping[KeyT, ValueT]:
+    found: dict[KeyT, ValueT] = {}
+    for name, value in pairs:
+        if name in found:
+            raise ValueError(f"{key!r}: {name!r} is given twice")
+        found[name] = value
+    return found
+
+
+_FACTS: TypeAdapter[SplitFacts] = TypeAdapter(Annotated[SplitFacts, WrittenAs(_Facts, _facts)])
+
+
+def parse_facts(text: str | bytes, where: str) -> SplitFacts:
+    """Parses a facts file, format 1 (docs/split-audit-log.md).
+
+    Raises:
+        UsageError: the file is invalid; the message names file and key.
+    """
+    try:
+        return read_value(_FACTS, text, where)
+    except SnapshotError as error:
+        raise UsageError(f"{error}; the format is docs/split-audit-log.md") from None

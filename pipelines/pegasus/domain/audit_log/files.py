@@ -2,16 +2,16 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain, groupby, pairwise
 
 from pipelines.lake.findings import ERROR
 from pipelines.lake.run_summary import FindingRow
 from pipelines.pegasus.domain.audit_log.facts import SplitFacts
 from pipelines.pegasus.domain.private_log.blocks import LogEnd
-from pipelines.pegasus.domain.report import rule_violation
+from pipelines.pegasus.domain.private_log.log_file import DELETABLE, HELD, LogFile
+from pipelines.pegasus.domain.rule_violations import rule_violation
 
-DELETABLE, HELD = "DELETABLE", "HELD"
 _INCOMPLETE = {
     LogEnd.TORN.value: "it ends inside a block, so the writes of that block are missing",
     LogEnd.NO_HEADER.value: "it has no complete header, so its writes are missing",
@@ -19,57 +19,6 @@ _INCOMPLETE = {
 _OF_PARTITION = re.compile(r"(\d+)\.(\d+)[@/]")
 """How the subject of a finding about a replica or partition begins."""
 _LOOK = "Keep the log; let the replica learn again from its primary, or compare with the other replicas first."
-
-
-@dataclass(frozen=True, slots=True)
-class LogFile:
-    """A log file of a replica; a row of `split_logs`.
-
-    Sizes are bytes. Decrees and ballots are those of the log's mutations; None = it has no mutations.
-
-    Attributes:
-        node: the replica server, from the directory.
-        length: the bytes up to the end of the last whole block.
-        max_decree_before: the largest decree in earlier logs, from the header.
-        valid_offset: the global offset from which the replica's mutations count, from the header: a replica that learns
-            discards the earlier ones, and their logs stay.
-        foreign: the number of mutations of another partition than the directory's.
-        ballots_back: the number of mutations with a lower ballot than an earlier one.
-        undecoded: the number of requests that cannot be replayed from the log alone.
-    """
-
-    node: str
-    app_id: int
-    partition: int
-    log: str
-    log_index: int
-    start_offset: int
-    length: int = 0
-    ending: str = LogEnd.WHOLE.value
-    problem: str | None = None
-    bad_blocks: int = 0
-    mutations: int = 0
-    min_decree: int | None = None
-    max_decree: int | None = None
-    min_ballot: int | None = None
-    max_ballot: int | None = None
-    max_decree_before: int | None = None
-    valid_offset: int | None = None
-    foreign: int = 0
-    ballots_back: int = 0
-    undecoded: int = 0
-    verdict: str = HELD
-    reason: str = "UNDECIDED"
-
-    @property
-    def replica(self) -> tuple[str, int, int]:
-        """Returns node, table id and partition."""
-        return self.node, self.app_id, self.partition
-
-    @property
-    def where(self) -> str:
-        """Returns the name of the log in messages."""
-        return f"{self.app_id}.{self.partition}@{self.node}/{self.log}"
 
 
 def by_replica(files: Iterable[LogFile]) -> list[list[LogFile]]:

@@ -6,12 +6,14 @@ from dataclasses import dataclass, field
 from math import gcd
 
 from pipelines.common.errors import UsageError
-from pipelines.pegasus.domain.audit_log.files import LogFile
 from pipelines.pegasus.domain.offline.copies import CopyProblem
 from pipelines.pegasus.domain.partitions import is_power_of_two
+from pipelines.pegasus.domain.private_log.log_file import LogFile
 
 MANIFEST = "_split_manifest.json"
 """Stands beside the output of split-run and split-export. Readers of Parquet ignore files that begin with `_`."""
+SAMPLES = 5
+"""How many keys a finding names."""
 _MOST = 1 << 20
 
 

@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from pipelines.common.errors import UnavailableError
-from pipelines.pegasus.domain.offline.plan import PartitionResult, UnprovenCopies
+from pipelines.pegasus.domain.offline.plan import SAMPLES, PartitionResult, UnprovenCopies
 
-_SAMPLES = 5
 _TOO_MUCH = 3
 """A range is uneven if the SSTs that it needs have more than so many times the bytes of a task."""
 
@@ -137,5 +136,5 @@ def _copies(ranges: Sequence[PartitionResult]) -> Iterator[UnprovenCopies]:
     found = [copies for one in ranges for copies in one.copies]
     for problem in dict.fromkeys(copies.problem for copies in found):
         mine = [copies for copies in found if copies.problem is problem]
-        samples = tuple(key for copies in mine for key in copies.samples)[:_SAMPLES]
+        samples = tuple(key for copies in mine for key in copies.samples)[:SAMPLES]
         yield UnprovenCopies(problem, sum(copies.rows for copies in mine), samples)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UsageError
-from pipelines.pegasus.domain.audit_log.files import LogFile
+from pipelines.pegasus.domain.private_log.log_file import LogFile
 from pipelines.pegasus.domain.private_log.mutations import Mutation
 from pipelines.pegasus.domain.private_log.requests import Replay, RowWrite, decode_request
 from pipelines.pegasus.domain.values import StoredValue, Timetag, encode_value

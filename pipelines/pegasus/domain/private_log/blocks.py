@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
+import google_crc32c
+
 from pipelines.pegasus.domain.encryption import is_encrypted
 
 Read: TypeAlias = Callable[[int], bytes]
-Checksum: TypeAlias = Callable[[bytes, int], int]
-"""CRC-32C: (bytes, CRC of the bytes before them) → CRC."""
 MAGIC = b"\xef\xbe\xad\xde"
-_HEADER = struct.Struct("<4siiI")
+BLOCK_HEADER = struct.Struct("<4siII")
+"""Magic, length of the body, CRC, offset."""
 _NO_BODY = 64 << 20
 ENCRYPTED = "it is encrypted (encrypt_data_at_rest)"
 """The problem of the first block of an encrypted log."""
@@ -56,20 +57,24 @@ class LogBlock:
     torn: bool = False
 
 
-def blocks(read: Read, checksum: Checksum) -> Iterator[LogBlock]:
+def crc32c(data: bytes, before: int = 0) -> int:
+    """Returns the CRC-32C of some bytes; `before` is the CRC of the bytes that precede them."""
+    return int(google_crc32c.extend(before, data))
+
+
+def blocks(read: Read) -> Iterator[LogBlock]:
     """Yields every block of a log in order. Bad contents never raise an error.
 
     Args:
         read: a function that returns up to the given number of bytes: fewer only before the end of the log, none at the
             end.
-        checksum: the function that computes CRC-32C.
     """
     offset, sums = 0, {0}
     while True:
-        header = _whole(read, _HEADER.size)
+        header = _whole(read, BLOCK_HEADER.size)
         if not header:
             return
-        if len(header) < _HEADER.size:
+        if len(header) < BLOCK_HEADER.size:
             if MAGIC[: len(header)] == header[: len(MAGIC)]:
                 yield LogBlock(offset, b"", torn=True, last=True)
             else:
@@ -77,7 +82,7 @@ def blocks(read: Read, checksum: Checksum) -> Iterator[LogBlock]:
                     offset, b"", f"the {len(header)} bytes at {offset} are not the header of a block", last=True
                 )
             return
-        magic, length, stored, _ = _HEADER.unpack(header)
+        magic, length, stored, _ = BLOCK_HEADER.unpack(header)
         if magic != MAGIC or not 0 < length <= _NO_BODY:
             if offset == 0 and is_encrypted(header):
                 yield LogBlock(offset, b"", ENCRYPTED, last=True)
@@ -97,15 +102,14 @@ def blocks(read: Read, checksum: Checksum) -> Iterator[LogBlock]:
             else:
                 yield LogBlock(offset, b"", torn=True, last=True)
             return
-        stored &= 0xFFFFFFFF
-        found = {checksum(body, before) for before in sums}
+        found = {crc32c(body, before) for before in sums}
         if stored in found:
             sums = {stored}
             yield LogBlock(offset, body)
         else:  # the body or the stored CRC is damaged: the next block's CRC shows which of the two it continues
             sums = {stored, *found}
             yield LogBlock(offset, b"", f"the CRC of the block at {offset} is wrong")
-        offset += _HEADER.size + length
+        offset += BLOCK_HEADER.size + length
 
 
 def _holds_blocks(body: bytes) -> bool:
@@ -113,7 +117,7 @@ def _holds_blocks(body: bytes) -> bool:
     place = body.find(MAGIC, 1)  # the log's own header begins with the same magic
     while place >= 0:
         length = int.from_bytes(body[place + 4 : place + 8], "little", signed=True)
-        end = place + _HEADER.size + length
+        end = place + BLOCK_HEADER.size + length
         if length > 0 and (end == len(body) or body[end : end + len(MAGIC)] == MAGIC):
             return True
         place = body.find(MAGIC, place + 1)

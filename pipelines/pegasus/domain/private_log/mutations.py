@@ -9,19 +9,23 @@ from pipelines.common.errors import MalformedError
 from pipelines.pegasus.domain.private_log.blocks import MAGIC
 from pipelines.pegasus.domain.private_log.names import Gpid
 
-_MUTATION = struct.Struct("<qiiqqqqqi")
+MUTATION_HEAD = struct.Struct("<qiiqqqqqi")
 _INT = struct.Struct("<i")
-_UPDATE = struct.Struct("<ii")
-_FILE = struct.Struct("<4siqi")
-_GPID = struct.Struct("<iiqq")
+REQUEST_HEAD = struct.Struct("<ii")
+FILE_HEAD = struct.Struct("<4siqi")
+FILE_ENTRY = struct.Struct("<iiqq")
 PUT = "RPC_RRDB_RRDB_PUT"
 """The task code of a put."""
+EMPTY_WRITE = "RPC_REPLICATION_WRITE_EMPTY"
+"""The task code of a write that only advances the decree."""
+THRIFT_BINARY = 1
+"""The serialization of a request in thrift's binary protocol."""
 _PUT_CODE = PUT.encode()
 _ONE_PUT = struct.Struct(f"<qiiqqqqqii{len(PUT)}sii")
 _MOST_UPDATES = 1 << 20
 _LONGEST_CODE = 256
 _OLD_LAYOUT = 64
-_HEAD, _COUNT, _KIND = _MUTATION.size, _INT.size, _UPDATE.size
+_HEAD, _COUNT, _KIND = MUTATION_HEAD.size, _INT.size, REQUEST_HEAD.size
 RequestSpan: TypeAlias = tuple[str, int, int, int]
 """A request in a block: code, serialization, first byte, and the byte after the last one; see `MutationUpdate`."""
 MutationSpan: TypeAlias = tuple[int, int, int, int, int, int, int | None, tuple[RequestSpan, ...], int, int]
@@ -84,13 +88,13 @@ def parse_file_header(body: bytes) -> tuple[FileHeader, int]:
     Raises:
         MalformedError: the bytes are not a valid header.
     """
-    if len(body) < _FILE.size:
+    if len(body) < FILE_HEAD.size:
         raise MalformedError("the header of the log is too short")
-    magic, version, start, count = _FILE.unpack_from(body)
-    end = _FILE.size + count * _GPID.size
+    magic, version, start, count = FILE_HEAD.unpack_from(body)
+    end = FILE_HEAD.size + count * FILE_ENTRY.size
     if magic != MAGIC or version != 1 or start < 0 or count < 0 or end > len(body):
         raise MalformedError(f"the header of the log has version {version} instead of 1")
-    entries = [_GPID.unpack_from(body, _FILE.size + place * _GPID.size) for place in range(count)]
+    entries = [FILE_ENTRY.unpack_from(body, FILE_HEAD.size + place * FILE_ENTRY.size) for place in range(count)]
     decrees = {Gpid(app, partition): decree for app, partition, decree, _ in entries}
     valid = {Gpid(app, partition): offset for app, partition, _, offset in entries}
     return FileHeader(start, decrees, valid), end
@@ -125,7 +129,9 @@ def _one_put(body: bytes, begin: int) -> MutationSpan | None:
 
 def _any_span(body: bytes, begin: int) -> MutationSpan:
     try:
-        version, app, partition, ballot, decree, offset, committed, stamp, count = _MUTATION.unpack_from(body, begin)
+        version, app, partition, ballot, decree, offset, committed, stamp, count = MUTATION_HEAD.unpack_from(
+            body, begin
+        )
         if 0 < version <= _OLD_LAYOUT or not 0 <= count <= _MOST_UPDATES:
             raise MalformedError(f"a mutation of version {version} with {count} requests")
         place, size = begin + _HEAD, len(body)
@@ -136,7 +142,7 @@ def _any_span(body: bytes, begin: int) -> MutationSpan:
             end = place + length
             if not 0 <= length <= _LONGEST_CODE or end > size:
                 raise MalformedError(f"a task code of {length} bytes")
-            serialization, length = _UPDATE.unpack_from(body, end)
+            serialization, length = REQUEST_HEAD.unpack_from(body, end)
             heads.append((body[place:end].decode("ascii"), serialization, length))
             place = end + _KIND
         requests = []

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from pipelines.common.errors import MalformedError
-from pipelines.pegasus.domain.private_log.blocks import Checksum, LogBlock, LogEnd, Read, blocks
+from pipelines.pegasus.domain.private_log.blocks import BLOCK_HEADER, LogBlock, LogEnd, Read, blocks
 from pipelines.pegasus.domain.private_log.mutations import (
     FileHeader,
     Mutation,
@@ -28,17 +28,15 @@ class PrivateLogReader:
         length: the bytes up to the last whole block.
     """
 
-    def __init__(self, read: Read, checksum: Checksum, start_offset: int | None = None) -> None:
+    def __init__(self, read: Read, start_offset: int | None = None) -> None:
         """Creates a reader.
 
         Args:
             read: a function that returns the next bytes, see `blocks.blocks`.
-            checksum: the function that computes CRC-32C.
             start_offset: the offset in the log's name, which the header must repeat; None = not checked.
         """
         self._read = read
         self._start = start_offset
-        self._checksum = checksum
         self.header: FileHeader | None = None
         self.ending = LogEnd.WHOLE
         self.problem: str | None = None
@@ -52,14 +50,14 @@ class PrivateLogReader:
     def spans(self) -> Iterator[tuple[bytes, MutationSpan]]:
         """Yields every mutation as its place in the body of a block, which costs less than a `Mutation`."""
         first = True
-        for block in blocks(self._read, self._checksum):
+        for block in blocks(self._read):
             if block.torn:
                 self._end(LogEnd.NO_HEADER if first else LogEnd.TORN)
                 return
             if block.problem is not None:
                 self._corrupt(block.problem)
             else:
-                self.length = block.offset + 16 + len(block.body)
+                self.length = block.offset + BLOCK_HEADER.size + len(block.body)
                 yield from self._mutations(block, first=first)
             first = False
         if first:
@@ -72,7 +70,7 @@ class PrivateLogReader:
                 self.header, place = parse_file_header(body)
                 if self._start is not None and self.header.start_offset != self._start:
                     raise MalformedError(f"its header has offset {self.header.start_offset}, its name {self._start}")
-            start = None if self.header is None else self.header.start_offset + block.offset + 16
+            start = None if self.header is None else self.header.start_offset + block.offset + BLOCK_HEADER.size
             while place < len(body):
                 span = mutation_span(body, place)
                 if start is not None and span[4] != start + place:

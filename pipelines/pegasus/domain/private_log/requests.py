@@ -7,10 +7,9 @@ from typing import Any
 
 from pipelines.common.errors import MalformedError
 from pipelines.pegasus.domain.keys import decode_key, encode_key
-from pipelines.pegasus.domain.private_log.mutations import MutationUpdate
+from pipelines.pegasus.domain.private_log.mutations import EMPTY_WRITE, THRIFT_BINARY, MutationUpdate
 from pipelines.pegasus.domain.private_log.thrift import Kind, ThriftReader
 
-_BINARY = 1
 _CHECK_AND_MUTATE_REMOVE = 4
 """`update_type.UT_CHECK_AND_MUTATE_REMOVE`: the put of an idempotent table that stands for a remove."""
 
@@ -61,12 +60,12 @@ class DecodedRequest:
 
 def decode_request(update: MutationUpdate) -> DecodedRequest:
     """Decodes one request; an invalid request never raises an error."""
-    if update.code == "RPC_REPLICATION_WRITE_EMPTY":
+    if update.code == EMPTY_WRITE:
         return DecodedRequest(Replay.EMPTY)
     reading = _READING.get(update.code.removeprefix("RPC_RRDB_RRDB_"))
     if reading is None:
         return DecodedRequest(Replay.UNKNOWN, problem=f"{update.code} is not decoded")
-    if update.serialization != _BINARY:
+    if update.serialization != THRIFT_BINARY:
         return DecodedRequest(Replay.UNKNOWN, problem=f"{update.code} in serialization {update.serialization}")
     try:
         return reading(_Argument(update.data))

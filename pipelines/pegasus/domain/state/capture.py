@@ -19,9 +19,9 @@ from typing import Annotated, TypeVar
 from pydantic import Field, TypeAdapter
 
 from pipelines.common.errors import SnapshotError, UsageError
-from pipelines.common.forms import Form, Instant, Name, Text, exactly, read_value
+from pipelines.common.forms import Form, Instant, Name, OpenForm, Text, exactly, read_value
 from pipelines.pegasus.domain.state.model import AVAILABLE, SPLIT_STATES, ClusterState, PegasusTable
-from pipelines.pegasus.domain.state.shell import ForeignForm, ShellForm, ShellNumber, shell_table
+from pipelines.pegasus.domain.state.shell import ShellForm, ShellNumber, shell_table
 
 CAPTURED = "captured.json"
 """The file that makes a directory a capture: the script writes it last."""
@@ -41,31 +41,31 @@ class _Captured(Form):
     finished: Instant
 
 
-class _ClusterInfo(ForeignForm):
+class _ClusterInfo(OpenForm):
     cluster_name: Name
     primary_meta_server: Text
 
 
-class _ClusterOutput(ForeignForm):
+class _ClusterOutput(OpenForm):
     cluster_info: _ClusterInfo
 
 
-class _App(ForeignForm):
+class _App(OpenForm):
     app_id: ShellNumber
     app_name: Text
     status: Text
 
 
-class _TablesOutput(ForeignForm):
+class _TablesOutput(OpenForm):
     general_info: dict[str, _App]
 
 
-class _Node(ForeignForm):
+class _Node(OpenForm):
     address: Text
     status: Text
 
 
-class _NodesOutput(ForeignForm):
+class _NodesOutput(OpenForm):
     details: dict[str, _Node]
 
 

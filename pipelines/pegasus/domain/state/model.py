@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-UNREGISTERED = -1
+from pipelines.pegasus.domain.partitions import UNREGISTERED
+
 VALIDATE_ENV = "replica.split.validate_partition_hash"
 SERVING = frozenset({"PS_PRIMARY", "PS_SECONDARY"})
 SPLITTING_REPLICA = "PS_PARTITION_SPLIT"
@@ -17,22 +18,28 @@ class PartitionState:
 
     Attributes:
         ballot: -1 = the partition is a child that is not registered in meta yet.
-        there: whether the partition has a node in ZooKeeper; the other partitions are only counted.
         primary: the node of the primary; None = there is no primary.
-        committed: last_committed_decree; None = unknown.
     """
 
     index: int
     ballot: int = UNREGISTERED
-    there: bool = False
     primary: str | None = None
     secondaries: tuple[str, ...] = ()
-    committed: int | None = None
+
+    @property
+    def is_registered(self) -> bool:
+        """Returns whether meta has the partition; the others are only counted."""
+        return self.ballot != UNREGISTERED
 
     @property
     def members(self) -> frozenset[str]:
         """Returns the nodes of the primary and the secondaries."""
         return frozenset(self.secondaries) | ({self.primary} if self.primary else set())
+
+
+def every_partition(count: int, found: Mapping[int, PartitionState]) -> tuple[PartitionState, ...]:
+    """Returns the partitions that are found, and an unregistered one for each of the others below `count`."""
+    return tuple(found.get(index) or PartitionState(index) for index in sorted({*range(count), *found}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +57,6 @@ class ReplicaState:
     node: str
     index: int
     status: str | None = None
-    disk: str | None = None
-    ballot: int | None = None
     partition_version: int | None = None
     partition_count: int | None = None
     init_ballot: int | None = None
@@ -96,7 +101,7 @@ class PegasusTable:
     @property
     def unregistered(self) -> tuple[PartitionState, ...]:
         """Returns the partitions that meta counts but has not registered."""
-        return tuple(one for one in self.partitions if one.ballot == UNREGISTERED and one.index < self.partition_count)
+        return tuple(one for one in self.partitions if not one.is_registered and one.index < self.partition_count)
 
     @property
     def is_splitting(self) -> bool:

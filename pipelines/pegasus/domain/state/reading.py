@@ -18,6 +18,7 @@ from pipelines.common.forms import (
     Many,
     MayBeAbsent,
     Name,
+    OpenForm,
     Text,
     WrittenAs,
     exactly,
@@ -32,10 +33,9 @@ from pipelines.pegasus.domain.state.model import (
     PartitionState,
     PegasusTable,
     ReplicaState,
+    every_partition,
 )
-from pipelines.pegasus.domain.state.shell import COUNT_BOUNDS, ForeignForm, ShellForm, shell_table
-
-_NOBODY = {"", "invalid address", "invalid host_port", "invalid_host_port"}
+from pipelines.pegasus.domain.state.shell import COUNT_BOUNDS, NOBODY, ShellForm, shell_table
 
 
 def _index(name: str) -> int:
@@ -47,7 +47,7 @@ def _index(name: str) -> int:
 _Index = Annotated[int, parsed(_index)]
 
 
-class _AppInfo(ForeignForm):
+class _AppInfo(OpenForm):
     app_id: Int64
     app_name: Text
     status: Text
@@ -59,7 +59,7 @@ class _AppInfo(ForeignForm):
     is_bulk_loading: bool | None = None
 
 
-class _Partition(ForeignForm):
+class _Partition(OpenForm):
     pid: Text
     ballot: Int64
     primary: str
@@ -89,7 +89,7 @@ class _Disk(Form):
 
 
 def _replica(form: _Replica) -> ReplicaState:
-    return ReplicaState(index=form.pidx, **form.model_dump(exclude={"pidx"}))
+    return ReplicaState(index=form.pidx, **form.model_dump(exclude={"pidx", "disk", "ballot"}))
 
 
 def _disk(form: _Disk) -> Disk:
@@ -129,9 +129,7 @@ def _of_zookeeper(form: _ZooKeeperTable) -> PegasusTable:
         envs=info.envs,
         duplicating=info.duplicating,
         bulk_loading=info.is_bulk_loading,
-        partitions=tuple(
-            found.get(index) or PartitionState(index) for index in sorted({*range(info.partition_count), *found})
-        ),
+        partitions=every_partition(info.partition_count, found),
     )
     return _whole(table, form)
 
@@ -147,15 +145,13 @@ def _partition(form: _Partition, app_id: int, index: int) -> PartitionState:
     return PartitionState(
         index=index,
         ballot=form.ballot,
-        there=True,
         primary=_somebody(form.primary),
         secondaries=tuple(sorted(filter(None, map(_somebody, form.secondaries)))),
-        committed=form.last_committed_decree,
     )
 
 
 def _somebody(address: str) -> str | None:
-    return None if address in _NOBODY else address
+    return None if address in NOBODY else address
 
 
 def _source(table: object) -> str:

@@ -2,12 +2,13 @@
 
 from typing import Annotated
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
-from pipelines.common.forms import Form, Text, parsed
-from pipelines.pegasus.domain.state.model import UNREGISTERED, PartitionState, PegasusTable
+from pipelines.common.forms import OpenForm, Text, parsed
+from pipelines.pegasus.domain.state.model import PartitionState, PegasusTable, every_partition
 
-_NOBODY = {"", "-", "invalid address", "invalid host_port"}
+NOBODY = frozenset({"", "-", "invalid address", "invalid host_port", "invalid_host_port"})
+"""What Pegasus writes instead of an address."""
 
 
 def _number(text: str) -> int:
@@ -23,27 +24,21 @@ COUNT_BOUNDS = Field(ge=1, le=1 << 20)
 """How many partitions a table may have."""
 
 
-class ForeignForm(Form):
-    """An object of Pegasus itself, which has other keys in each version."""
-
-    model_config = ConfigDict(extra="ignore")
-
-
-class _General(ForeignForm):
+class _General(OpenForm):
     app_id: ShellNumber
     app_name: Text
     partition_count: Annotated[ShellNumber, COUNT_BOUNDS]
     max_replica_count: ShellNumber
 
 
-class _Row(ForeignForm):
+class _Row(OpenForm):
     pidx: ShellNumber
     ballot: ShellNumber
     primary: str
     secondaries: str
 
 
-class ShellForm(ForeignForm):
+class ShellForm(OpenForm):
     """The shell's whole output."""
 
     general: _General
@@ -74,9 +69,7 @@ def shell_table(form: ShellForm, envs: dict[str, str] | None) -> PegasusTable:
         envs=envs,
         duplicating=None,
         bulk_loading=None,
-        partitions=tuple(
-            found.get(index) or PartitionState(index) for index in sorted({*range(general.partition_count), *found})
-        ),
+        partitions=every_partition(general.partition_count, found),
     )
 
 
@@ -85,7 +78,6 @@ def _partition(row: _Row) -> PartitionState:
     return PartitionState(
         index=row.pidx,
         ballot=row.ballot,
-        there=row.ballot != UNREGISTERED,
-        primary=None if row.primary in _NOBODY else row.primary,
-        secondaries=tuple(sorted(one.strip() for one in secondaries.split(",") if one.strip() not in _NOBODY)),
+        primary=None if row.primary in NOBODY else row.primary,
+        secondaries=tuple(sorted(one.strip() for one in secondaries.split(",") if one.strip() not in NOBODY)),
     )

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pipelines.common.human import human_count
 from pipelines.lake.findings import ERROR, INFO, WARNING
 from pipelines.lake.run_summary import FindingRow
-from pipelines.pegasus.domain.report import rule_violation
 from pipelines.pegasus.domain.rows import RowKind
+from pipelines.pegasus.domain.rule_violations import rule_violation
 from pipelines.pegasus.domain.verify.compare import AFTER, BEFORE, Comparison, Counts
 from pipelines.pegasus.domain.verify.judge import DifferenceReason
 

@@ -5,8 +5,8 @@ Each partition of the table is one group of the model with its own history; the 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
-from pipelines.pegasus.domain.private_log.blocks import Checksum
 from pipelines.pegasus.simulate.emission.journal import journal, version_of
 from pipelines.pegasus.simulate.emission.logs import facts_of, log_files
 from pipelines.pegasus.simulate.emission.states import aligned, states
@@ -45,12 +45,11 @@ class Emitted:
     versions: Mapping[int, int]
 
 
-def emit(histories: Sequence[WalkHistory], checksum: Checksum, confirmed: int | None = None, every: int = 1) -> Emitted:
+def emit(histories: Sequence[WalkHistory], confirmed: int | None = None, every: int = 1) -> Emitted:
     """Returns the traces of the split of a table with one partition for each history.
 
     Args:
         histories: one history for each partition.
-        checksum: the function that computes CRC-32C, for the logs.
         confirmed: the decree up to which another cluster has confirmed the table's duplication; None = there is no
             duplication.
         every: write a state only for every n-th step, see `states.states`.
@@ -59,9 +58,9 @@ def emit(histories: Sequence[WalkHistory], checksum: Checksum, confirmed: int | 
     found = [(Spread(group, groups), history) for group, history in enumerate(aligned(histories))]
     traces = [trace_of(history) for _, history in found]
     asked = [
-        (one.at_us, number, one.request)
-        for number, ((spread, history), trace) in enumerate(zip(found, traces, strict=True))
-        for one in journal(spread, history, trace)
+        request
+        for (spread, history), trace in zip(found, traces, strict=True)
+        for request in journal(spread, history, trace)
     ]
     last = [history.worlds[-1] for _, history in found]
     times = max(world.meta.times for world in last)
@@ -74,11 +73,11 @@ def emit(histories: Sequence[WalkHistory], checksum: Checksum, confirmed: int | 
         before=tuple(row for spread, history in found for row in rows_before(spread, history)),
         after=tuple(row for spread, history in found for row in rows_after(spread, history)),
         states=tuple(states([history for _, history in found], every)),
-        journal=tuple(request for _, _, request in sorted(asked, key=lambda one: one[:2])),
+        journal=tuple(sorted(asked, key=itemgetter("ts"))),
         logs={
             path: data
             for (spread, history), trace in zip(found, traces, strict=True)
-            for path, data in log_files(spread, history, trace, checksum)
+            for path, data in log_files(spread, history, trace)
         },
         facts=facts_of(traces, confirmed),
         counts=(groups, times * groups),

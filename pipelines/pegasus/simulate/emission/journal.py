@@ -1,7 +1,6 @@
 """Writes a journal of requests and answers (docs/split-route.md): writes, a full scan, reads that show who serves."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from pipelines.pegasus.domain.keys import key_hash
 from pipelines.pegasus.domain.partitions import REJECT_CODES
@@ -24,15 +23,7 @@ from pipelines.pegasus.simulate.world import NEW, OLD, REJECT, Scan, World, half
 Request = Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class JournalLine:
-    """A line of the journal and its time, in μs since the epoch."""
-
-    at_us: int
-    request: Request
-
-
-def journal(spread: Spread, history: WalkHistory, trace: Trace) -> Iterator[JournalLine]:
+def journal(spread: Spread, history: WalkHistory, trace: Trace) -> Iterator[Request]:
     """Yields all requests to one group with their answers."""
     for ack in trace.acks:
         yield _line(_write(spread, history, ack), at_us(ack.step))
@@ -40,8 +31,8 @@ def journal(spread: Spread, history: WalkHistory, trace: Trace) -> Iterator[Jour
     yield from _probes(spread, history)
 
 
-def _line(request: Request, at: int) -> JournalLine:
-    return JournalLine(at, {"ts": at, **request})
+def _line(request: Request, at: int) -> Request:
+    return {"ts": at, **request}
 
 
 def version_of(spread: Spread, version: int) -> int:
@@ -58,7 +49,7 @@ def _write(spread: Spread, history: WalkHistory, ack: Ack) -> Request:
     }  # fmt: skip
 
 
-def _scan(spread: Spread, history: WalkHistory) -> Iterator[JournalLine]:
+def _scan(spread: Spread, history: WalkHistory) -> Iterator[Request]:
     """Yields the requests of the full scan.
 
     The hash of each request is the number of its partition. A child with ballot -1 is read from its parent.
@@ -90,7 +81,7 @@ def _foreign_base(history: WalkHistory, *, child: bool) -> int:
     return sum(half_of(history, number) == other for number in range(BASE_ROWS))
 
 
-def _probes(spread: Spread, history: WalkHistory) -> Iterator[JournalLine]:
+def _probes(spread: Spread, history: WalkHistory) -> Iterator[Request]:
     """Yields reads whenever the answering replicas change.
 
     One client has cached the table before the split, the other asks meta each time.

@@ -1,14 +1,66 @@
-"""Counts what one private log of a replica contains, while the log is read."""
+"""What one private log of a replica contains, and the counts that are made while it is read."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import accumulate, repeat
 from operator import lt, ne
 
-from pipelines.pegasus.domain.audit_log.files import LogFile
 from pipelines.pegasus.domain.private_log.blocks import LogEnd
 from pipelines.pegasus.domain.private_log.names import Gpid, parse_log_name
 from pipelines.pegasus.domain.private_log.reader import PrivateLogReader
+
+DELETABLE, HELD = "DELETABLE", "HELD"
+
+
+@dataclass(frozen=True, slots=True)
+class LogFile:
+    """A log file of a replica; a row of `split_logs`.
+
+    Sizes are bytes. Decrees and ballots are those of the log's mutations; None = it has no mutations.
+
+    Attributes:
+        node: the replica server, from the directory.
+        length: the bytes up to the end of the last whole block.
+        max_decree_before: the largest decree in earlier logs, from the header.
+        valid_offset: the global offset from which the replica's mutations count, from the header: a replica that learns
+            discards the earlier ones, and their logs stay.
+        foreign: the number of mutations of another partition than the directory's.
+        ballots_back: the number of mutations with a lower ballot than an earlier one.
+        undecoded: the number of requests that cannot be replayed from the log alone.
+    """
+
+    node: str
+    app_id: int
+    partition: int
+    log: str
+    log_index: int
+    start_offset: int
+    length: int = 0
+    ending: str = LogEnd.WHOLE.value
+    problem: str | None = None
+    bad_blocks: int = 0
+    mutations: int = 0
+    min_decree: int | None = None
+    max_decree: int | None = None
+    min_ballot: int | None = None
+    max_ballot: int | None = None
+    max_decree_before: int | None = None
+    valid_offset: int | None = None
+    foreign: int = 0
+    ballots_back: int = 0
+    undecoded: int = 0
+    verdict: str = HELD
+    reason: str = "UNDECIDED"
+
+    @property
+    def replica(self) -> tuple[str, int, int]:
+        """Returns node, table id and partition."""
+        return self.node, self.app_id, self.partition
+
+    @property
+    def where(self) -> str:
+        """Returns the name of the log in messages."""
+        return f"{self.app_id}.{self.partition}@{self.node}/{self.log}"
 
 
 class LogTally:
