@@ -139,6 +139,9 @@ def test_journals(desk: Desk) -> None:
     assert (code, result["findings"], result["requests"]) == (0, [], len(GOOD))
     rejected = [row for row in result["what_if"] if row["code"] == "ERR_SPLITTING"]
     assert {row["stage"] for row in rejected} == {"S7", "S8", "S9"}
+    _, result = desk.run("split-route", "--journal", str(journal), "--from", "4", "--hash", "5", "5")
+    asked = [row["requests"] for row in result["what_if"] if (row["stage"], row["client"]) == ("S0", "old")]
+    assert asked == [2 + 6], "the hashes that are given, and the requests with these low bits except the scan"
     spoilt = [*GOOD, *(one for _, lines in BAD for one in lines)]
     journal.write_text("".join(json.dumps(one) + "\n" for one in spoilt))
     code, result = desk.run("split-route", "--journal", str(journal), "--from", "4")

@@ -18,7 +18,6 @@ MISUSED = "ERR_PARENT_PARTITION_MISUSED"
 REJECTS = ("ERR_OBJECT_NOT_FOUND", "ERR_SPLITTING")
 """The name in Pegasus's split design, and the name in the code since 2.3."""
 CODES = (OK, MISUSED, *REJECTS, "ERR_TIMEOUT", "ERR_INVALID_STATE")
-U64 = 1 << 64
 _HASH = re.compile("[0-9a-f]{16}")
 
 
