@@ -3,15 +3,18 @@
 from collections.abc import Iterable, Mapping
 from typing import Annotated, TypeVar
 
-from pydantic import AfterValidator, TypeAdapter
+from pydantic import AfterValidator, Field, TypeAdapter
 
 from pipelines.common.errors import SnapshotError, UsageError
 from pipelines.common.forms import Count, Form, Many, MayBeAbsent, Name, Text, WrittenAs, exactly, read_value
 from pipelines.pegasus.domain.audit_log.facts import ParentAndChild, SplitFacts
-from pipelines.pegasus.domain.partitions import is_power_of_two
+from pipelines.pegasus.domain.partitions import MOST_PARTITIONS, is_power_of_two
 
 KeyT = TypeVar("KeyT")
 ValueT = TypeVar("ValueT")
+
+
+_Index = Annotated[Count, Field(lt=MOST_PARTITIONS)]
 
 
 def _power_of_two(count: int) -> int:
@@ -21,7 +24,7 @@ def _power_of_two(count: int) -> int:
 
 
 class _Group(Form):
-    parent: Count
+    parent: _Index
     child_ballot: MayBeAbsent[Count] = None
     sync_point: MayBeAbsent[Count] = None
     committed: MayBeAbsent[Count] = None
@@ -29,12 +32,12 @@ class _Group(Form):
 
 class _Replica(Form):
     node: Text
-    pidx: Count
+    pidx: _Index
     last_durable_decree: Count
 
 
 class _Duplication(Form):
-    pidx: Count
+    pidx: _Index
     confirmed_decree: Count
 
 
@@ -42,7 +45,7 @@ class _Facts(Form):
     format: Annotated[int, exactly(1)]
     cluster: Name
     app_id: Count
-    old_count: MayBeAbsent[Annotated[Count, AfterValidator(_power_of_two)]] = None
+    old_count: MayBeAbsent[Annotated[Count, Field(le=MOST_PARTITIONS // 2), AfterValidator(_power_of_two)]] = None
     groups: Many[Annotated[ParentAndChild, WrittenAs(_Group)]] = ()
     replicas: Many[_Replica] = ()
     duplicating: bool | None = None

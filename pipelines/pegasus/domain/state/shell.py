@@ -5,6 +5,7 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 
 from pipelines.common.forms import Form, Text, parsed
+from pipelines.pegasus.domain.partitions import MOST_PARTITIONS
 from pipelines.pegasus.domain.state.model import UNREGISTERED, PartitionState, PegasusTable
 
 _NOBODY = {"", "-", "invalid address", "invalid host_port"}
@@ -19,7 +20,7 @@ def _number(text: str) -> int:
 
 ShellNumber = Annotated[int, parsed(_number)]
 """A number as the shell prints it: in a string."""
-COUNT_BOUNDS = Field(ge=1, le=1 << 20)
+COUNT_BOUNDS = Field(ge=1, le=MOST_PARTITIONS)
 """How many partitions a table may have."""
 
 
