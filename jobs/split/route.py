@@ -45,11 +45,11 @@ def run(args: Namespace, context: JobContext) -> JobResult:
         log_reader,
         split_lake,
     )
-    from pipelines.pegasus.domain.partitions import is_power_of_two
+    from pipelines.pegasus.domain.partitions import MOST_PARTITIONS, is_power_of_two
     from pipelines.pegasus.use_cases.frame import split_run
     from pipelines.pegasus.use_cases.route import RouteQuestion, checked_journal, run_route
 
-    if args.old is not None and not (is_power_of_two(args.old) and args.old < 1 << 20):
+    if args.old is not None and not (is_power_of_two(args.old) and 2 * args.old <= MOST_PARTITIONS):
         raise UsageError(f"--from {args.old}: a power of two, for others see split-preflight")
     if args.old is None and args.hash:
         raise UsageError("--hash needs --from COUNT, the number of partitions before the split")

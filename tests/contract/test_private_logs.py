@@ -317,7 +317,7 @@ def test_names_that_are_none(name: str) -> None:
 
 def test_replica_directories() -> None:
     assert parse_replica_name("2.5.pegasus") == Gpid(2, 5)
-    for name in ("2.5.pegasus.gar", "2.5", "x.5.pegasus", "2.5.err"):
+    for name in ("2.5.pegasus.gar", "2.5", "x.5.pegasus", "2.5.err", "9999999999.0.pegasus", "2.2147483648.pegasus"):
         with pytest.raises(MalformedError):
             parse_replica_name(name)
 

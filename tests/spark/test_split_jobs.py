@@ -10,6 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.cli.context import JobContext
+from pipelines.common.errors import UsageError
 from pipelines.pegasus.domain.audit_log.facts import parse_facts
 from pipelines.pegasus.domain.journal import parse_request
 from pipelines.pegasus.domain.keys import encode_key, key_hash
@@ -139,6 +140,9 @@ def test_journals(desk: Desk) -> None:
     assert (code, result["findings"], result["requests"]) == (0, [], len(GOOD))
     rejected = [row for row in result["what_if"] if row["code"] == "ERR_SPLITTING"]
     assert {row["stage"] for row in rejected} == {"S7", "S8", "S9"}
+    _, result = desk.run("split-route", "--journal", str(journal), "--from", "4", "--hash", "5", "5")
+    asked = [row["requests"] for row in result["what_if"] if (row["stage"], row["client"]) == ("S0", "old")]
+    assert asked == [2 + 6], "the hashes that are given, and the requests with these low bits except the scan"
     spoilt = [*GOOD, *(one for _, lines in BAD for one in lines)]
     journal.write_text("".join(json.dumps(one) + "\n" for one in spoilt))
     code, result = desk.run("split-route", "--journal", str(journal), "--from", "4")
@@ -178,6 +182,20 @@ def test_the_samples_of_the_pages_are_taken() -> None:
     assert (facts.confirmed, facts.durable) == ({1: 7}, {("n1/replica/reps", 1): 9})
     asked = parse_request(block("split-route.md", "json"), 1, "sample")
     assert asked.hash == key_hash(encode_key(b"a", b"")), "the hash of hash key a"
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"old_count": 1 << 20}, "'old_count' must be less than or equal to 524288"),
+        ({"replicas": [{"node": "n", "pidx": 1 << 31, "last_durable_decree": 1}]}, "must be less than 1048576"),
+        ({"duplication": [{"pidx": 1 << 31, "confirmed_decree": 1}]}, "must be less than 1048576"),
+    ],
+)
+def test_facts_of_more_partitions_than_a_table_has_are_named(change: dict[str, object], words: str) -> None:
+    facts = {**json.loads(block("split-audit-log.md", "json")), **change}
+    with pytest.raises(UsageError, match=words):
+        parse_facts(json.dumps(facts), "facts.json")
 
 
 @pytest.mark.long

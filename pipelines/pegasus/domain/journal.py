@@ -11,13 +11,12 @@ from typing import Any
 from pipelines.common.errors import SnapshotError, UsageError
 from pipelines.common.instants import is_instant
 from pipelines.common.strict_json import read_json
-from pipelines.pegasus.domain.partitions import REJECT_CODES, PrimaryAnswer
+from pipelines.pegasus.domain.partitions import MOST_PARTITIONS, REJECT_CODES, PrimaryAnswer
 
 KINDS = ("read", "write", "scan")
 OK, MISUSED = PrimaryAnswer.OK.value, PrimaryAnswer.MISUSED.value
 REJECTS = tuple(REJECT_CODES.values())
 CODES = (OK, MISUSED, *REJECTS, "ERR_TIMEOUT", "ERR_INVALID_STATE")
-U64 = 1 << 64
 _HASH = re.compile("[0-9a-f]{16}")
 
 
@@ -88,12 +87,11 @@ def _is_long(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63
 
 
-def _is_count(value: Any) -> bool:  # noqa: ANN401 - whatever the line holds
-    return _is_long(value) and value >= 0
+def _is_index(value: Any) -> bool:  # noqa: ANN401 - whatever the line holds
+    return _is_long(value) and 0 <= value < MOST_PARTITIONS
 
 
 _Check = tuple[str, Callable[[Any], bool]]
-_COUNT: _Check = ("zero or more", _is_count)
 _LONG: _Check = ("a whole number of at most 64 bits", _is_long)
 _TEXT: _Check = ("a non-empty string", _is_text)
 _REQUIRED: Mapping[str, _Check] = {
@@ -101,7 +99,7 @@ _REQUIRED: Mapping[str, _Check] = {
     "client": _TEXT,
     "kind": (f"one of {', '.join(KINDS)}", lambda value: value in KINDS),
     "hash": ("16 hexadecimal digits", lambda value: isinstance(value, str) and _HASH.fullmatch(value) is not None),
-    "pidx": _COUNT,
+    "pidx": (f"from 0 to {MOST_PARTITIONS - 1}", _is_index),
     "code": (f"one of {', '.join(CODES)}", lambda value: value in CODES),
 }
 _OPTIONAL: Mapping[str, _Check] = {"version": _LONG, "decree": _LONG, "node": _TEXT, "foreign_rows": _LONG}

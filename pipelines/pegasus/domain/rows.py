@@ -5,7 +5,7 @@ from enum import IntEnum
 
 from pipelines.common.errors import MalformedError, UsageError
 from pipelines.pegasus.domain.keys import EMPTY_WRITE, key_hash
-from pipelines.pegasus.domain.partitions import is_power_of_two, partition_index
+from pipelines.pegasus.domain.partitions import MOST_PARTITIONS, is_power_of_two, partition_index
 
 U64_MASK = (1 << 64) - 1
 
@@ -41,6 +41,8 @@ class Placement:
     data_version: int = 1
 
     def __post_init__(self) -> None:
+        if self.count > MOST_PARTITIONS:
+            raise UsageError(f"{self.count} partitions: a table has at most {MOST_PARTITIONS}")
         times, rest = divmod(self.count, self.created_with) if self.created_with > 0 else (0, 0)
         if rest or not is_power_of_two(times):
             raise UsageError(

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-FINEST = 10
-"""The largest number of doublings that is computed."""
+from pipelines.pegasus.domain.partitions import MOST_PARTITIONS
+
+MOST_DOUBLINGS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +67,19 @@ def one_split(sizes: Mapping[int, RowTotals], count: int) -> list[SplitPlanRow]:
     return rows
 
 
+def most_doublings(count: int) -> int:
+    """Returns for how many doublings sizes are computed: the driver holds one for each partition after all of them.
+
+    Args:
+        count: the current number of partitions, a power of two.
+    """
+    return min(MOST_DOUBLINGS, (MOST_PARTITIONS // count).bit_length() - 1)
+
+
 def split_levels(sizes: Mapping[int, RowTotals], count: int) -> list[DoublingLevel]:
-    """Returns the sizes of the table now and after 1 … `FINEST` doublings."""
+    """Returns the sizes of the table now and after 1 … `most_doublings` doublings."""
     found = []
-    for doublings in range(FINEST + 1):
+    for doublings in range(most_doublings(count) + 1):
         partitions = count << doublings
         largest = max((size.bytes for size in sizes_at_count(sizes, partitions).values()), default=0)
         found.append(DoublingLevel(doublings, partitions, largest))

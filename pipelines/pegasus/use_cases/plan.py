@@ -15,7 +15,7 @@ from pipelines.lake.job_run import JobLake, JobRun
 from pipelines.lake.run_summary import FindingRow
 from pipelines.pegasus.domain.keys import decode_key, escape_bytes
 from pipelines.pegasus.domain.rule_violations import rule_violation
-from pipelines.pegasus.domain.split_plan import FINEST, SplitPlanRow, doublings_for, one_split, split_levels
+from pipelines.pegasus.domain.split_plan import SplitPlanRow, doublings_for, most_doublings, one_split, split_levels
 from pipelines.pegasus.transforms.plan_rows import check_partitions, hashed_keys, hot_hashes, sizes_by_hash_bits
 from pipelines.pegasus.use_cases.frame import deliver
 from schemas.split_plan import SPLIT_PLAN
@@ -52,7 +52,7 @@ def run_plan(run: JobRun, question: PlanQuestion, lake: JobLake) -> JobResult:
     every = hashed_keys(question.rows, question.where, question.count).persist()
     check_partitions(question.rows, question.where, question.count)
     keys = every.where("NOT copy")
-    found = sizes_by_hash_bits(keys, question.count << FINEST)
+    found = sizes_by_hash_bits(keys, question.count << most_doublings(question.count))
     if not found:
         raise UsageError(f"{question.where} contains no row")
     plan = one_split(found, question.count)
@@ -87,7 +87,7 @@ def run_plan(run: JobRun, question: PlanQuestion, lake: JobLake) -> JobResult:
 def _needed(doublings: int | None, question: PlanQuestion) -> str:
     size = human_bytes(question.target)
     if doublings is None:
-        return f"  {FINEST} doublings are not enough to bring every partition to {size}"
+        return f"  {most_doublings(question.count)} doublings are not enough to bring every partition to {size}"
     if doublings == 0:
         return f"  no partition is above {size}: no split is needed"
     count = question.count << doublings

@@ -1,5 +1,6 @@
 """split-route: checks the answers to requests, and predicts the answers at each stage of a split."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
@@ -12,7 +13,6 @@ from pipelines.common.text import text_table
 from pipelines.lake.findings import ERROR, WARNING
 from pipelines.lake.job_run import JobLake, JobRun
 from pipelines.lake.run_summary import FindingRow
-from pipelines.pegasus.domain.journal import U64
 from pipelines.pegasus.domain.rule_violations import rule_violation
 from pipelines.pegasus.domain.what_if import RouteRow, what_if
 from pipelines.pegasus.transforms.journal_rows import refuse_invalid_line
@@ -71,7 +71,7 @@ def run_route(run: JobRun, question: RouteQuestion, lake: JobLake) -> JobResult:
     """Checks the journal and computes the what-if; see `deliver` for the exit code."""
     counts: dict[str, int] = {}
     findings: list[FindingRow] = []
-    bits = dict.fromkeys(question.hashes, 1)
+    bits = Counter(question.hashes)
     lines = []
     if question.journal is not None:
         rows = question.journal.groupBy("code").count().orderBy("code").collect()
@@ -80,7 +80,7 @@ def run_route(run: JobRun, question: RouteQuestion, lake: JobLake) -> JobResult:
         lines.append(f"{human_count(sum(counts.values()), 'request')}")
         lines += text_table("  {:>9}  {:<}", [(number, code) for code, number in counts.items()])
         if question.old_count is not None:
-            bits |= _bits(question.journal, question.old_count)
+            bits.update(_bits(question.journal, question.old_count))
     routes: list[RouteRow] = []
     if question.old_count is not None:
         routes = what_if(bits, question.old_count, question.names)
@@ -93,7 +93,7 @@ def _bits(journal: DataFrame, old_count: int) -> dict[int, int]:
     """Returns the number of requests by the low bits of the hash; answers depend on no other bits."""
     low = F.col("hash").bitwiseAND(F.lit(2 * old_count - 1)).alias("low")
     rows = journal.where("kind <> 'scan'").groupBy(low).count().collect()
-    return {int(row["low"]) % U64: row["count"] for row in rows}
+    return {row["low"]: row["count"] for row in rows}
 
 
 def _violations(rows: DataFrame) -> Iterator[FindingRow]:

@@ -6,7 +6,7 @@ import pytest
 
 from pipelines.common.errors import UsageError
 from pipelines.pegasus.domain.journal import parse_request
-from pipelines.pegasus.domain.partitions import PrimaryAnswer
+from pipelines.pegasus.domain.partitions import MOST_PARTITIONS, PrimaryAnswer
 from pipelines.pegasus.domain.split_plan import RowTotals, doublings_for, one_split, split_levels
 from pipelines.pegasus.domain.what_if import CLIENTS, STAGES, answer_at_stage, what_if
 from tests.labs.places import GOLDEN
@@ -81,10 +81,11 @@ def test_a_line_of_a_journal() -> None:
         ({"hash": "0" * 15 + "G"}, "'hash' must be 16"),
         ({"kind": "get"}, "'kind' must be one of"),
         ({"code": "ERR_FOO"}, "'code' must be one of"),
-        ({"pidx": -1}, "'pidx' must be zero or more"),
         ({"ts": 1_790_000_000_000_000_000}, "'ts' must be μs since the epoch"),
         ({"ts": -1}, "'ts' must be μs since the epoch"),
         ({"version": "3"}, "'version' must be a whole number"),
+        ({"pidx": -1}, "'pidx' must be from 0 to 1048575"),
+        ({"pidx": 1 << 31}, "'pidx' must be from 0 to 1048575"),
     ],
 )
 def test_bad_lines_are_named(change: dict[str, object], words: str) -> None:
@@ -104,3 +105,5 @@ def test_sizes_of_parents_and_children() -> None:
     assert [level.largest for level in found[:4]] == [100, 50, 40, 40]
     assert (doublings_for(found, 100), doublings_for(found, 50), doublings_for(found, 40)) == (0, 1, 2)
     assert doublings_for(found, 39) is None
+    assert len(found) == 1 + 10
+    assert split_levels({}, 1 << 16)[-1].partitions == MOST_PARTITIONS, "the driver holds no more sizes"

@@ -170,6 +170,8 @@ def test_versions_that_no_partition_has_are_refused() -> None:
             FilterSettings(Placement(8, 4), True, 0, wrong)
     with pytest.raises(UsageError, match="was not created with 3"):
         Placement(8, 3)
+    with pytest.raises(UsageError, match="at most 1048576"):
+        Placement(1 << 21, 1 << 21)
     with pytest.raises(UsageError, match="was not created with 4: each split doubles"):
         Placement(12, 4)
 

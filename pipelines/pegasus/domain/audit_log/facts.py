@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, TypeVar
 
-from pydantic import AfterValidator, TypeAdapter
+from pydantic import AfterValidator, Field, TypeAdapter
 
 from pipelines.common.errors import SnapshotError, UsageError
 from pipelines.common.forms import Count, Form, Many, MayBeAbsent, Name, Text, WrittenAs, exactly, read_value
-from pipelines.pegasus.domain.partitions import is_power_of_two
+from pipelines.pegasus.domain.partitions import MOST_PARTITIONS, is_power_of_two
 
 KeyT = TypeVar("KeyT")
 ValueT = TypeVar("ValueT")
@@ -71,6 +71,9 @@ class SplitFacts:
             )
 
 
+_Index = Annotated[Count, Field(lt=MOST_PARTITIONS)]
+
+
 def _power_of_two(count: int) -> int:
     if not is_power_of_two(count):
         raise ValueError(f"{count} is no power of two")
@@ -78,7 +81,7 @@ def _power_of_two(count: int) -> int:
 
 
 class _Group(Form):
-    parent: Count
+    parent: _Index
     child_ballot: MayBeAbsent[Count] = None
     sync_point: MayBeAbsent[Count] = None
     committed: MayBeAbsent[Count] = None
@@ -86,12 +89,12 @@ class _Group(Form):
 
 class _Replica(Form):
     node: Text
-    pidx: Count
+    pidx: _Index
     last_durable_decree: Count
 
 
 class _Duplication(Form):
-    pidx: Count
+    pidx: _Index
     confirmed_decree: Count
 
 
@@ -99,7 +102,7 @@ class _Facts(Form):
     format: Annotated[int, exactly(1)]
     cluster: Name
     app_id: Count
-    old_count: MayBeAbsent[Annotated[Count, AfterValidator(_power_of_two)]] = None
+    old_count: MayBeAbsent[Annotated[Count, Field(le=MOST_PARTITIONS // 2), AfterValidator(_power_of_two)]] = None
     groups: Many[Annotated[ParentAndChild, WrittenAs(_Group)]] = ()
     replicas: Many[_Replica] = ()
     duplicating: bool | None = None

@@ -7,14 +7,13 @@ from math import gcd
 
 from pipelines.common.errors import UsageError
 from pipelines.pegasus.domain.offline.copies import CopyProblem
-from pipelines.pegasus.domain.partitions import is_power_of_two
+from pipelines.pegasus.domain.partitions import MOST_PARTITIONS, is_power_of_two
 from pipelines.pegasus.domain.private_log.log_file import LogFile
 
 MANIFEST = "_split_manifest.json"
 """Stands beside the output of split-run and split-export. Readers of Parquet ignore files that begin with `_`."""
 SAMPLES = 5
 """How many keys a finding names."""
-_MOST = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +28,7 @@ class PartitionCounts:
     new: int
 
     def __post_init__(self) -> None:
-        if not 0 < self.old <= _MOST or not is_power_of_two(self.new) or not self.old < self.new <= _MOST:
+        if not is_power_of_two(self.new) or not 0 < self.old < self.new <= MOST_PARTITIONS:
             raise UsageError(
                 f"from {self.old} to {self.new} partitions: the new number must be a power of two above the old one, "
                 "for servers find a key's owner by hash & (number - 1)"

@@ -7,6 +7,7 @@ from pipelines.common.errors import MalformedError
 
 _LOG = re.compile(r"log\.([0-9]{1,19})\.([0-9]{1,19})")
 _REPLICA = re.compile(r"(\d{1,10})\.(\d{1,10})\.[a-z]+")
+_INT = 1 << 31  # Pegasus keeps both ids in 32 signed bits
 DISCARDED = (".err", ".gar", ".bak", ".ori", ".tmp")
 """Suffixes of replica directories that a server has put aside."""
 
@@ -60,6 +61,6 @@ def parse_replica_name(name: str) -> Gpid:
         MalformedError: this is not the name of a replica directory, or a server has put the directory aside.
     """
     found = _REPLICA.fullmatch(name)
-    if found is None or name.endswith(DISCARDED):
+    if found is None or name.endswith(DISCARDED) or int(found[1]) >= _INT or int(found[2]) >= _INT:
         raise MalformedError(f"{name!r} is not the name of a replica directory: <app id>.<partition>.pegasus")
     return Gpid(int(found[1]), int(found[2]))

@@ -5,6 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from pipelines.common.forms import OpenForm, Text, parsed
+from pipelines.pegasus.domain.partitions import MOST_PARTITIONS
 from pipelines.pegasus.domain.state.model import PartitionState, PegasusTable, every_partition
 
 NOBODY = frozenset({"", "-", "invalid address", "invalid host_port", "invalid_host_port"})
@@ -20,7 +21,7 @@ def _number(text: str) -> int:
 
 ShellNumber = Annotated[int, parsed(_number)]
 """A number as the shell prints it: in a string."""
-COUNT_BOUNDS = Field(ge=1, le=1 << 20)
+COUNT_BOUNDS = Field(ge=1, le=MOST_PARTITIONS)
 """How many partitions a table may have."""
 
 
