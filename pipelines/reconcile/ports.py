@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from pipelines.lake.forecast import Forecast
-from pipelines.lake.run_summary import FindingRow, PinnedRow, RunSummary, VerdictTotal
+from pipelines.lake.run_summary import RunSummary
 from pipelines.reconcile.delete_list import ListPart
 
 
@@ -48,15 +48,6 @@ class RunRow:
     snapshot_sha256: str | None
     exit_code: int | None
     at: int
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedRows:
-    """The rows of an earlier run in the small tables."""
-
-    totals: tuple[VerdictTotal, ...] = ()
-    pinned: tuple[PinnedRow, ...] = ()
-    findings: tuple[FindingRow, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Turns the totals of a run into table rows, gate metrics and summaries; pure functions."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from pipelines.common.errors import EXIT_DONE, EXIT_PARTIAL, EXIT_REFUSED
 from pipelines.decide.gate.gate_metrics import ClusterMetrics, ExpectationResult
@@ -25,14 +25,15 @@ from pipelines.reconcile.cluster_cases import ClusterCase
 from pipelines.reconcile.findings import Evidence, OddDirectory, OffsetWal, findings
 from pipelines.reconcile.holdings import RowsOfTotals
 from pipelines.reconcile.past import PastNight
-from pipelines.reconcile.peer_states import PastSyncState, PeerRow, peer_rows, sync_peers
+from pipelines.reconcile.peer_states import PastSyncState, PeerRow, SyncPeerRow, peer_rows, sync_peers
 from pipelines.reconcile.remote_wals import RemoteDirectory
-from pipelines.reconcile.sync_replication import SyncRows
 from schemas.findings import FINDINGS
 from schemas.peers import PEERS
 from schemas.pinned_bytes import PINNED_BYTES
 from schemas.quality_results import QUALITY_RESULTS
 from schemas.queue_offsets import QUEUE_OFFSETS
+from schemas.remote_wals import REMOTE_WALS
+from schemas.sync_peers import SYNC_PEERS
 from schemas.table import Table
 from schemas.verdict_changes import VERDICT_CHANGES
 from schemas.verdict_totals import VERDICT_TOTALS
@@ -77,7 +78,8 @@ class SmallTableRows:
     queues: tuple[QueueOffsetRow, ...] = ()
     pinned: tuple[PinnedRow, ...] = ()
     findings: tuple[FindingRow, ...] = ()
-    sync: SyncRows = field(default_factory=SyncRows)
+    remote: tuple[RemoteDirectory, ...] = ()
+    sync_peers: tuple[SyncPeerRow, ...] = ()
     peers: tuple[PeerRow, ...] = ()
     changes: tuple[VerdictChange, ...] = ()
 
@@ -175,7 +177,8 @@ def small_rows(
         of_totals.queues,
         of_totals.pinned,
         findings(evidence),
-        SyncRows(tuple(looked.remote), tuple(peers)),
+        tuple(looked.remote),
+        tuple(peers),
         peer_rows(case.snapshot.peers, known, case.view.files_started),
         looked.changes,
     )
@@ -190,12 +193,22 @@ def small_tables(
     """Returns the small tables' rows of all clusters, by table name."""
     keys = {case.key.cluster: case.key for case in cases}
     known = [(keys[cluster], rows) for cluster, rows in small.items()]
+    peers = {case.key.cluster: case.view.peer_ids for case in cases if case.view is not None}
     return {
         "verdict_totals": (VERDICT_TOTALS, [table_row(key, row) for key, rows in known for row in rows.totals]),
         "verdict_changes": (VERDICT_CHANGES, [table_row(key, row) for key, rows in known for row in rows.changes]),
         "peers": (PEERS, [table_row(key, row) for key, rows in known for row in rows.peers]),
         "queue_offsets": (QUEUE_OFFSETS, [table_row(key, row) for key, rows in known for row in rows.queues]),
         "pinned_bytes": (PINNED_BYTES, [table_row(key, row) for key, rows in known for row in rows.pinned]),
+        "remote_wals": (
+            REMOTE_WALS,
+            [
+                {**asdict(key), **one.row(), "peer_exists": one.peer_id in peers[key.cluster]}
+                for key, rows in known
+                for one in rows.remote
+            ],
+        ),
+        "sync_peers": (SYNC_PEERS, [table_row(key, row) for key, rows in known for row in rows.sync_peers]),
         "findings": (FINDINGS, [table_row(key, row) for key, rows in known for row in rows.findings]),
         "quality_results": (
             QUALITY_RESULTS,
