@@ -9,8 +9,7 @@ from pipelines.lake.findings import Acknowledgement
 from pipelines.lake.lake_records import RunRecord, runs_by_cluster
 from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_summary import DONE
-from pipelines.reconcile.pause import Pause
-from pipelines.reconcile.pause_of_runs import pauses_after
+from pipelines.reconcile.pause import Pause, pauses_after
 
 NIGHTS = 14
 """Number of nights that trends look back."""
