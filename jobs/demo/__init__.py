@@ -29,7 +29,7 @@ from pipelines.common.job_result import JobResult
 from pipelines.lake.run_summary import DELETABLE, DONE, HELD, RunKey, RunSummary
 
 if TYPE_CHECKING:
-    from pipelines.reconcile.ports import PublishedPage
+    from pipelines.reconcile.request import PublishedPage
 
 DESCRIPTION = """\
 Runs the main job on a generated HBase cluster, three nights in a row: some 20,000 WALs, 4 replication peers, 30 region

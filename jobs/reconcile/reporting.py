@@ -10,9 +10,9 @@ from pipelines.lake.forecast import Forecast, capacity_of, days_until_full, nigh
 from pipelines.lake.lake_records import newest_by_cluster, newest_done
 from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_summary import DONE, RunSummary
-from pipelines.reconcile.ports import PublishedPage
 from pipelines.reconcile.report import DETAILED, by_urgency
 from pipelines.reconcile.report_files import HtmlReports
+from pipelines.reconcile.request import PublishedPage
 from pipelines.reconcile.text import cluster_object
 
 NIGHTS = 30

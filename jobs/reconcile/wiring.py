@@ -12,9 +12,8 @@ from pipelines.decide.gate import gate
 from pipelines.lake.delta_tables import DeltaTables
 from pipelines.reconcile.lake_history import LakeHistory
 from pipelines.reconcile.list_writer import DeleteListWriter
-from pipelines.reconcile.ports import Reporter
 from pipelines.reconcile.reconcile import reconcile
-from pipelines.reconcile.request import ReconcilePorts, ReconcileRequest
+from pipelines.reconcile.request import ReconcilePorts, ReconcileRequest, Reporter
 from pipelines.snapshot.reader import SnapshotDirectories
 
 

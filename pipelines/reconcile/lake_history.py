@@ -30,7 +30,6 @@ from pipelines.lake.run_summary import (
 )
 from pipelines.reconcile.past import PastFinding, PastNight, PastOffset, PastPeer
 from pipelines.reconcile.peer_states import PastSyncState
-from pipelines.reconcile.ports import RunRow
 from pipelines.reconcile.rows import SmallTableRows
 from schemas.findings import FINDINGS
 from schemas.peers import PEERS
@@ -43,6 +42,16 @@ from schemas.wal_verdicts import WAL_VERDICTS
 
 _RUN = StructType([StructField("cluster", StringType()), StructField("run_id", StringType())])
 _Past = TypeVar("_Past", PastFinding, PastPeer)
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """The columns of `runs` that tell of an attempt; `at` in ms since the epoch."""
+
+    status: str
+    snapshot_sha256: str | None
+    exit_code: int | None
+    at: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,11 +19,11 @@ from pipelines.decide.spark.verdicts import looked_up, with_answers
 from pipelines.lake.night_changes import VerdictChange
 from pipelines.lake.run_summary import DELETABLE, STARTED
 from pipelines.reconcile.cluster_cases import NIGHTLY, untrusted_totals
+from pipelines.reconcile.delete_list import ListRequest, StagedLists
 from pipelines.reconcile.findings import ODD_REASONS, OddDirectory, OffsetWal
 from pipelines.reconcile.holdings import RowsOfTotals, rows_of_totals
 from pipelines.reconcile.night_state import NightRun, append_failed, append_runs, refuse_used_run_ids
 from pipelines.reconcile.past import PastNight
-from pipelines.reconcile.ports import ListRequest, StagedLists
 from pipelines.reconcile.remote_wals import RemoteDirectory
 from pipelines.reconcile.rows import (
     ClusterTotals,

@@ -19,9 +19,9 @@ from pipelines.common.names import NAME
 from pipelines.decide.gate import gate
 from pipelines.lake.run_summary import DONE, FAILED, REFUSED, RunSummary
 from pipelines.reconcile.cluster_cases import NIGHTLY, ClusterCase, cluster_cases
+from pipelines.reconcile.lake_history import RunRow
 from pipelines.reconcile.night_run import UNKNOWN_ERROR, run_night
 from pipelines.reconcile.night_state import NightRun, used_for_another
-from pipelines.reconcile.ports import RunRow
 from pipelines.reconcile.request import ReconcilePorts, ReconcileRequest
 from pipelines.reconcile.rows import SmallTableRows, exit_code, run_summary
 from pipelines.reconcile.text import reconcile_result, reconcile_text
