@@ -14,9 +14,8 @@ from pipelines.common.logged_run import log_of_run
 from pipelines.common.names import LATEST
 from pipelines.common.text import did_you_mean
 from pipelines.lake.cleanup_history import cleaned_runs
-from pipelines.lake.query import Query
+from pipelines.lake.query import Query, literal
 from pipelines.lake.reader import LakeReader
-from pipelines.lake.run_rows import literal
 from pipelines.lake.run_summary import DONE
 from pipelines.reconcile.pause import FindingReader
 from schemas.runs import RUNS

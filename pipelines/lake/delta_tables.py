@@ -34,7 +34,7 @@ from pipelines.lake.delta_log import has_log, newest_snapshot, sql_name
 from pipelines.lake.driver_commits import DriverCommits
 from pipelines.lake.lake_errors import retry_commit
 from pipelines.lake.lake_schema import column_fault, lacks_columns, same_columns
-from pipelines.lake.run_rows import rows_of
+from pipelines.lake.query import rows_of
 from pipelines.lake.run_summary import RunKey
 from pipelines.lake.twins import columns_of
 from schemas.registry import DECISION_TABLES, TABLES

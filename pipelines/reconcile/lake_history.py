@@ -16,8 +16,8 @@ from pyspark.sql.types import StringType, StructField, StructType
 from pipelines.common.instants import utc_day
 from pipelines.common.spark.local_frames import local_frame
 from pipelines.lake.look_back import LOOK_BACK, of_last_nights
+from pipelines.lake.query import day_literal, rows_of, texts
 from pipelines.lake.reader import LakeReader
-from pipelines.lake.run_rows import day_literal, rows_of, texts
 from pipelines.lake.run_summary import (
     DONE,
     PastNeed,

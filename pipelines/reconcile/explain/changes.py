@@ -19,8 +19,8 @@ from pipelines.lake.night_changes import (
     servers,
     summed_changes,
 )
+from pipelines.lake.query import literal
 from pipelines.lake.reader import LakeReader
-from pipelines.lake.run_rows import literal
 from pipelines.lake.run_summary import FindingRow, PinnedRow, VerdictTotal
 from pipelines.reconcile.compared_nights import WAITING, only_in
 from pipelines.reconcile.explain.holders import peer_states, state_of
