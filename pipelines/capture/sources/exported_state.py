@@ -7,10 +7,10 @@ from pydantic import ConfigDict
 
 from pipelines.capture.ports import ClusterSettings
 from pipelines.capture.sources.export_parts import ExportDirectory, Exported, ExportPart
-from pipelines.capture.sources.exported_cells import scanned_cells, scanned_versions
 from pipelines.capture.sources.hbase_neighbours import barriers_of, counted_sessions
 from pipelines.capture.sources.hbase_site import plugin_names
 from pipelines.capture.sources.ls_text_files import LsText
+from pipelines.capture.sources.saved_scans import scanned_cells, scanned_versions
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import MalformedError, SnapshotError, UsageError
 from pipelines.common.forms import Many, Text, WrittenAs
