@@ -23,7 +23,7 @@ from pipelines.lake.lake_records import RunRecord
 from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_summary import PinnedRow, QueueOffsetRow, RunKey, RunSummary, VerdictTotal, table_row
 from pipelines.reconcile.explain.explain import ExplainRequest, explain
-from pipelines.reconcile.explain.since import since_of
+from pipelines.reconcile.explain.runs import since_of
 from pipelines.reconcile.peer_states import PeerRow
 from pipelines.reconcile.report_files import HtmlReports
 from schemas.peers import PEERS

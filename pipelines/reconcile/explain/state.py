@@ -26,8 +26,8 @@ from pipelines.lake.run_summary import (
 )
 from pipelines.reconcile.explain.changes import small_changes
 from pipelines.reconcile.explain.holders import pinned_holder, way_out
-from pipelines.reconcile.explain.runs import AnsweringRun, Json
-from pipelines.reconcile.explain.since import Nights
+from pipelines.reconcile.explain.runs import AnsweringRun, Nights
+from pipelines.reconcile.explain.words import Json
 from pipelines.reconcile.pause import is_acknowledged
 from schemas.verdict_totals import VERDICT_TOTALS
 
