@@ -151,7 +151,7 @@ def _reconcile(snapshot: Path, places: DemoPlaces, context: JobContext) -> RunSu
 
 def _page(last: RunSummary, places: DemoPlaces, context: JobContext) -> Path:
     """Writes the HTML page of the last night, with the curves of all nights."""
-    from jobs.reconcile.reporting import ReconcileReports
+    from jobs.reconcile.wiring import ReconcileReports
 
     reports = ReconcileReports(context, local_uri(places.lake), local_uri(places.reports))
     (page,) = reports.publish([last], {}).values()

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from jobs.cli.context import JobContext
 from jobs.cli.entry import main
 from jobs.cli.launch.places import PROGRAM
-from jobs.reconcile.reporting import ReconcileReports
+from jobs.reconcile.wiring import ReconcileReports
 from pipelines.common.errors import UsageError
 from pipelines.lake.delta_rs import DeltaRs
 from pipelines.lake.delta_tables import DeltaTables
