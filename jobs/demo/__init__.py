@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobs.cli.context import JobContext
-from jobs.cli.local_paths import local_uri
 from jobs.demo.cluster.capture import capture_at
 from jobs.demo.cluster.model import ClusterPlan, GeneratedCapture
 from jobs.demo.cluster.on_disk import write_cluster_files, write_snapshot
@@ -26,6 +25,7 @@ from pipelines.common.conditions import Condition
 from pipelines.common.errors import EXIT_DONE, RefusedError
 from pipelines.common.instants import DAY_MS
 from pipelines.common.job_result import JobResult
+from pipelines.files.local_paths import local_uri
 from pipelines.lake.run_summary import DELETABLE, DONE, HELD, RunKey, RunSummary
 
 if TYPE_CHECKING:

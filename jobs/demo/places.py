@@ -5,11 +5,11 @@ import re
 from pathlib import Path
 
 from jobs.cli.context import project_file
-from jobs.cli.local_paths import directory_here, local_uri
 from jobs.demo.cluster.on_disk import ROOT
 from jobs.demo.text import DemoOutput
 from pipelines.common.errors import UnavailableError, UsageError
 from pipelines.common.instants import compact_instant
+from pipelines.files.local_paths import directory_here, local_uri
 from pipelines.lake.run_summary import RunSummary
 
 _PAIR = re.compile(r"\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}")
