@@ -17,10 +17,9 @@ from jobs.demo.cluster.on_disk import write_cluster_files, write_snapshot
 from jobs.demo.cluster.parts import DISABLED_PEER
 from jobs.demo.cluster.plans import demo_plan
 from jobs.demo.cluster.zookeeper import before_upgrade
-from jobs.demo.commands import demo_commands
 from jobs.demo.excerpts import AUDIT_TITLE, DUMP_TITLE, MIGRATION_TITLE, audit_lines, migration_lines, queue_lines
 from jobs.demo.places import DemoPlaces, new_directory
-from jobs.demo.text import demo_text, night_line
+from jobs.demo.text import demo_commands, demo_text, night_line
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import EXIT_DONE, RefusedError
 from pipelines.common.instants import DAY_MS
