@@ -119,10 +119,6 @@ class DeltaTables:
         if self._driver.appended(table, known, token) is None:
             self._retrying(table, lambda: self._append(table, self._frame(table, known), token))
 
-    def frame(self, table: Table, rows: Sequence[Mapping[str, object]]) -> DataFrame:
-        """Returns rows of the driver as a DataFrame with the table's columns; see `append_rows`."""
-        return self._frame(table, self.rows(table, rows))
-
     def _frame(self, table: Table, rows: pa.Table) -> DataFrame:
         return self._spark.createDataFrame(rows, table.schema).coalesce(1)
 

@@ -27,7 +27,6 @@ from pipelines.reconcile.past import PastNight
 from pipelines.reconcile.remote_wals import RemoteDirectory
 from pipelines.reconcile.rows import (
     ClusterTotals,
-    FindingInputs,
     SmallTableRows,
     gate_metrics,
     offset_wal_names,
@@ -242,14 +241,12 @@ def _small(
             case,
             known[cluster],
             settings,
-            FindingInputs(
-                wals.get(cluster, {}),
-                odd.get(cluster, ()),
-                past.get(cluster, ()),
-                copies.get(cluster, ()),
-                before.get(cluster, {}),
-                changed.get(cluster, ()),
-            ),
+            offset_wals=wals.get(cluster, {}),
+            odd_names=odd.get(cluster, ()),
+            past=past.get(cluster, ()),
+            remote=copies.get(cluster, ()),
+            sync_before=before.get(cluster, {}),
+            changes=changed.get(cluster, ()),
         )
     return small
 

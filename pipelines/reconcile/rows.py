@@ -1,7 +1,7 @@
 """Turns the totals of a run into table rows, gate metrics and summaries; pure functions."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 
 from pipelines.common.errors import EXIT_DONE, EXIT_PARTIAL, EXIT_REFUSED
 from pipelines.decide.gate.gate_metrics import ClusterMetrics, ExpectationResult
@@ -40,24 +40,6 @@ from schemas.verdict_totals import VERDICT_TOTALS
 
 
 @dataclass(frozen=True)
-class FindingInputs:
-    """The input of one cluster's findings that is not in its totals.
-
-    Attributes:
-        offset_wals: see `Evidence`, also for the next three.
-        sync_before: states of synchronous peers on the night before.
-        changes: rows of `verdict_changes`.
-    """
-
-    offset_wals: Mapping[str, OffsetWal] = field(default_factory=dict)
-    odd_names: Sequence[OddDirectory] = ()
-    past: Sequence[PastNight] = ()
-    remote: Sequence[RemoteDirectory] = ()
-    sync_before: Mapping[str, PastSyncState] = field(default_factory=dict)
-    changes: tuple[VerdictChange, ...] = ()
-
-
-@dataclass(frozen=True)
 class ClusterTotals:
     """The totals of one cluster, and the counts that only the gate uses."""
 
@@ -82,11 +64,6 @@ class SmallTableRows:
     sync_peers: tuple[SyncPeerRow, ...] = ()
     peers: tuple[PeerRow, ...] = ()
     changes: tuple[VerdictChange, ...] = ()
-
-    def of(self, verdict: Verdict) -> tuple[int, int]:
-        """Returns the number of files and bytes with a verdict."""
-        rows = [row for row in self.totals if row.verdict == verdict.value]
-        return sum(row.files for row in rows), sum(row.bytes for row in rows)
 
 
 def gate_metrics(
@@ -149,12 +126,33 @@ def offset_wal_names(cases: Iterable[ClusterCase]) -> list[tuple[str, str]]:
 
 
 def small_rows(
-    case: ClusterCase, of_totals: RowsOfTotals, settings: ReconcileSettings, looked: FindingInputs
+    case: ClusterCase,
+    of_totals: RowsOfTotals,
+    settings: ReconcileSettings,
+    *,
+    offset_wals: Mapping[str, OffsetWal],
+    odd_names: Sequence[OddDirectory],
+    past: Sequence[PastNight],
+    remote: Sequence[RemoteDirectory],
+    sync_before: Mapping[str, PastSyncState],
+    changes: tuple[VerdictChange, ...],
 ) -> SmallTableRows:
-    """Returns the small tables' rows of one cluster; a refused cluster has totals and offsets, but no findings."""
+    """Returns the small tables' rows of one cluster; a refused cluster has totals and offsets, but no findings.
+
+    Args:
+        case: the cluster.
+        of_totals: what follows from its totals.
+        settings: from the configuration.
+        offset_wals: see `Evidence`, also for the next three.
+        odd_names: see there.
+        past: see there.
+        remote: see there.
+        sync_before: states of synchronous peers on the night before.
+        changes: rows of `verdict_changes`.
+    """
     if case.view is None or case.table is None or case.refused is not None:
         return SmallTableRows(of_totals.totals, of_totals.queues)
-    peers = sync_peers(case.snapshot.peers, looked.sync_before, case.view.files_started)
+    peers = sync_peers(case.snapshot.peers, sync_before, case.view.files_started)
     evidence = Evidence(
         snapshot=case.snapshot,
         view=case.view,
@@ -163,24 +161,24 @@ def small_rows(
         totals=of_totals.counted,
         queues=of_totals.queues,
         pinned=of_totals.pinned,
-        offset_wals=looked.offset_wals,
-        odd_names=looked.odd_names,
-        past=looked.past,
+        offset_wals=offset_wals,
+        odd_names=odd_names,
+        past=past,
         extras=case.opened.extras,
         beside=case.opened.beside,
-        remote=looked.remote,
+        remote=remote,
         sync_peers=peers,
     )
-    known = looked.past[0].peers if looked.past else {}
+    known = past[0].peers if past else {}
     return SmallTableRows(
         of_totals.totals,
         of_totals.queues,
         of_totals.pinned,
         findings(evidence),
-        tuple(looked.remote),
+        tuple(remote),
         tuple(peers),
         peer_rows(case.snapshot.peers, known, case.view.files_started),
-        looked.changes,
+        changes,
     )
 
 
