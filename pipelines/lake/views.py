@@ -8,6 +8,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pipelines.common.instants import LAST_MS
+
 _FUNCTION = re.compile(r"\b(INSTANT|UTC_DAY|PEER_IDS)\(([^()]*)\)")
 
 
@@ -187,7 +189,7 @@ class SqlDialect:
 
 
 # a timestamp of a WAL's name may be any number of 64 bits, and no engine has dates for all of them
-_YEARS = "CASE WHEN {{0}} BETWEEN 0 AND 253402300799999 THEN {} END"
+_YEARS = f"CASE WHEN {{{{0}}}} BETWEEN 0 AND {LAST_MS} THEN {{}} END"
 
 DIALECTS: Mapping[str, SqlDialect] = {
     "duckdb": SqlDialect(

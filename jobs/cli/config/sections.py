@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, SecretStr, StringConstraints, ValidationInfo, field_validator
 
 from jobs.cli.config.config_types import ClassName, DurationMs, PlainBytes, Section, SizeBytes, Text, UntilMs, WalRoot
-from pipelines.common.instants import DAY_MS
+from pipelines.common.instants import DAY_MS, DEFAULT_GRACE_MS
 from pipelines.decide.rule.settings import LONGEST_VALID_MS
 
 Nights = Annotated[int, Field(ge=1, le=365)]
@@ -195,7 +195,7 @@ class CleanSection(Section):
         examples=["hdfs://ns1/walsafe/quarantine"],
     )
     grace: DurationMs = Field(
-        default=7 * DAY_MS, description="how long files rest before purge may delete them", examples=["7d"]
+        default=DEFAULT_GRACE_MS, description="how long files rest before purge may delete them", examples=["7d"]
     )
     archive: ArchiveUri | None = Field(
         default=None,
