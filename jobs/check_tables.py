@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from jobs.cli import log
 from jobs.cli.context import JobContext
-from jobs.cli.local_paths import directory_here
 from pipelines.common.job_result import JobResult
+from pipelines.files.local_paths import directory_here
 
 NEEDS_SPARK = True
 DESCRIPTION = """\
@@ -37,8 +37,8 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     """Validates the tables, and writes the Data Docs."""
     from jobs.cli.config.configuration import load_config
     from pipelines.common.errors import EXIT_UNAVAILABLE, UsageError
-    from pipelines.reconcile.data_docs import data_docs, json_of
     from pipelines.reconcile.published_tables import SUITE, check_tables
+    from pipelines.reconcile.report_templates import data_docs, json_of
 
     if args.out is not None and os.path.expanduser(args.out).startswith("~"):
         raise UsageError(f"--out {args.out}: there is no such user; put ./ before a directory of this name")

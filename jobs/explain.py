@@ -52,7 +52,7 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     from jobs.cli.config.configuration import load_config
     from pipelines.common.errors import UsageError
     from pipelines.reconcile.explain.explain import ExplainRequest, explain
-    from pipelines.reconcile.explain.since import since_of
+    from pipelines.reconcile.explain.runs import since_of
     from pipelines.reconcile.explain.state import StateSettings
 
     config = load_config(args.config, context)

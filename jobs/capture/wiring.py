@@ -32,7 +32,6 @@ from pipelines.capture.capture_offline import OfflineSources
 from pipelines.capture.capture_zookeeper import ZooKeeperSources
 from pipelines.capture.ports import FileSource, PeerSource, QueueSource, StateSource, WalDirectorySource
 from pipelines.capture.sources.export_parts import ExportDirectory, ExportPart
-from pipelines.capture.sources.exported_cells import ExportedQueues, SavedCells
 from pipelines.capture.sources.exported_state import ExportedState
 from pipelines.capture.sources.exported_znodes import ExportedZnodes
 from pipelines.capture.sources.fsimage_files import FsimageFiles
@@ -42,10 +41,11 @@ from pipelines.capture.sources.hbase_client import HBaseClient
 from pipelines.capture.sources.hbase_client_scan import HBaseClientQueues
 from pipelines.capture.sources.ls_text_files import LsFiles, LsText, SavedListing
 from pipelines.capture.sources.replication_znodes import ReplicationZnodes
+from pipelines.capture.sources.saved_listings import WatchedListing
+from pipelines.capture.sources.saved_scans import ExportedQueues, SavedCells
 from pipelines.capture.sources.simulated_cluster import SimulatedQueues, SimulatedState
 from pipelines.capture.sources.thrift_queues import ThriftQueues
 from pipelines.capture.sources.wal_tree import WalTree
-from pipelines.capture.sources.watched_listing import WatchedListing
 from pipelines.capture.sources.webhdfs_files import WebHdfsLister
 from pipelines.capture.timeline import RetryPolicy
 from pipelines.common.errors import UsageError

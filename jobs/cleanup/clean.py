@@ -44,9 +44,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, context: JobContext) -> JobResult:
     """Reads the arguments, wires the ports and runs the use case."""
-    from jobs.cleanup.latest import on_run, refuse_latest
+    from jobs.cleanup.latest import check_run, latest_list, on_run, refuse_latest
     from jobs.cleanup.settings import cleanup_settings
-    from pipelines.lake.latest_runs import check_run, latest_list
 
     if args.resume:
         refuse_latest(args.run_id, "--resume", "give the id of the run whose clean-up stopped or died")

@@ -40,10 +40,9 @@ def run(args: Namespace, context: JobContext) -> JobResult:
 
     settings = cleanup_settings(args.config, args.cluster, context)
 
-    from jobs.cleanup.latest import on_run
+    from jobs.cleanup.latest import latest_cleaned, on_run
     from jobs.cleanup.wiring import open_cleanup
     from pipelines.cleanup.restore import RestoreRequest, restore
-    from pipelines.lake.latest_runs import latest_cleaned
 
     with open_cleanup(context, settings, args.lake, out_of_quarantine=True) as (place, ports):
         return on_run(

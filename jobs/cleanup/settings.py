@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from jobs.cli.config.capture_section import CaptureSection
-from jobs.cli.config.clean_section import CleanSection
 from jobs.cli.config.configuration import Config, load_config
+from jobs.cli.config.sections import CleanSection
 from jobs.cli.context import JobContext
 from pipelines.cleanup.quarantine import check_quarantine
 from pipelines.common.errors import SparkNeededError, UsageError

@@ -13,9 +13,8 @@ from jobs.capture.wiring import CaptureWiring, retry_policy, secret_values
 from jobs.cleanup.settings import CleanupSettings
 from jobs.cli.config.capture_section import CaptureSection
 from jobs.cli.config.capture_sources import SimulatedSection, WebHdfsFilesSection
-from jobs.cli.config.clean_section import CleanSection
-from jobs.cli.context import JobContext
-from jobs.cli.stop_file import stop_asked
+from jobs.cli.config.sections import CleanSection
+from jobs.cli.context import JobContext, stop_asked
 from pipelines.capture.capture import CaptureTarget
 from pipelines.capture.sources.hbase_site import hbase_root
 from pipelines.cleanup.archive import HadoopArchive

@@ -19,11 +19,10 @@ from jobs.cli.config.configured_options import (
     options_of,
 )
 from jobs.cli.launch.places import PROGRAM
-from jobs.cli.monitoring.metric_names import MEASURED
-from jobs.cli.monitoring.metrics_place import check_place
+from jobs.cli.monitoring.metric_names import MEASURED, check_place
 from jobs.cli.registry import GROUPS, JOBS, PEGASUS, Job, JobEntry
 from pipelines.common.errors import EXIT_DONE, EXIT_USAGE
-from pipelines.common.text import closest, did_you_mean, one_of_these, text_table
+from pipelines.common.text import closest, did_you_mean, in_words, one_of_these, text_table
 from pipelines.common.version import VERSION
 
 SPLIT = "split"
@@ -116,7 +115,7 @@ class _Parser(ArgumentParser):
         """Returns the words that a missing option takes."""
         missing = _missing(message)
         told = [
-            f"{action.option_strings[0]}: {_in_words([*map(str, action.choices)], 'or')}"
+            f"{action.option_strings[0]}: {in_words([*map(str, action.choices)], 'or')}"
             for action in self._actions
             if action.choices and action.option_strings and action.option_strings[0] in missing
         ]
@@ -136,7 +135,7 @@ def _keys_for(message: str) -> str:
     missing = _missing(message)
     keys = [key for key in CONFIGURED if option_of(key) in missing]
     if keys:
-        return f" (or as a key in the file of --config or ${CONFIG_ENV}: {_in_words(keys)})"
+        return f" (or as a key in the file of --config or ${CONFIG_ENV}: {in_words(keys)})"
     return f" (--config or ${CONFIG_ENV} names the configuration)" if "--config" in missing else ""
 
 
@@ -147,14 +146,10 @@ def _missing(message: str) -> list[str]:
 
 def _of_the_file(configured: str, known: Collection[str]) -> str:
     """Returns what `--help` says of the configuration."""
-    keys = _in_words([key for key in CONFIGURED if option_of(key) in known])
+    keys = in_words([key for key in CONFIGURED if option_of(key) in known])
     said = f"Keys of the file stand for options that are not given: {keys}.\n"
     said += f"${CONFIG_ENV} may name the file instead of --config."
     return said + (" Only then does cluster stand for --cluster." if configured == OF_ANY_CLUSTER else "")
-
-
-def _in_words(names: Sequence[str], last: str = "and") -> str:
-    return f" {last} ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def overview() -> str:
@@ -173,8 +168,8 @@ def overview() -> str:
         "or --resume, purge without --execute; night gives these options itself.\n\n"
         f"{jobs}\n\n"
         f"Each one explains itself: {PROGRAM} JOB --help. New here? {PROGRAM} demo\n"
-        f"In {_in_words([name for name, job in JOBS.items() if job.configured])},\n"
-        f"keys of --config stand for {_in_words([option_of(key) for key in CONFIGURED])};\n"
+        f"In {in_words([name for name, job in JOBS.items() if job.configured])},\n"
+        f"keys of --config stand for {in_words([option_of(key) for key in CONFIGURED])};\n"
         f"--config falls back to ${CONFIG_ENV}.\n\n"
         "exit codes: 0 done · 2 wrong usage or configuration · 3 refused for safety · 4 unavailable, try again ·\n"
         "            5 done, but a cluster was refused or an error finding is new\n"

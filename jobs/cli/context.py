@@ -19,6 +19,8 @@ if TYPE_CHECKING:  # --help must work before any package is installed
 
 SHIPPED_ENV = "WALSAFE_SHIPPED"
 """Set for a driver on the cluster if the launcher ships files into its working directory."""
+STOP_FILE_ENV = "WALSAFE_STOP_FILE"
+"""Name of the environment variable with the path of the file; the launcher creates the file on Ctrl-C."""
 
 
 class SystemClock:
@@ -114,3 +116,9 @@ def project_file(relative: str) -> str:
     root = Path(spec.origin).parent.parent
     data: bytes = spec.loader.get_data(str(root / relative))  # type: ignore[attr-defined]  # zipimport has it, its type does not say so
     return data.decode("utf-8")
+
+
+def stop_asked() -> bool:
+    """Tell whether the file exists; False if the launcher set no path."""
+    told = os.environ.get(STOP_FILE_ENV)
+    return bool(told) and Path(str(told)).exists()

@@ -17,13 +17,13 @@ from jobs.cli import failures, log
 from jobs.cli.command_line import Invocation, parse
 from jobs.cli.config.configured_options import cluster_of_job
 from jobs.cli.context import JobContext
-from jobs.cli.local_paths import path_here
 from jobs.cli.monitoring.alerts import NIGHT, TELLING, Alert, alerts_of
 from jobs.cli.result_file import write_answer, write_result
 from pipelines.common.errors import EXIT_DONE, SparkNeededError, UsageError
 from pipelines.common.job_result import JobResult
 from pipelines.common.logged_run import log_of_run
 from pipelines.common.names import LATEST
+from pipelines.files.local_paths import path_here
 
 logger = logging.getLogger(__name__)
 

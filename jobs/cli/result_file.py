@@ -8,8 +8,8 @@ from pathlib import Path
 
 from jobs.cli import log
 from jobs.cli.context import JobContext
-from jobs.cli.local_paths import path_here
 from pipelines.common.errors import EXIT_UNAVAILABLE, UnavailableError
+from pipelines.files.local_paths import path_here
 
 
 def write_answer(text: str, code: int, file: str | None = None) -> int:

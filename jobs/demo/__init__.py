@@ -11,25 +11,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobs.cli.context import JobContext
-from jobs.cli.local_paths import local_uri
 from jobs.demo.cluster.capture import capture_at
 from jobs.demo.cluster.model import ClusterPlan, GeneratedCapture
 from jobs.demo.cluster.on_disk import write_cluster_files, write_snapshot
 from jobs.demo.cluster.parts import DISABLED_PEER
 from jobs.demo.cluster.plans import demo_plan
 from jobs.demo.cluster.zookeeper import before_upgrade
-from jobs.demo.commands import demo_commands
 from jobs.demo.excerpts import AUDIT_TITLE, DUMP_TITLE, MIGRATION_TITLE, audit_lines, migration_lines, queue_lines
 from jobs.demo.places import DemoPlaces, new_directory
-from jobs.demo.text import demo_text, night_line
+from jobs.demo.text import demo_commands, demo_text, night_line
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import EXIT_DONE, RefusedError
 from pipelines.common.instants import DAY_MS
 from pipelines.common.job_result import JobResult
+from pipelines.files.local_paths import local_uri
 from pipelines.lake.run_summary import DELETABLE, DONE, HELD, RunKey, RunSummary
 
 if TYPE_CHECKING:
-    from pipelines.reconcile.ports import PublishedPage
+    from pipelines.reconcile.request import PublishedPage
 
 DESCRIPTION = """\
 Runs the main job on a generated HBase cluster, three nights in a row: some 20,000 WALs, 4 replication peers, 30 region
@@ -151,7 +150,7 @@ def _reconcile(snapshot: Path, places: DemoPlaces, context: JobContext) -> RunSu
 
 def _page(last: RunSummary, places: DemoPlaces, context: JobContext) -> Path:
     """Writes the HTML page of the last night, with the curves of all nights."""
-    from jobs.reconcile.reporting import ReconcileReports
+    from jobs.reconcile.wiring import ReconcileReports
 
     reports = ReconcileReports(context, local_uri(places.lake), local_uri(places.reports))
     (page,) = reports.publish([last], {}).values()

@@ -2,17 +2,25 @@
 
 import json
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 from jobs.cli.context import project_file
-from jobs.cli.local_paths import directory_here, local_uri
 from jobs.demo.cluster.on_disk import ROOT
-from jobs.demo.text import DemoOutput
 from pipelines.common.errors import UnavailableError, UsageError
 from pipelines.common.instants import compact_instant
+from pipelines.files.local_paths import directory_here, local_uri
 from pipelines.lake.run_summary import RunSummary
 
 _PAIR = re.compile(r"\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}")
+
+
+@dataclass(frozen=True, slots=True)
+class DemoOutput:
+    """Something that the demo has written, and its location."""
+
+    what: str
+    where: str
 
 
 class DemoPlaces:

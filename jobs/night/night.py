@@ -4,9 +4,9 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 
+from jobs.cli.context import stop_asked
 from jobs.cli.failures import EXIT_INTERRUPTED
 from jobs.cli.monitoring.alerts import NIGHT, alerts_of
-from jobs.cli.stop_file import stop_asked
 from jobs.night.plan import Command, NightPlan, command_line
 from jobs.night.start import wait
 from pipelines.common.conditions import Condition

@@ -5,10 +5,9 @@ import time
 from collections.abc import Callable
 
 from jobs.cli.command_line import parse
-from jobs.cli.context import JobContext
+from jobs.cli.context import JobContext, stop_asked
 from jobs.cli.entry import run_job
 from jobs.cli.monitoring.publish_metrics import publish_metrics
-from jobs.cli.stop_file import stop_asked
 from jobs.night.plan import Command
 from pipelines.common.job_result import JobResult
 

@@ -6,11 +6,11 @@ from shlex import quote
 
 from jobs.cli.context import JobContext
 from jobs.cli.launch.places import PROGRAM
-from jobs.cli.local_paths import directory_here, local_uri
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import EXIT_DONE, EXIT_REFUSED, RefusedError, UsageError
 from pipelines.common.instants import compact_instant
 from pipelines.common.job_result import JobResult
+from pipelines.files.local_paths import directory_here, local_uri
 
 NEEDS_SPARK = True
 DESCRIPTION = """\

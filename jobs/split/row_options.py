@@ -4,10 +4,10 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from datetime import datetime
 
-from jobs.cli.local_paths import path_here
 from pipelines.common.errors import UsageError
 from pipelines.common.instants import is_instant
 from pipelines.common.names import NAME
+from pipelines.files.local_paths import path_here
 
 
 def add_identity(parser: ArgumentParser) -> None:

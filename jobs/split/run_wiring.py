@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from jobs.cli.context import JobContext
-from jobs.cli.local_paths import path_here
 from jobs.split.split_tasks import SplitInputs, filled_parts, finished_parts
 from pipelines.common.errors import UsageError
 from pipelines.common.version import VERSION
 from pipelines.files.file_reader import FileReader, LocalFileReader, file_reader_for
 from pipelines.files.hadoop_jvm import HadoopJvm, hadoop_configuration, java_errors
 from pipelines.files.hadoop_listing import HadoopListing
+from pipelines.files.local_paths import path_here
 from pipelines.lake.job_run import JobRun
 from pipelines.pegasus.domain.offline.doubts import doubts_of
 from pipelines.pegasus.domain.offline.plan import (

@@ -14,8 +14,7 @@ from pipelines.common.version import VERSION
 from pipelines.decide.rule.verdict import Verdict
 from pipelines.lake.delta_tables import DeltaTables
 from pipelines.lake.lake_queries import LakeQueries, SparkTables
-from pipelines.lake.query import Query, Row
-from pipelines.lake.run_rows import literal, rows_of, texts
+from pipelines.lake.query import Query, Row, literal, rows_of, texts
 from pipelines.lake.run_summary import DONE, STARTED, RunKey
 from schemas.cleanups import CLEANUPS
 from schemas.deletions import DELETIONS

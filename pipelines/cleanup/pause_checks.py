@@ -6,8 +6,7 @@ from pipelines.cleanup.request import CleanupPlace, CleanupPorts
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError
 from pipelines.common.job_result import JobResult
-from pipelines.reconcile.pause import Pause
-from pipelines.reconcile.pause_of_runs import pause_of_cluster
+from pipelines.reconcile.pause import Pause, pause_of_cluster
 
 
 def find_pause(place: CleanupPlace, ports: CleanupPorts) -> Pause | None:

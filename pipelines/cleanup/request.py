@@ -17,9 +17,9 @@ from pipelines.common.clock import Clock
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UsageError
 from pipelines.common.names import NAME
-from pipelines.lake.answers import FindingReader
 from pipelines.lake.findings import Acknowledgement
 from pipelines.lake.run_summary import DONE
+from pipelines.reconcile.pause import FindingReader
 
 ARCHIVED_WALS = "oldWALs"
 

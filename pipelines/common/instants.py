@@ -9,6 +9,10 @@ SECOND_MS = 1_000
 MINUTE_MS = 60 * SECOND_MS
 HOUR_MS = 60 * MINUTE_MS
 DAY_MS = 24 * HOUR_MS
+DEFAULT_GRACE_MS = 7 * DAY_MS
+"""How long files rest in the quarantine if the configuration does not say: purge and explain mean the same."""
+LAST_MS = 253_402_300_799_999
+"""The end of the year 9999; a timestamp in the name of a WAL may be any number of 64 bits."""
 _INSTANT = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,3})\d*)?Z", re.ASCII)
 # outside these years, dates overflow as soon as a duration is added
 _FIRST_YEAR, _LAST_YEAR = 1970, 2999

@@ -63,5 +63,9 @@ def did_you_mean(word: str, known: Iterable[str], most: int = 1) -> str:
 
 def one_of_these(words: Sequence[str]) -> str:
     """Returns `; did you mean X, Y or Z?`, or nothing without a word."""
-    named = " or ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
-    return f"; did you mean {named}?" if named else ""
+    return f"; did you mean {in_words(words, 'or')}?" if words else ""
+
+
+def in_words(words: Sequence[str], last: str = "and") -> str:
+    """Returns `X, Y and Z`; `last` is the word before the last one."""
+    return f" {last} ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))

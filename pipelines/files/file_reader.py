@@ -3,6 +3,7 @@
 Nothing in this module can create, rename or delete a file.
 """
 
+import errno
 import hashlib
 import os
 from collections.abc import Iterator
@@ -19,7 +20,6 @@ from pipelines.common.errors import UnavailableError, UsageError, WalsafeError
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
 from pipelines.files.local_paths import local_path
 
-_BLOCK = 1 << 20
 _NO_FILE = (FileNotFoundError, IsADirectoryError, NotADirectoryError)
 
 
@@ -82,10 +82,7 @@ class LocalFileReader:
         """See `FileReader.sha256`."""
         try:
             with _local(path).open("rb") as stream:
-                digest = hashlib.sha256()
-                while block := stream.read(_BLOCK):
-                    digest.update(block)
-                return digest.hexdigest()
+                return hashlib.file_digest(stream, "sha256").hexdigest()
         except _NO_FILE as error:
             raise _no_file(path) from error
         except OSError as error:
@@ -178,10 +175,13 @@ def no_directory(path: str, wanted: str) -> UsageError:
 
 
 def failed_locally(what: str, error: OSError) -> WalsafeError:
-    """Returns the error for a call that failed on the local disk; only a missing permission is the user's to mend."""
-    if isinstance(error, PermissionError):
-        return UsageError(f"{what}: {error}; check the user and its permissions")
-    return UnavailableError(f"{what}: {error}")
+    """Returns the error for a call that failed on the local disk.
+
+    A missing permission, a read-only disk and a file in the place of a directory are the user's to mend.
+    """
+    if isinstance(error, PermissionError | NotADirectoryError) or error.errno == errno.EROFS:
+        return UsageError(f"{what}: {error}; check the path and its permissions")
+    return UnavailableError(f"{what}: {error}; put it right and try again")
 
 
 def _no_file(path: str) -> UsageError:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from pipelines.common.instants import utc_day
 from pipelines.lake.look_back import LOOK_BACK
-from pipelines.lake.query import Query
-from pipelines.lake.run_rows import day_literal, literal, rows_of
+from pipelines.lake.query import Query, day_literal, literal, rows_of
 from pipelines.lake.run_summary import DONE, REFUSED, STARTED, STOPPED, RunKey
 from schemas.cleanups import CLEANUPS
 from schemas.deletions import DELETIONS

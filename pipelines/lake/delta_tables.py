@@ -34,7 +34,7 @@ from pipelines.lake.delta_log import has_log, newest_snapshot, sql_name
 from pipelines.lake.driver_commits import DriverCommits
 from pipelines.lake.lake_errors import retry_commit
 from pipelines.lake.lake_schema import column_fault, lacks_columns, same_columns
-from pipelines.lake.run_rows import rows_of
+from pipelines.lake.query import rows_of
 from pipelines.lake.run_summary import RunKey
 from pipelines.lake.twins import columns_of
 from schemas.registry import DECISION_TABLES, TABLES
@@ -118,10 +118,6 @@ class DeltaTables:
         known, token = self.rows(table, rows), str(uuid.uuid4())
         if self._driver.appended(table, known, token) is None:
             self._retrying(table, lambda: self._append(table, self._frame(table, known), token))
-
-    def frame(self, table: Table, rows: Sequence[Mapping[str, object]]) -> DataFrame:
-        """Returns rows of the driver as a DataFrame with the table's columns; see `append_rows`."""
-        return self._frame(table, self.rows(table, rows))
 
     def _frame(self, table: Table, rows: pa.Table) -> DataFrame:
         return self._spark.createDataFrame(rows, table.schema).coalesce(1)

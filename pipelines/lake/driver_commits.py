@@ -13,8 +13,7 @@ from pyspark.sql.types import StructType
 
 from pipelines.lake.delta_rs import DeltaRs, delta_rs_of
 from pipelines.lake.lake_schema import column_fault, lacks_columns
-from pipelines.lake.query import Query
-from pipelines.lake.run_rows import rows_of
+from pipelines.lake.query import Query, rows_of
 from pipelines.lake.run_summary import RunKey
 from schemas.table import CHECKPOINT_INTERVAL, Table
 

@@ -23,9 +23,8 @@ from pipelines.files.hadoop_jvm import HadoopJvm, java_cause, java_errors
 from pipelines.lake.delta_log import has_log, sql_name
 from pipelines.lake.lake_errors import is_conflict, lake_errors, retry_commit
 from pipelines.lake.lake_queries import LakeQueries
-from pipelines.lake.query import Query
+from pipelines.lake.query import Query, day_literal
 from pipelines.lake.retention import COMPACTED_FILE_BYTES, MIN_GRACE_MS, SMALL_FILE_BYTES, FileTotals, NightPartition
-from pipelines.lake.run_rows import day_literal
 from schemas.table import Table
 
 _ATTEMPTS = 7

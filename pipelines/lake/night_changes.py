@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pipelines.lake.lake_records import RunRecord
-from pipelines.lake.query import Elements, Query
-from pipelines.lake.run_rows import literal, rows_of
+from pipelines.lake.query import Elements, Query, literal, rows_of
 from pipelines.lake.run_summary import HELD, RunKey, VerdictTotal
 from schemas.deletions import DELETIONS
 from schemas.verdict_changes import VERDICT_CHANGES

@@ -17,8 +17,7 @@ from pipelines.lake.findings import by_urgency
 from pipelines.lake.lake_queries import LakeQueries
 from pipelines.lake.lake_records import Blocker, FileVerdict, QueueNight, QueueNights, RunRecord, WaitingWal
 from pipelines.lake.look_back import LOOK_BACK, last_of_each_night, of_last_nights
-from pipelines.lake.query import Elements, Query, Row
-from pipelines.lake.run_rows import day_literal, literal, rows_of, texts
+from pipelines.lake.query import Elements, Query, Row, day_literal, literal, rows_of, texts
 from pipelines.lake.run_summary import (
     DONE,
     TERMINAL,

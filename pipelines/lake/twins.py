@@ -9,10 +9,8 @@ from collections.abc import Mapping, Sequence
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from pipelines.common.instants import LAST_MS
 from schemas.table import PLAIN_NAMES, TIMES, Table
-
-_LAST_MS = 253_402_300_799_999
-"""The end of the year 9999; a timestamp in the name of a WAL may be any number of 64 bits."""
 
 
 def twins_of(table: Table) -> dict[str, str]:
@@ -44,11 +42,11 @@ def _values(name: str, source: str | None, rows: Sequence[Mapping[str, object]])
 
 def _value(name: str, value: object) -> object:
     if name in TIMES:
-        return value if isinstance(value, int) and 0 <= value <= _LAST_MS else None
+        return value if isinstance(value, int) and 0 <= value <= LAST_MS else None
     return value.partition(",")[0] if name == "server" and isinstance(value, str) else value
 
 
 def _expression(name: str) -> Column:
     if name in TIMES:
-        return F.when(F.col(name).between(0, _LAST_MS), F.timestamp_millis(name))
+        return F.when(F.col(name).between(0, LAST_MS), F.timestamp_millis(name))
     return F.substring_index(name, ",", 1) if name == "server" else F.col(name)

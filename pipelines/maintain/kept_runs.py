@@ -11,9 +11,8 @@ from pyspark.sql import functions as F
 from pipelines.lake.delta_log import has_log
 from pipelines.lake.lake_queries import LakeQueries
 from pipelines.lake.maintenance import table_errors
-from pipelines.lake.query import Query, Row
+from pipelines.lake.query import Query, Row, texts
 from pipelines.lake.retention import NeededRun, NeededRuns
-from pipelines.lake.run_rows import texts
 from pipelines.lake.run_summary import DONE, TERMINAL
 from schemas.deletions import DELETIONS
 from schemas.findings import FINDINGS

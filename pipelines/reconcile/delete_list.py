@@ -1,6 +1,7 @@
 """The manifest of a delete-safe list, format 1; without a manifest there is no list."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Annotated
@@ -39,6 +40,37 @@ class Manifest:
     files: int
     bytes: int
     parts: tuple[ListPart, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ListRequest:
+    """The manifest fields of one cluster's delete-safe list; instants in ms since the epoch."""
+
+    cluster: str
+    cluster_id: str | None
+    run_id: str
+    wal_root: str
+    snapshot_sha256: str
+    decided_at: int
+    not_after: int
+    files: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class StagedLines:
+    """The lines of one list in a hidden folder, where nothing can mistake them for a list."""
+
+    folder: str
+    parts: tuple[ListPart, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StagedLists:
+    """The staged lines by cluster; a request without `files` has none."""
+
+    requests: tuple[ListRequest, ...]
+    lines: Mapping[str, StagedLines]
 
 
 class _Part(Form):

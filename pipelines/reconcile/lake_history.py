@@ -7,6 +7,7 @@ run_id reads all dates of `runs`.
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -15,8 +16,8 @@ from pyspark.sql.types import StringType, StructField, StructType
 from pipelines.common.instants import utc_day
 from pipelines.common.spark.local_frames import local_frame
 from pipelines.lake.look_back import LOOK_BACK, of_last_nights
+from pipelines.lake.query import day_literal, rows_of, texts
 from pipelines.lake.reader import LakeReader
-from pipelines.lake.run_rows import day_literal, rows_of, texts
 from pipelines.lake.run_summary import (
     DONE,
     PastNeed,
@@ -27,10 +28,9 @@ from pipelines.lake.run_summary import (
     queue_group,
     smallest_needs,
 )
-from pipelines.reconcile.findings.history import REWOUND
 from pipelines.reconcile.past import PastFinding, PastNight, PastOffset, PastPeer
 from pipelines.reconcile.peer_states import PastSyncState
-from pipelines.reconcile.ports import RecordedRows, RunRow
+from pipelines.reconcile.rows import SmallTableRows
 from schemas.findings import FINDINGS
 from schemas.peers import PEERS
 from schemas.pinned_bytes import PINNED_BYTES
@@ -41,6 +41,17 @@ from schemas.verdict_totals import VERDICT_TOTALS
 from schemas.wal_verdicts import WAL_VERDICTS
 
 _RUN = StructType([StructField("cluster", StringType()), StructField("run_id", StringType())])
+_Past = TypeVar("_Past", PastFinding, PastPeer)
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """The columns of `runs` that tell of an attempt; `at` in ms since the epoch."""
+
+    status: str
+    snapshot_sha256: str | None
+    exit_code: int | None
+    at: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +71,6 @@ class VerdictOfFile:
     verdict: str
     reason: str
     length: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """The columns of `findings` that an earlier night needs."""
-
-    key: str
-    code: str
-    evidence: str
-    first_seen: int
-    nights: int
 
 
 class LakeHistory:
@@ -117,7 +117,7 @@ class LakeHistory:
         newest = [of_cluster[0][0] for of_cluster in runs.values()]
         queues = self._reader.by_run(QUEUE_OFFSETS, keys, PastNeed, "wal_group IS NOT NULL")
         pinned = self._reader.by_run(PINNED_BYTES, keys, PinnedRow, "level = 'peer'")
-        found = self._reader.by_run(FINDINGS, newest, _Seen)
+        found = self._reader.by_run(FINDINGS, newest, PastFinding)
         peers = self._reader.by_run(PEERS, newest, PastPeer)
         today = {cluster: utc_day(at) for cluster, at in started.items()}
         return {
@@ -127,10 +127,10 @@ class LakeHistory:
                     started_at,
                     past_offsets(queues.get(key, ())),
                     {row.peer_id: row.bytes for row in pinned.get(key, ())},
-                    {row.key: _finding(row, again=key.run_date == today[cluster]) for row in found.get(key, ())},
+                    {row.key: _before(row, again=key.run_date == today[cluster]) for row in found.get(key, ())},
                     peers_seen,
                     files,
-                    {row.peer_id: _peer(row, again=key.run_date == today[cluster]) for row in peers.get(key, ())},
+                    {row.peer_id: _before(row, again=key.run_date == today[cluster]) for row in peers.get(key, ())},
                 )
                 for key, started_at, peers_seen, files in of_cluster
             ]
@@ -146,13 +146,15 @@ class LakeHistory:
             for key, rows in self._reader.by_run(SYNC_PEERS, keys, PastSyncState).items()
         }
 
-    def recorded(self, keys: Collection[RunKey]) -> Mapping[str, RecordedRows]:
-        """Returns the small tables' rows of DONE runs, by cluster."""
+    def recorded(self, keys: Collection[RunKey]) -> Mapping[str, SmallTableRows]:
+        """Returns the rows of DONE runs that their summary shows, by cluster."""
         totals = self._reader.by_run(VERDICT_TOTALS, keys, VerdictTotal)
         pinned, found = self._reader.pinned(keys), self._reader.findings(keys)
         return {
-            key.cluster: RecordedRows(
-                tuple(totals.get(key, ())), pinned.get(key.cluster, ()), found.get(key.cluster, ())
+            key.cluster: SmallTableRows(
+                totals=tuple(totals.get(key, ())),
+                pinned=pinned.get(key.cluster, ()),
+                findings=found.get(key.cluster, ()),
             )
             for key in keys
         }
@@ -201,11 +203,7 @@ class LakeHistory:
         }
 
 
-def _finding(row: _Seen, *, again: bool) -> PastFinding:
-    return PastFinding(row.first_seen, row.nights - again, row.evidence if row.code == REWOUND else None)
-
-
-def _peer(row: PastPeer, *, again: bool) -> PastPeer:
+def _before(row: _Past, *, again: bool) -> _Past:
     return replace(row, nights=row.nights - again)
 
 

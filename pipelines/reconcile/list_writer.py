@@ -27,9 +27,18 @@ from pipelines.common.spark.local_rows import local_rows
 from pipelines.files.file_reader import HadoopFileReader
 from pipelines.files.hadoop_jvm import java_cause
 from pipelines.files.text_files import text_files_for
-from pipelines.reconcile.delete_list import MANIFEST, ListPart, Manifest, manifest_json, parse_manifest, part_name
+from pipelines.reconcile.delete_list import (
+    MANIFEST,
+    ListPart,
+    ListRequest,
+    Manifest,
+    StagedLines,
+    StagedLists,
+    manifest_json,
+    parse_manifest,
+    part_name,
+)
 from pipelines.reconcile.list_parts import LINES_PER_PART, ListSize, part_plan, partition_key, sampled_lines
-from pipelines.reconcile.ports import ListRequest, StagedLines, StagedLists
 
 _LOG = logging.getLogger(__name__)
 _WRITERS = 8

@@ -17,26 +17,26 @@ from pipelines.decide.spark.decision_frames import decision_frames
 from pipelines.decide.spark.lookup import DecisionFrames
 from pipelines.decide.spark.verdicts import looked_up, with_answers
 from pipelines.lake.night_changes import VerdictChange
-from pipelines.lake.run_summary import DELETABLE, STARTED, RunKey
+from pipelines.lake.run_summary import DELETABLE, STARTED
 from pipelines.reconcile.cluster_cases import NIGHTLY, untrusted_totals
+from pipelines.reconcile.delete_list import ListRequest, StagedLists
 from pipelines.reconcile.findings import ODD_REASONS, OddDirectory, OffsetWal
 from pipelines.reconcile.holdings import RowsOfTotals, rows_of_totals
 from pipelines.reconcile.night_state import NightRun, append_failed, append_runs, refuse_used_run_ids
 from pipelines.reconcile.past import PastNight
-from pipelines.reconcile.ports import ListRequest, StagedLists
 from pipelines.reconcile.remote_wals import RemoteDirectory
 from pipelines.reconcile.rows import (
     ClusterTotals,
-    FindingInputs,
     SmallTableRows,
     gate_metrics,
     offset_wal_names,
     small_rows,
     small_tables,
 )
-from pipelines.reconcile.sync_replication import remote_by_cluster, states_before, sync_tables
+from pipelines.reconcile.sync_replication import remote_by_cluster, states_before
 from pipelines.reconcile.verdict_changes import verdict_changes
 from schemas.registry import SYNC_TABLES
+from schemas.table import Table
 
 _LOG = logging.getLogger(__name__)
 UNKNOWN_ERROR = "an error that walsafe does not know; see the log"
@@ -109,8 +109,7 @@ def _decide_and_write(
     lists = beside.submit(_stage_lists, night, counted, verdicts)
     changes = beside.submit(_changes, night, past.result(), verdicts)
     night.small = _small(night, of_totals, past.result(), offset_wals, remote, verdicts, changes)
-    _write_sync(night, keys)
-    for name, (table, own) in small_tables(night.cases, night.small, night.gate_results, examples).items():
+    for name, (table, own) in _small_tables(night, examples).items():
         writes[name] = ports.tables.rows(table, own)
     ports.tables.replace(writes, keys, fresh=night.fresh)
     # published last, so that the run of a published list is always in the tables
@@ -184,19 +183,19 @@ def _offset_wals(night: NightRun, files: DataFrame) -> dict[str, dict[str, Offse
     return wals
 
 
-def _write_sync(night: NightRun, keys: Sequence[RunKey]) -> None:
-    """Writes the tables of synchronous replication, also without rows if an earlier attempt may have left some."""
-    rows = [
-        (case.key, night.small[case.key.cluster].sync, frozenset(case.view.peer_ids))
-        for case in night.cases
-        if case.view is not None
-    ]
-    tables_of_it = sync_tables(rows)
-    if night.fresh and not any(own for _, own in tables_of_it.values()):
-        return
+def _small_tables(
+    night: NightRun, examples: Mapping[tuple[str, str], Sequence[str]]
+) -> dict[str, tuple[Table, list[Mapping[str, object]]]]:
+    """Returns the small tables' rows, and makes those of synchronous replication if this run has something for them.
+
+    An earlier attempt may have left rows: then they are written even without any.
+    """
+    found = small_tables(night.cases, night.small, night.gate_results, examples)
+    names = {table.name for table in SYNC_TABLES}
+    if night.fresh and not any(found[name][1] for name in names):
+        return {name: rows for name, rows in found.items() if name not in names}
     night.ports.tables.ensure(SYNC_TABLES)
-    frames = {name: night.ports.tables.rows(table, own) for name, (table, own) in tables_of_it.items()}
-    night.ports.tables.replace(frames, keys, fresh=night.fresh)
+    return found
 
 
 def _changes(
@@ -242,14 +241,12 @@ def _small(
             case,
             known[cluster],
             settings,
-            FindingInputs(
-                wals.get(cluster, {}),
-                odd.get(cluster, ()),
-                past.get(cluster, ()),
-                copies.get(cluster, ()),
-                before.get(cluster, {}),
-                changed.get(cluster, ()),
-            ),
+            offset_wals=wals.get(cluster, {}),
+            odd_names=odd.get(cluster, ()),
+            past=past.get(cluster, ()),
+            remote=copies.get(cluster, ()),
+            sync_before=before.get(cluster, {}),
+            changes=changed.get(cluster, ()),
         )
     return small
 

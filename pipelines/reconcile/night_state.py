@@ -10,7 +10,7 @@ from pipelines.common.version import VERSION
 from pipelines.decide.gate.gate_metrics import ExpectationResult
 from pipelines.lake.run_summary import DONE, FAILED, REFUSED, RunSummary
 from pipelines.reconcile.cluster_cases import ClusterCase
-from pipelines.reconcile.ports import RunRow
+from pipelines.reconcile.lake_history import RunRow
 from pipelines.reconcile.request import ReconcilePorts, ReconcileRequest
 from pipelines.reconcile.rows import SmallTableRows, run_row, run_summary
 from schemas.runs import RUNS

@@ -16,15 +16,18 @@ class PastOffset:
 
 @dataclass(frozen=True, slots=True)
 class PastFinding:
-    """When a finding was first seen (ms since the epoch), and the number of consecutive nights up to that night.
+    """A row of `findings` of the night before.
 
     Attributes:
-        evidence: its JSON; only for QUEUE_TABLE_REWOUND.
+        evidence: its JSON.
+        first_seen: ms since the epoch.
+        nights: consecutive nights up to that night.
     """
 
+    key: str
+    evidence: str
     first_seen: int
     nights: int
-    evidence: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

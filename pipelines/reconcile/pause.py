@@ -1,16 +1,30 @@
 """The pause of a cluster's clean-up: which findings cause it, since when, and how to end it."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from pipelines.common.human import human_count, human_instant
 from pipelines.common.instants import format_instant
 from pipelines.lake.findings import Acknowledgement
-from pipelines.lake.run_summary import DONE, FindingRow, RunSummary
+from pipelines.lake.lake_records import RunRecord
+from pipelines.lake.run_summary import DONE, FindingRow, RunKey, RunSummary
 from pipelines.reconcile.findings.pause_rules import pauses_clean_up
 
 PAUSED = "Clean-up is paused"
 _SHOWN = 3
+
+
+class FindingReader(Protocol):
+    """Reads what is needed to decide whether the clean-up is paused."""
+
+    def newest_runs(self, cluster: str | None) -> tuple[RunRecord, ...]:
+        """Returns the terminal runs of the cluster, or of all clusters, newest first."""
+        ...
+
+    def findings(self, runs: Collection[RunKey]) -> Mapping[str, tuple[FindingRow, ...]]:
+        """Returns rows of `findings` by cluster, in the order of `by_urgency`."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,3 +137,48 @@ def _told(row: FindingRow) -> Iterator[str]:
 
 def _dated(row: FindingRow) -> str:
     return row.code if row.first_seen is None else f"{row.code} since {human_instant(row.first_seen)}"
+
+
+def pause_of_cluster(
+    cluster: str, lake: FindingReader, now: int, acknowledged: Sequence[Acknowledgement] = ()
+) -> Pause | None:
+    """Returns why the clean-up of a cluster is paused, or None.
+
+    The newest run decides, whichever run a list belongs to. If the newest run was refused or failed, the open findings
+    are unknown, so the clean-up is paused.
+
+    Args:
+        cluster: name of the cluster.
+        lake: reads its runs and findings.
+        now: ms since the epoch.
+        acknowledged: from the current configuration.
+
+    Raises:
+        UsageError, UnavailableError: the lake cannot be read.
+    """
+    runs = lake.newest_runs(cluster)
+    if not runs:
+        return unknown_pause(cluster, None, "has no finished run in this lake", None)
+    return pauses_after(runs[:1], lake, now, acknowledged).get(cluster)
+
+
+def pauses_after(
+    newest: Iterable[RunRecord], lake: FindingReader, now: int, acknowledged: Sequence[Acknowledgement] = ()
+) -> Mapping[str, Pause]:
+    """Returns the pause of each cluster that has one.
+
+    Args:
+        newest: the newest run of each cluster.
+        lake: reads their findings.
+        now: ms since the epoch.
+        acknowledged: from the current configuration.
+    """
+    runs = list(newest)
+    rows = lake.findings([run.key for run in runs if run.status == DONE])
+    found = {
+        run.cluster: pause_of(run.cluster, run.run_id, rows.get(run.cluster, ()), now, acknowledged)
+        if run.status == DONE
+        else unknown_pause(run.cluster, run.run_id, f"was {run.status}", run.reason)
+        for run in runs
+    }
+    return {cluster: pause for cluster, pause in found.items() if pause is not None}

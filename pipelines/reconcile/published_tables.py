@@ -14,9 +14,8 @@ from pipelines.decide.gate.expectations import ColumnAtMost, ColumnsEqual
 from pipelines.decide.gate.validation import documents_of, validate
 from pipelines.decide.reason_texts import REASON_TEXTS
 from pipelines.lake.lake_records import newest_done
-from pipelines.lake.query import Query
+from pipelines.lake.query import Query, rows_of, texts
 from pipelines.lake.reader import LakeReader
-from pipelines.lake.run_rows import rows_of, texts
 from pipelines.lake.run_summary import DELETABLE, DONE, HELD, RunKey
 from schemas.findings import FINDINGS
 from schemas.quality_results import QUALITY_RESULTS

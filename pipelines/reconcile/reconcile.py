@@ -19,9 +19,9 @@ from pipelines.common.names import NAME
 from pipelines.decide.gate import gate
 from pipelines.lake.run_summary import DONE, FAILED, REFUSED, RunSummary
 from pipelines.reconcile.cluster_cases import NIGHTLY, ClusterCase, cluster_cases
+from pipelines.reconcile.lake_history import RunRow
 from pipelines.reconcile.night_run import UNKNOWN_ERROR, run_night
 from pipelines.reconcile.night_state import NightRun, used_for_another
-from pipelines.reconcile.ports import RecordedRows, RunRow
 from pipelines.reconcile.request import ReconcilePorts, ReconcileRequest
 from pipelines.reconcile.rows import SmallTableRows, exit_code, run_summary
 from pipelines.reconcile.text import reconcile_result, reconcile_text
@@ -139,8 +139,9 @@ def _without_finished(
     return todo, [*done_before, *clashes]
 
 
-def _recorded_summary(case: ClusterCase, code: int | None, recorded: RecordedRows, ports: ReconcilePorts) -> RunSummary:
-    small = SmallTableRows(recorded.totals, (), recorded.pinned, recorded.findings)
+def _recorded_summary(
+    case: ClusterCase, code: int | None, recorded: SmallTableRows, ports: ReconcilePorts
+) -> RunSummary:
     # only a run in time that was not refused publishes a list, whatever this configuration or a later hour would say
     case = replace(case, refused=None, mode=NIGHTLY)
-    return run_summary(case, small, ports.lists.uri(case.key.cluster, case.key.run_id), ports.lake_uri, code)
+    return run_summary(case, recorded, ports.lists.uri(case.key.cluster, case.key.run_id), ports.lake_uri, code)

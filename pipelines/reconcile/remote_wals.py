@@ -66,3 +66,17 @@ class RemoteDirectory:
     def path(self) -> str:
         """The path relative to wal_root."""
         return f"{FOLDER}/{self.name}" if self.name else FOLDER
+
+    def row(self) -> dict[str, object]:
+        """Returns its columns of `remote_wals`."""
+        return {
+            "directory": self.path,
+            "peer_id": self.peer_id,
+            "kind": self.kind.value,
+            "files": self.files,
+            "bytes": self.bytes,
+            "empty_files": self.empty_files,
+            "unfinished_files": self.unfinished_files,
+            "oldest_modification": self.oldest_modification,
+            "newest_modification": self.newest_modification,
+        }

@@ -14,11 +14,10 @@ from pipelines.lake.forecast import Forecast
 from pipelines.lake.lake_records import RunRecord, newest_by_cluster, runs_by_cluster
 from pipelines.lake.run_summary import FindingRow, RunSummary
 from pipelines.reconcile.cluster_cases import UNREADABLE
-from pipelines.reconcile.data_docs import data_docs
 from pipelines.reconcile.page_head import QUALITY, page_head
 from pipelines.reconcile.report import report_html
 from pipelines.reconcile.report_index import NIGHTS, index_html
-from pipelines.reconcile.report_templates import page, resource
+from pipelines.reconcile.report_templates import data_docs, page, resource
 
 _LOG = logging.getLogger(__name__)
 FLEET = "fleet"

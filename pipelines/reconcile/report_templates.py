@@ -1,8 +1,11 @@
-"""The Jinja templates of the HTML pages, with the filters that they share."""
+"""The Jinja templates of the HTML pages, with the filters that they share, and the page of Data Docs."""
 
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined, Template
 
@@ -74,3 +77,18 @@ def _template(name: str) -> Template:
     environment.filters["meaning"] = lambda reason: REASON_TEXTS[reason].why if reason in REASON_TEXTS else ""
     environment.tests["documented"] = lambda code: code in FINDINGS
     return environment.get_template(name)
+
+
+def json_of(documents: Mapping[str, Any]) -> str:
+    """Returns the documents as JSON, as Great Expectations writes them."""
+    return json.dumps(documents, indent=1, sort_keys=True) + "\n"
+
+
+def data_docs(documents: Mapping[str, Any], runs: Sequence[RunSummary] = ()) -> str:
+    """Returns the page.
+
+    Args:
+        documents: `suite` and `validation`, see `pipelines.decide.gate.validation.documents_of`.
+        runs: whose page it is; `maintain` removes it with theirs.
+    """
+    return page("quality.html", **documents, json=json_of(documents), runs=runs)

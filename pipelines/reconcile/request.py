@@ -2,15 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from pyspark.sql import SparkSession
 
 from pipelines.common.clock import Clock
 from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.lake.delta_tables import DeltaTables
+from pipelines.lake.forecast import Forecast
+from pipelines.lake.run_summary import RunSummary
 from pipelines.reconcile.lake_history import LakeHistory
 from pipelines.reconcile.list_writer import DeleteListWriter
-from pipelines.reconcile.ports import Reporter
 from pipelines.snapshot.reader import SnapshotDirectories
 
 
@@ -41,6 +43,41 @@ class ReconcileRequest:
     cluster: str | None = None
     configured: str | None = None
     data_docs: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedPage:
+    """The page of a cluster.
+
+    Attributes:
+        uri: its address.
+        forecast: what it shows; None = it shows none.
+        is_newest: see `RunSummary`.
+    """
+
+    uri: str
+    forecast: Forecast | None = None
+    is_newest: bool = True
+
+
+class Reporter(Protocol):
+    """Writes report pages after a run, and hears of a run that fails."""
+
+    def publish(self, summaries: Sequence[RunSummary], quality: Mapping[str, object]) -> Mapping[str, PublishedPage]:
+        """Writes them.
+
+        Args:
+            summaries: the clusters of the run.
+            quality: what Data Docs show (`pipelines.decide.gate.validation.documents_of`); empty = there are none.
+
+        Returns:
+            The page of each cluster.
+        """
+        ...
+
+    def failed(self, summaries: Sequence[RunSummary]) -> None:
+        """Keeps the outcome of a failed run for its metrics."""
+        ...
 
 
 @dataclass(frozen=True)

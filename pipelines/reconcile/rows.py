@@ -1,7 +1,7 @@
 """Turns the totals of a run into table rows, gate metrics and summaries; pure functions."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 
 from pipelines.common.errors import EXIT_DONE, EXIT_PARTIAL, EXIT_REFUSED
 from pipelines.decide.gate.gate_metrics import ClusterMetrics, ExpectationResult
@@ -25,35 +25,18 @@ from pipelines.reconcile.cluster_cases import ClusterCase
 from pipelines.reconcile.findings import Evidence, OddDirectory, OffsetWal, findings
 from pipelines.reconcile.holdings import RowsOfTotals
 from pipelines.reconcile.past import PastNight
-from pipelines.reconcile.peer_states import PastSyncState, PeerRow, peer_rows, sync_peers
+from pipelines.reconcile.peer_states import PastSyncState, PeerRow, SyncPeerRow, peer_rows, sync_peers
 from pipelines.reconcile.remote_wals import RemoteDirectory
-from pipelines.reconcile.sync_replication import SyncRows
 from schemas.findings import FINDINGS
 from schemas.peers import PEERS
 from schemas.pinned_bytes import PINNED_BYTES
 from schemas.quality_results import QUALITY_RESULTS
 from schemas.queue_offsets import QUEUE_OFFSETS
+from schemas.remote_wals import REMOTE_WALS
+from schemas.sync_peers import SYNC_PEERS
 from schemas.table import Table
 from schemas.verdict_changes import VERDICT_CHANGES
 from schemas.verdict_totals import VERDICT_TOTALS
-
-
-@dataclass(frozen=True)
-class FindingInputs:
-    """The input of one cluster's findings that is not in its totals.
-
-    Attributes:
-        offset_wals: see `Evidence`, also for the next three.
-        sync_before: states of synchronous peers on the night before.
-        changes: rows of `verdict_changes`.
-    """
-
-    offset_wals: Mapping[str, OffsetWal] = field(default_factory=dict)
-    odd_names: Sequence[OddDirectory] = ()
-    past: Sequence[PastNight] = ()
-    remote: Sequence[RemoteDirectory] = ()
-    sync_before: Mapping[str, PastSyncState] = field(default_factory=dict)
-    changes: tuple[VerdictChange, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -77,14 +60,10 @@ class SmallTableRows:
     queues: tuple[QueueOffsetRow, ...] = ()
     pinned: tuple[PinnedRow, ...] = ()
     findings: tuple[FindingRow, ...] = ()
-    sync: SyncRows = field(default_factory=SyncRows)
+    remote: tuple[RemoteDirectory, ...] = ()
+    sync_peers: tuple[SyncPeerRow, ...] = ()
     peers: tuple[PeerRow, ...] = ()
     changes: tuple[VerdictChange, ...] = ()
-
-    def of(self, verdict: Verdict) -> tuple[int, int]:
-        """Returns the number of files and bytes with a verdict."""
-        rows = [row for row in self.totals if row.verdict == verdict.value]
-        return sum(row.files for row in rows), sum(row.bytes for row in rows)
 
 
 def gate_metrics(
@@ -147,12 +126,33 @@ def offset_wal_names(cases: Iterable[ClusterCase]) -> list[tuple[str, str]]:
 
 
 def small_rows(
-    case: ClusterCase, of_totals: RowsOfTotals, settings: ReconcileSettings, looked: FindingInputs
+    case: ClusterCase,
+    of_totals: RowsOfTotals,
+    settings: ReconcileSettings,
+    *,
+    offset_wals: Mapping[str, OffsetWal],
+    odd_names: Sequence[OddDirectory],
+    past: Sequence[PastNight],
+    remote: Sequence[RemoteDirectory],
+    sync_before: Mapping[str, PastSyncState],
+    changes: tuple[VerdictChange, ...],
 ) -> SmallTableRows:
-    """Returns the small tables' rows of one cluster; a refused cluster has totals and offsets, but no findings."""
+    """Returns the small tables' rows of one cluster; a refused cluster has totals and offsets, but no findings.
+
+    Args:
+        case: the cluster.
+        of_totals: what follows from its totals.
+        settings: from the configuration.
+        offset_wals: see `Evidence`, also for the next three.
+        odd_names: see there.
+        past: see there.
+        remote: see there.
+        sync_before: states of synchronous peers on the night before.
+        changes: rows of `verdict_changes`.
+    """
     if case.view is None or case.table is None or case.refused is not None:
         return SmallTableRows(of_totals.totals, of_totals.queues)
-    peers = sync_peers(case.snapshot.peers, looked.sync_before, case.view.files_started)
+    peers = sync_peers(case.snapshot.peers, sync_before, case.view.files_started)
     evidence = Evidence(
         snapshot=case.snapshot,
         view=case.view,
@@ -161,23 +161,24 @@ def small_rows(
         totals=of_totals.counted,
         queues=of_totals.queues,
         pinned=of_totals.pinned,
-        offset_wals=looked.offset_wals,
-        odd_names=looked.odd_names,
-        past=looked.past,
+        offset_wals=offset_wals,
+        odd_names=odd_names,
+        past=past,
         extras=case.opened.extras,
         beside=case.opened.beside,
-        remote=looked.remote,
+        remote=remote,
         sync_peers=peers,
     )
-    known = looked.past[0].peers if looked.past else {}
+    known = past[0].peers if past else {}
     return SmallTableRows(
         of_totals.totals,
         of_totals.queues,
         of_totals.pinned,
         findings(evidence),
-        SyncRows(tuple(looked.remote), tuple(peers)),
+        tuple(remote),
+        tuple(peers),
         peer_rows(case.snapshot.peers, known, case.view.files_started),
-        looked.changes,
+        changes,
     )
 
 
@@ -190,12 +191,22 @@ def small_tables(
     """Returns the small tables' rows of all clusters, by table name."""
     keys = {case.key.cluster: case.key for case in cases}
     known = [(keys[cluster], rows) for cluster, rows in small.items()]
+    peers = {case.key.cluster: case.view.peer_ids for case in cases if case.view is not None}
     return {
         "verdict_totals": (VERDICT_TOTALS, [table_row(key, row) for key, rows in known for row in rows.totals]),
         "verdict_changes": (VERDICT_CHANGES, [table_row(key, row) for key, rows in known for row in rows.changes]),
         "peers": (PEERS, [table_row(key, row) for key, rows in known for row in rows.peers]),
         "queue_offsets": (QUEUE_OFFSETS, [table_row(key, row) for key, rows in known for row in rows.queues]),
         "pinned_bytes": (PINNED_BYTES, [table_row(key, row) for key, rows in known for row in rows.pinned]),
+        "remote_wals": (
+            REMOTE_WALS,
+            [
+                {**asdict(key), **one.row(), "peer_exists": one.peer_id in peers[key.cluster]}
+                for key, rows in known
+                for one in rows.remote
+            ],
+        ),
+        "sync_peers": (SYNC_PEERS, [table_row(key, row) for key, rows in known for row in rows.sync_peers]),
         "findings": (FINDINGS, [table_row(key, row) for key, rows in known for row in rows.findings]),
         "quality_results": (
             QUALITY_RESULTS,

@@ -1,29 +1,18 @@
-"""Reads and writes the data of synchronous replication; a cluster without it costs nothing."""
+"""Reads the data of synchronous replication; a cluster without it costs nothing."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.common.instants import utc_day
-from pipelines.lake.run_summary import RunKey, table_row
+from pipelines.lake.run_summary import RunKey
 from pipelines.reconcile.lake_history import LakeHistory
 from pipelines.reconcile.past import PastNight
-from pipelines.reconcile.peer_states import NONE, PastSyncState, SyncPeerRow
+from pipelines.reconcile.peer_states import NONE, PastSyncState
 from pipelines.reconcile.remote_wals import FOLDER, UNFINISHED_SUFFIX, RemoteDirectory
 from pipelines.snapshot.model import Snapshot
-from schemas.remote_wals import REMOTE_WALS
-from schemas.sync_peers import SYNC_PEERS
-from schemas.table import Table
-
-
-@dataclass(frozen=True, slots=True)
-class SyncRows:
-    """Rows of `remote_wals` and `sync_peers` of one cluster."""
-
-    remote: tuple[RemoteDirectory, ...] = ()
-    peers: tuple[SyncPeerRow, ...] = ()
 
 
 def remote_by_cluster(files: DataFrame, clusters: Collection[str]) -> dict[str, list[RemoteDirectory]]:
@@ -74,32 +63,3 @@ def states_before(
         cluster: {peer: replace(row, nights=row.nights - again[cluster]) for peer, row in rows.items()}
         for cluster, rows in (lake.sync_states(keys) if keys else {}).items()
     }
-
-
-def sync_tables(
-    rows: Sequence[tuple[RunKey, SyncRows, frozenset[str]]],
-) -> dict[str, tuple[Table, list[Mapping[str, object]]]]:
-    """Returns the rows of both tables.
-
-    Args:
-        rows: of each cluster, with the ids of its peers.
-    """
-    remote: list[Mapping[str, object]] = [
-        {
-            **asdict(key),
-            "directory": one.path,
-            "peer_id": one.peer_id,
-            "peer_exists": one.peer_id in peers,
-            "kind": one.kind.value,
-            "files": one.files,
-            "bytes": one.bytes,
-            "empty_files": one.empty_files,
-            "unfinished_files": one.unfinished_files,
-            "oldest_modification": one.oldest_modification,
-            "newest_modification": one.newest_modification,
-        }
-        for key, own, peers in rows
-        for one in own.remote
-    ]
-    states = [table_row(key, one) for key, own, _ in rows for one in own.peers]
-    return {REMOTE_WALS.name: (REMOTE_WALS, remote), SYNC_PEERS.name: (SYNC_PEERS, states)}

@@ -9,7 +9,7 @@ from pipelines.decide.rule.verdict import Verdict
 from pipelines.lake.run_summary import REFUSED, RunSummary, by_reason
 from pipelines.reconcile.explain.words import frees
 from pipelines.reconcile.pause import pause_of_summary
-from pipelines.reconcile.ports import PublishedPage
+from pipelines.reconcile.request import PublishedPage
 
 _SHOWN = 5
 

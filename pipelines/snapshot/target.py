@@ -1,9 +1,10 @@
 """Builds a snapshot directory under a temporary name and publishes it with one rename."""
 
-import errno
 import os
 import shutil
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -11,6 +12,7 @@ from py4j.protocol import Py4JJavaError
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import UnavailableError, UsageError
+from pipelines.files.file_reader import failed_locally
 from pipelines.files.hadoop_jvm import HadoopJvm, java_errors
 from pipelines.files.local_paths import local_path
 
@@ -193,17 +195,10 @@ def _sync(path: Path) -> None:
         os.close(handle)
 
 
-class _os_errors:  # noqa: N801 - reads as a statement
-    """Turns OSError into a walsafe error; a place that cannot be written is wrong usage, as it is on HDFS."""
-
-    def __init__(self, where: str) -> None:
-        self._where = where
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        if isinstance(error, PermissionError | NotADirectoryError) or getattr(error, "errno", None) == errno.EROFS:
-            raise UsageError(f"{self._where} cannot be written: {error}; check the path and its permissions") from error
-        if isinstance(error, OSError):
-            raise UnavailableError(f"{self._where} cannot be written: {error}; put it right and try again") from error
+@contextmanager
+def _os_errors(where: str) -> Iterator[None]:
+    """A place that cannot be written is wrong usage, as it is on HDFS."""
+    try:
+        yield
+    except OSError as error:
+        raise failed_locally(f"{where} cannot be written", error) from error

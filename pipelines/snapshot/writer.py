@@ -170,7 +170,8 @@ class SnapshotWriter:
         with _disk_errors():
             with local.open("wb") as out:
                 rows = write(out)
-            digest = _sha256(local)
+            with local.open("rb") as content:
+                digest = hashlib.file_digest(content, "sha256").hexdigest()
         self._target.put(local, name)
         self._contents[name] = SnapshotFile(rows, digest)
         return rows
@@ -213,14 +214,6 @@ def _table(batch: FileBatch) -> pa.Table:
         [pa.array(values, type=field.type) for values, field in zip(columns, FILES_SCHEMA, strict=True)],
         schema=FILES_SCHEMA,
     )
-
-
-def _sha256(file: Path) -> str:
-    digest = hashlib.sha256()
-    with file.open("rb") as content:
-        while block := content.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 @contextmanager

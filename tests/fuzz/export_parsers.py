@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pipelines.capture.sources.export_parts import ExportDirectory
-from pipelines.capture.sources.exported_cells import ExportedQueues
 from pipelines.capture.sources.exported_state import ExportedState
 from pipelines.capture.sources.exported_znodes import ExportedZnodes
+from pipelines.capture.sources.saved_scans import ExportedQueues
 from pipelines.files.saved_text import LocalCopies
 from tests.fuzz.parser import Parser
 from tests.fuzz.samples import CELLS, LS_LINES, PROCEDURES, ROOT, SERVER, SNAPSHOT, cell_line

@@ -20,9 +20,9 @@ from requests import Response
 
 from jobs.cli.config.configuration import parse_config
 from jobs.dags.walsafe_nightly_config import parse_nightly
-from pipelines.capture.sources.exported_cells import parse_cell, parse_version, scanned_cells
 from pipelines.capture.sources.hbase_neighbours import barriers_of
 from pipelines.capture.sources.ls_text_files import LsText
+from pipelines.capture.sources.saved_scans import parse_cell, parse_version, scanned_cells
 from pipelines.capture.sources.webhdfs_files import WebHdfsLister
 from pipelines.cleanup.lease import parse_lease
 from pipelines.cleanup.paths import parse_uri

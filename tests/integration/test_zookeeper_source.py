@@ -11,7 +11,7 @@ from kazoo.security import OPEN_ACL_UNSAFE, make_digest_acl
 from pipelines.capture.capture import CaptureResult, CaptureTarget
 from pipelines.capture.capture_zookeeper import ZooKeeperSources, capture_zookeeper
 from pipelines.capture.ports import ClusterSettings
-from pipelines.capture.sources.watched_listing import WatchedListing
+from pipelines.capture.sources.saved_listings import WatchedListing
 from pipelines.capture.sources.zookeeper_client import ZooKeeperClient
 from pipelines.capture.sources.zookeeper_queues import ZooKeeperQueues
 from pipelines.capture.timeline import RetryPolicy

@@ -13,8 +13,7 @@ from deltalake import DeltaTable, write_deltalake
 from sqlglot.dialects.trino import Trino
 
 from pipelines.common.spark.local_frames import arrow_schema
-from pipelines.lake.view_texts import VIEWS
-from pipelines.lake.views import views_script
+from pipelines.lake.views import VIEWS, views_script
 from schemas.deletions import DELETIONS
 from schemas.findings import FINDINGS
 from schemas.registry import DECISION_TABLES, TABLES

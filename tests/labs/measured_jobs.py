@@ -14,7 +14,7 @@ from jobs.cli.monitoring.publish_metrics import publish_metrics
 from pipelines.common.job_result import JobResult
 from pipelines.lake.forecast import Forecast
 from pipelines.lake.run_summary import FindingRow, PinnedRow, RunSummary, VerdictTotal
-from pipelines.reconcile.ports import PublishedPage
+from pipelines.reconcile.request import PublishedPage
 from pipelines.reconcile.text import reconcile_result
 
 STARTED, ENDED = 1_795_000_040_000, 1_795_000_100_000

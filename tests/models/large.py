@@ -14,8 +14,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from jobs.demo.cluster.capture import cells_of
 from jobs.demo.cluster.parts import wal_groups
-from jobs.demo.cluster.queues import cells_of
 from jobs.demo.cluster.snapshots import healthy_snapshot, steps_at
 from pipelines.common.instants import DAY_MS, HOUR_MS
 from pipelines.files.file_batch import FileBatch

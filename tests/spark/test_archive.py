@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 
 from jobs.cleanup.wiring import _archive
 from jobs.cli.config.capture_section import CaptureSection
-from jobs.cli.config.clean_section import CleanSection
+from jobs.cli.config.sections import CleanSection
 from pipelines.cleanup.archive import HadoopArchive
 from pipelines.files.hadoop_jvm import HadoopJvm
 

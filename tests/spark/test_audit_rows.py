@@ -287,11 +287,11 @@ def test_the_run_that_a_list_is_based_on(lake: Lake) -> None:
     assert lake.audit.decided("prod", "night") == DecidedRun(RUN, SHA, None, None)
 
 
-def test_a_table_of_an_older_walsafe_has_neither_peers_nor_an_id(lake: Lake) -> None:
+def test_a_table_of_an_older_walsafe_has_neither_peers_nor_an_id(lake: Lake, spark: SparkSession) -> None:
     lake.tables.ensure((RUNS,))
     identity = {"cluster": "prod", "run_id": "night", "run_date": RUN.run_date, "files_started_at": NOW}
     row = {**identity, "status": "DONE", "at": NOW, "snapshot_sha256": SHA}
-    old = lake.tables.frame(RUNS, [row]).drop("peer_ids", "cluster_id")
+    old = spark.createDataFrame(lake.tables.rows(RUNS, [row]), RUNS.schema).drop("peer_ids", "cluster_id")
     old.write.format("delta").mode("overwrite").option("overwriteSchema", "true").save(lake.tables.location(RUNS))
     assert lake.audit.decided("prod", "night") == DecidedRun(RUN, SHA, None, None)
 

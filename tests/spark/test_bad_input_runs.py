@@ -26,9 +26,9 @@ from pipelines.files.hadoop_jvm import HadoopJvm
 from pipelines.lake.delta_tables import DeltaTables
 from pipelines.lake.run_summary import FAILED, REFUSED, STARTED
 from pipelines.reconcile import night_run
+from pipelines.reconcile.delete_list import ListRequest
 from pipelines.reconcile.list_writer import DeleteListWriter
 from pipelines.reconcile.night_state import NightRun
-from pipelines.reconcile.ports import ListRequest
 from pipelines.snapshot.target import HadoopTarget
 from schemas.runs import RUNS
 from tests.labs.places import PROJECT

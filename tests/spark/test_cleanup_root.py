@@ -11,6 +11,9 @@ from pyspark.sql import SparkSession
 from jobs.cli.context import JobContext, SystemClock
 from jobs.cli.entry import main
 from pipelines.capture.sources.hbase_site import hbase_root
+from pipelines.capture.sources.offline_state import OfflineCluster
+from pipelines.capture.sources.zookeeper_queues import ZooKeeperQueues
+from pipelines.capture.sources.zookeeper_state import ZooKeeperState
 from pipelines.common.errors import UsageError
 from pipelines.files.hadoop_jvm import HadoopJvm
 from tests.labs.cleanup.on_disk import Lab, NightOver
@@ -41,6 +44,25 @@ def test_the_root_is_read_from_what_the_configuration_names(spark: SparkSession,
         assert hbase_root(hadoop, nothing, {}) is None
     with pytest.raises(UsageError, match=r"no such file: .*none.xml \(capture.hbase.site\)"):
         hbase_root(hadoop, str(tmp_path / "none.xml"), {})
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [("${fs.defaultFS}/hbase", "file:/two/hbase"), ("file:/one/hbase/", "file:/one/hbase"), ("${of.nobody}/x", None)],
+)
+def test_an_offline_capture_resolves_the_root_too(
+    spark: SparkSession, tmp_path: Path, value: str, expected: str | None
+) -> None:
+    hadoop = HadoopJvm.of(spark)
+    where = site(tmp_path / "hbase-site.xml", hbase_rootdir=value, fs_defaultFS="file:///two")
+    client: Any = None  # ZooKeeper is not asked
+    state = ZooKeeperState(ZooKeeperQueues(client, "/hbase", "replication"), hadoop, str(where), {})
+    cluster = OfflineCluster(state, client, hadoop, "file:/wals", "/hbase", "replication")
+    if expected is None:
+        with pytest.raises(UsageError, match=r"has hbase.rootdir, or it contains `\$\{`"):
+            cluster.root()
+    else:
+        assert cluster.root() == expected
 
 
 @pytest.fixture

@@ -13,10 +13,18 @@ from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError
 from pipelines.common.spark import few_rows
 from pipelines.reconcile import list_parts, list_writer
-from pipelines.reconcile.delete_list import MANIFEST, ListPart, Manifest, manifest_json, part_name
+from pipelines.reconcile.delete_list import (
+    MANIFEST,
+    ListPart,
+    ListRequest,
+    Manifest,
+    StagedLines,
+    StagedLists,
+    manifest_json,
+    part_name,
+)
 from pipelines.reconcile.list_reader import DeleteListReader
 from pipelines.reconcile.list_writer import DeleteListWriter
-from pipelines.reconcile.ports import ListRequest, StagedLines, StagedLists
 
 RUN, ROOT = "n1", "hdfs://ns1/hbase"
 SNAPSHOT = "5" * 64

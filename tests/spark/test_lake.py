@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from jobs.cli.context import JobContext
 from jobs.cli.entry import main
 from jobs.cli.launch.places import PROGRAM
-from jobs.reconcile.reporting import ReconcileReports
+from jobs.reconcile.wiring import ReconcileReports
 from pipelines.common.errors import UsageError
 from pipelines.lake.delta_rs import DeltaRs
 from pipelines.lake.delta_tables import DeltaTables
@@ -23,7 +23,7 @@ from pipelines.lake.lake_records import RunRecord
 from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_summary import PinnedRow, QueueOffsetRow, RunKey, RunSummary, VerdictTotal, table_row
 from pipelines.reconcile.explain.explain import ExplainRequest, explain
-from pipelines.reconcile.explain.since import since_of
+from pipelines.reconcile.explain.runs import since_of
 from pipelines.reconcile.peer_states import PeerRow
 from pipelines.reconcile.report_files import HtmlReports
 from schemas.peers import PEERS

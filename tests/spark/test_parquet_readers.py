@@ -17,8 +17,7 @@ from pyspark.sql import SparkSession
 from pipelines.common.spark.local_frames import local_frame
 from pipelines.lake.delta_tables import DeltaTables
 from pipelines.lake.run_summary import RunKey
-from pipelines.lake.view_texts import VIEWS
-from pipelines.lake.views import views_script
+from pipelines.lake.views import VIEWS, views_script
 from schemas.registry import TABLES
 from schemas.wal_verdicts import WAL_VERDICTS
 from tests.labs.cluster.jvm import MODULE_OPTIONS

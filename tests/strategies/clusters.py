@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from hypothesis import strategies as st
 
-from jobs.demo.cluster.queues import cells_of
+from jobs.demo.cluster.capture import cells_of
 from jobs.demo.cluster.snapshots import LOG_CLEANERS, NO_BACKUP, SAFE_FLAGS, healthy_snapshot, steps_at
 from pipelines.common.errors import MalformedError
 from pipelines.common.instants import DAY_MS

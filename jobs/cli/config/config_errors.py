@@ -13,9 +13,8 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from jobs.cli.config.capture_sources import NameNodeUrl, ParentZnode, Quorum, ZnodeName
-from jobs.cli.config.clean_section import ArchiveUri
 from jobs.cli.config.config_types import UNKNOWN_KEYS, ClassName, ClusterName, WalRoot
-from jobs.cli.config.notify_section import Variable
+from jobs.cli.config.sections import ArchiveUri, Variable
 from jobs.cli.config.yaml_lines import YamlDocument
 from pipelines.common.errors import UsageError
 from pipelines.common.forms import problem_of

@@ -9,8 +9,8 @@ import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from pipelines.common.errors import UsageError
+from pipelines.common.forms import KeyPath
 
-KeyPath = tuple[str | int, ...]
 # exceptions that PyYAML's constructors raise for a value that does not match its tag, like `!!timestamp abc`
 _OF_CONSTRUCTORS = (ValueError, ArithmeticError, LookupError, AttributeError, TypeError, RecursionError)
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from jobs.cli import log
 from jobs.cli.command_line import Invocation, parse
-from jobs.cli.context import JobContext
+from jobs.cli.context import STOP_FILE_ENV, JobContext
 from jobs.cli.entry import OUTPUT_FILE_ENV, run, tell_failure
 from jobs.cli.entry import main as run_here
 from jobs.cli.failures import spark_ended
@@ -38,10 +38,8 @@ from jobs.cli.launch.submit import (
     result_location,
     submit_command,
 )
-from jobs.cli.local_paths import path_here
 from jobs.cli.registry import JOBS, JobEntry
 from jobs.cli.result_file import write_answer
-from jobs.cli.stop_file import STOP_FILE_ENV
 from pipelines.common.errors import (
     EXIT_DONE,
     EXIT_PARTIAL,
@@ -50,7 +48,7 @@ from pipelines.common.errors import (
     UsageError,
     WalsafeError,
 )
-from pipelines.files.local_paths import local_path
+from pipelines.files.local_paths import local_path, path_here
 
 _JAVA_OPTIONS = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 _DECIDED = (EXIT_DONE, EXIT_PARTIAL)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-from jobs.cli.config.notify_section import NotifySection
+from jobs.cli.config.sections import NotifySection
 from jobs.cli.monitoring.alerts import Alert
 from pipelines.common.clock import Clock
 

@@ -13,6 +13,8 @@ from pipelines.snapshot.model import Retention, Snapshot
 
 NEVER = 1 << 62
 """An instant that does not come."""
+REGION = "d41d8cd98f00b204e9800998ecf8427e"
+"""The region of the serial peers."""
 MIB = 1 << 20
 
 

@@ -148,3 +148,10 @@ def _master_wals(plan: ClusterPlan, at: int) -> Iterator[ArchivedFile]:
         archived = number * plan.master_wals_every
         name = f"{group}.{archived - MINUTE_MS}$masterlocalwal$"
         yield ArchivedFile(f"oldWALs/{name}", int(MIB * (1 + fraction(plan.seed, name))), archived)
+
+
+def shipped_bytes(wal: Wal, progress: int, at: int) -> int:
+    """Bytes of a WAL that were shipped by an instant, if its edits up to `progress` were."""
+    end = at if wal.closed == NEVER else wal.closed
+    written = (progress - wal.timestamp) / max(end - wal.timestamp, 1)
+    return int(wal.length * min(written, 1.0))

@@ -3,16 +3,15 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from jobs.demo.cluster.model import NEVER, ClusterPlan, GeneratedCapture, ServerLife, Wal
+from jobs.demo.cluster.model import REGION, ClusterPlan, GeneratedCapture, ServerLife, Wal
 from jobs.demo.cluster.snapshots import queues_in_zookeeper
-from jobs.demo.cluster.wals import shipped_until, wals_of
+from jobs.demo.cluster.wals import shipped_bytes, shipped_until, wals_of
 from pipelines.decide.rule.verdict import ArchivedFile
 from pipelines.hbase.replication_queues import parse_queue_id
 from pipelines.hbase.zookeeper.tree import QUEUES, REGIONS, Znode
 from pipelines.snapshot.model import Snapshot
 
 BASE = "/hbase/replication"
-_REGION = "d41d8cd98f00b204e9800998ecf8427e"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,7 @@ def _znodes(plan: ClusterPlan, at: int) -> Iterator[Znode]:
     yield root
     for peer in plan.peers:
         if peer.peer.serial:
-            path = f"{BASE}/{REGIONS}/{_REGION[:2]}/{_REGION[2:4]}/{_REGION[4:]}-{peer.peer.peer_id}"
+            path = f"{BASE}/{REGIONS}/{REGION[:2]}/{REGION[2:4]}/{REGION[4:]}-{peer.peer.peer_id}"
             yield Znode(path, (at // 1000).to_bytes(8, "big"), 0)
 
 
@@ -79,9 +78,7 @@ def _position(wal: Wal, progress: int, at: int) -> bytes:
     """Bytes shipped, as eight bytes; nothing where nothing is."""
     if progress <= wal.timestamp:
         return b""
-    end = at if wal.closed == NEVER else wal.closed
-    written = (progress - wal.timestamp) / max(end - wal.timestamp, 1)
-    return int(wal.length * min(written, 1.0)).to_bytes(8, "big")
+    return shipped_bytes(wal, progress, at).to_bytes(8, "big")
 
 
 def _odd_queues(plan: ClusterPlan) -> list[_Queue]:

@@ -11,7 +11,7 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from pipelines.capture.sources.minutes import end_of_minute
+from pipelines.capture.sources.saved_listings import end_of_minute
 from pipelines.capture.sources.wal_tree import ARCHIVE, LIVE_DIRECTORIES
 from pipelines.common.errors import MalformedError, UnavailableError, UsageError
 from pipelines.common.progress import Progress

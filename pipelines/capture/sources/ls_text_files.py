@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 from zoneinfo import ZoneInfo
 
-from pipelines.capture.sources.minutes import end_of_minute
+from pipelines.capture.sources.saved_listings import end_of_minute
 from pipelines.capture.sources.wal_tree import ARCHIVE, LIVE_DIRECTORIES, live_key
 from pipelines.common.errors import MalformedError, UsageError
 from pipelines.common.progress import Progress

@@ -79,13 +79,13 @@ class OfflineCluster:
         """Returns the full URI of `hbase.rootdir`.
 
         Raises:
-            UsageError: neither hbase-site.xml nor the properties set it.
+            UsageError: neither hbase-site.xml nor the properties set it, or it contains an unresolved `${`.
         """
-        text = self._state.property("hbase.rootdir")
+        text = self._state.root()
         if text is None:
             raise UsageError(
-                "neither capture.hbase.site nor capture.hbase.properties has hbase.rootdir: give the master's own "
-                "hbase-site.xml"
+                "neither capture.hbase.site nor capture.hbase.properties has hbase.rootdir, or it contains `${`: give "
+                "the master's own hbase-site.xml"
             )
         return self._hadoop.qualified(text.rstrip("/"))
 

@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pipelines.capture.ports import ClusterSettings
-from pipelines.capture.sources.closed_scans import complete_scan
-from pipelines.capture.sources.exported_cells import parse_cell
+from pipelines.capture.sources.saved_scans import complete_scan, parse_cell
 from pipelines.common.errors import SnapshotError, UnavailableError
 from pipelines.common.strict_json import read_json
 from pipelines.hbase.known_servers import KnownServers

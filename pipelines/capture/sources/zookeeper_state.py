@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from pipelines.capture.ports import ClusterSettings
 from pipelines.capture.sources.hbase_neighbours import backup_table
-from pipelines.capture.sources.hbase_site import site_resource, site_settings
+from pipelines.capture.sources.hbase_site import hbase_root, site_resource, site_settings
 from pipelines.capture.sources.zookeeper_queues import ZooKeeperQueues
 from pipelines.common.errors import UsageError
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
@@ -70,11 +70,9 @@ class ZooKeeperState:
             self._check_names(conf)
             return replace(site_settings(conf, self._site), cluster_id=self._queues.cluster_id())
 
-    def property(self, name: str) -> str | None:
-        """Returns a property of the configuration; None if it is not set."""
-        with java_errors(self._site):
-            value = self._configuration().get(name)
-        return None if value is None else str(value)
+    def root(self) -> str | None:
+        """Returns `hbase.rootdir`; see `hbase_root`."""
+        return hbase_root(self._hadoop, self._site, self._properties)
 
     def _check_names(self, conf: JavaObject) -> None:
         """Refuses znodes that contain neither peers nor queues: every WAL would look as if no peer needed it.

@@ -19,13 +19,13 @@ from pipelines.lake.night_changes import (
     servers,
     summed_changes,
 )
+from pipelines.lake.query import literal
 from pipelines.lake.reader import LakeReader
-from pipelines.lake.run_rows import literal
 from pipelines.lake.run_summary import FindingRow, PinnedRow, VerdictTotal
 from pipelines.reconcile.compared_nights import WAITING, only_in
 from pipelines.reconcile.explain.holders import peer_states, state_of
-from pipelines.reconcile.explain.runs import Json, first_names
-from pipelines.reconcile.explain.since import Nights
+from pipelines.reconcile.explain.runs import Nights, first_names
+from pipelines.reconcile.explain.words import Json
 from schemas.findings import FINDINGS
 from schemas.pinned_bytes import PINNED_BYTES
 from schemas.queue_offsets import QUEUE_OFFSETS

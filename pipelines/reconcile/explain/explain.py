@@ -24,10 +24,10 @@ from pipelines.reconcile.explain.changes import (
     changes_of_server,
 )
 from pipelines.reconcile.explain.holders import explain_peer, explain_server, find_server, way_out
-from pipelines.reconcile.explain.runs import SHOWN, AnsweringRun, Json, deciding_runs, one_of
-from pipelines.reconcile.explain.since import Since, nights_since
+from pipelines.reconcile.explain.runs import SHOWN, AnsweringRun, Since, deciding_runs, nights_since, one_of
 from pipelines.reconcile.explain.state import StateSettings, cluster_state
 from pipelines.reconcile.explain.text import explain_text
+from pipelines.reconcile.explain.words import Json
 
 
 @dataclass(frozen=True, slots=True)

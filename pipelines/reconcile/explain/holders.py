@@ -4,11 +4,12 @@ from collections.abc import Collection, Mapping, Sequence
 
 from pipelines.common.instants import format_instant
 from pipelines.decide.reason_texts import REASON_TEXTS
+from pipelines.lake.query import literal
 from pipelines.lake.reader import LakeReader
-from pipelines.lake.run_rows import literal
 from pipelines.lake.run_summary import HELD, PinnedRow, RunKey
 from pipelines.reconcile.compared_nights import nights_of_holders
-from pipelines.reconcile.explain.runs import NIGHTS, AnsweringRun, Json, first_names, one_of
+from pipelines.reconcile.explain.runs import NIGHTS, AnsweringRun, first_names, one_of
+from pipelines.reconcile.explain.words import Json
 from pipelines.reconcile.past import PastPeer
 from schemas.peers import PEERS
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from pipelines.common.instants import DAY_MS, format_instant, utc_day
+from pipelines.common.instants import DEFAULT_GRACE_MS, format_instant, utc_day
 from pipelines.common.names import PROGRAM
 from pipelines.lake.cleanup_history import CLEAN, CleanupStep, cleanup_steps, quarantined
 from pipelines.lake.findings import Acknowledgement
@@ -26,13 +26,12 @@ from pipelines.lake.run_summary import (
 )
 from pipelines.reconcile.explain.changes import small_changes
 from pipelines.reconcile.explain.holders import pinned_holder, way_out
-from pipelines.reconcile.explain.runs import AnsweringRun, Json
-from pipelines.reconcile.explain.since import Nights
+from pipelines.reconcile.explain.runs import AnsweringRun, Nights
+from pipelines.reconcile.explain.words import Json
 from pipelines.reconcile.pause import is_acknowledged
 from schemas.verdict_totals import VERDICT_TOTALS
 
 SERVERS = 10
-DEFAULT_GRACE_MS = 7 * DAY_MS
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,10 @@
 """Words that all answers of explain share."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from pipelines.common.human import human_bytes, human_count
 
-Json = Mapping[str, Any]
+Json = dict[str, Any]
 
 
 def peer_name(one: Json) -> str:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.capture.sources.exported_cells import parse_cell
 from pipelines.capture.sources.hbase_client import HBaseClient
 from pipelines.capture.sources.hbase_client_scan import HBaseClientQueues
+from pipelines.capture.sources.saved_scans import parse_cell
 from pipelines.common.errors import UsageError
 from pipelines.common.forms import read_value
 from pipelines.files.hadoop_jvm import HadoopJvm

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from jobs.demo.cluster.capture import in_scan_order
 from jobs.demo.cluster.model import MIB, GeneratedCapture
-from jobs.demo.cluster.queues import in_scan_order
 from jobs.demo.cluster.snapshots import RETENTION
 from pipelines.common.instants import DAY_MS
 from pipelines.decide.rule.verdict import ArchivedFile

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from jobs.demo.cluster.snapshots import healthy_snapshot, steps_at
-from pipelines.capture.sources.closed_scans import complete_scan
+from pipelines.capture.sources.saved_scans import complete_scan
 from pipelines.common.errors import SnapshotError
 from pipelines.decide.rule.cleaner_rule import HBaseVerdict, hbase_verdict
 from pipelines.decide.rule.cluster_view import ClusterView

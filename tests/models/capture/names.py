@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
+from jobs.demo.cluster.capture import cells_of
 from jobs.demo.cluster.parts import region_server, wal_groups
-from jobs.demo.cluster.queues import cells_of
 from pipelines.hbase.replication_queues import Cell, QueueCell, QueueId, parse_queue_cell
 from pipelines.hbase.server_names import ServerName
 from tests.models.capture.scope import NO_OFFSET, Scope

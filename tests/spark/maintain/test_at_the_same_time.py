@@ -115,7 +115,10 @@ def test_runs_that_write_while_nights_are_merged_and_dropped_lose_nothing(place:
             while not done.wait(0.5) or not appended:
                 path = f"oldWALs/late-{len(appended)}"
                 tables.append_rows(WAL_VERDICTS, [verdict(night, path)])
-                tables.replace({WAL_VERDICTS.name: tables.frame(WAL_VERDICTS, [verdict(twin, path)])}, [twin])
+                rows = place.spark.createDataFrame(
+                    tables.rows(WAL_VERDICTS, [verdict(twin, path)]), WAL_VERDICTS.schema
+                )
+                tables.replace({WAL_VERDICTS.name: rows}, [twin])
                 appended.append(path)
         except BaseException as error:  # noqa: BLE001 - told by the test
             failures.append(error)

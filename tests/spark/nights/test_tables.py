@@ -13,7 +13,7 @@ from pipelines.common.job_result import JobResult
 from pipelines.lake.reader import LakeReader
 from pipelines.lake.views import views_script
 from pipelines.reconcile.explain.explain import ExplainRequest, explain
-from pipelines.reconcile.explain.since import since_of
+from pipelines.reconcile.explain.runs import since_of
 from schemas.registry import CLEANUP_TABLES, DECISION_TABLES
 from schemas.table import Table
 from schemas.verdict_changes import VERDICT_CHANGES

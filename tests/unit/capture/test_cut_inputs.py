@@ -13,11 +13,11 @@ from pipelines.capture.capture import CaptureSources, CaptureTarget, capture
 from pipelines.capture.capture_zookeeper import ZooKeeperSources, capture_zookeeper
 from pipelines.capture.ports import ClusterSettings
 from pipelines.capture.sources.export_parts import ExportDirectory, ExportPart
-from pipelines.capture.sources.exported_cells import ExportedQueues, SavedCells
 from pipelines.capture.sources.exported_state import ExportedState
 from pipelines.capture.sources.exported_znodes import ExportedZnodes
 from pipelines.capture.sources.ls_text_files import LsFiles, LsText, SavedListing
-from pipelines.capture.sources.watched_listing import WatchedListing
+from pipelines.capture.sources.saved_listings import WatchedListing
+from pipelines.capture.sources.saved_scans import ExportedQueues, SavedCells
 from pipelines.capture.timeline import RetryPolicy
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, WalsafeError

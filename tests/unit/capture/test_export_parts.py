@@ -10,8 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pipelines.capture.sources.export_parts import ExportDirectory, ExportPart
-from pipelines.capture.sources.exported_cells import parse_cell, scanned_cells
 from pipelines.capture.sources.exported_state import ExportedState, ServersForm
+from pipelines.capture.sources.saved_scans import parse_cell, scanned_cells
 from pipelines.common.errors import SnapshotError, UsageError, WalsafeError
 from pipelines.files.saved_text import LocalCopies, lines_of
 from pipelines.hbase.known_servers import KnownServers

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.capture.sources.ls_text_files import LsText
-from pipelines.capture.sources.minutes import end_of_minute
+from pipelines.capture.sources.saved_listings import end_of_minute
 from pipelines.common.errors import MalformedError, UsageError, WalsafeError
 from tests.labs.listed_files import H1, ROOT, rows_of
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from pipelines.capture.sources.watched_listing import WatchedListing
+from pipelines.capture.sources.saved_listings import WatchedListing
 from pipelines.files.file_batch import FileBatch
 from pipelines.hbase.server_names import ServerName
 from pipelines.snapshot.capture_clocks import StepStamp

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from jobs.cli.config.clean_section import CleanSection
 from jobs.cli.config.configuration import parse_config
+from jobs.cli.config.sections import CleanSection
 from pipelines.common.errors import UsageError
 from pipelines.common.instants import DAY_MS
 from pipelines.decide.rule.cluster_view import ClusterView

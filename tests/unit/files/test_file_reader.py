@@ -1,5 +1,6 @@
 """What a directory on the local disk has, and files that may not be read."""
 
+import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -38,16 +39,30 @@ def test_entries_are_sorted_and_what_is_no_directory_has_none(tmp_path: Path) ->
         lambda path: list(lines_of(Path(path), path)),
     ],
 )
-@pytest.mark.parametrize(("kind", "error"), [(PermissionError, UsageError), (OSError, UnavailableError)])
+@pytest.mark.parametrize(
+    ("failure", "error"),
+    [
+        (PermissionError("no answer"), UsageError),
+        (OSError(errno.EROFS, "no answer"), UsageError),
+        (OSError(errno.EIO, "no answer"), UnavailableError),
+        (OSError("no answer"), UnavailableError),
+    ],
+)
 def test_only_a_missing_permission_is_the_users_to_mend(
-    monkeypatch: pytest.MonkeyPatch, read: Callable[[str], object], kind: type[OSError], error: type[WalsafeError]
+    monkeypatch: pytest.MonkeyPatch, read: Callable[[str], object], failure: OSError, error: type[WalsafeError]
 ) -> None:
     """A mode of a file would not stop root, as whom tests run too."""
 
     def fails(*_arguments: object, **_options: object) -> None:
-        raise kind("no answer")
+        raise failure
 
     monkeypatch.setattr(Path, "open", fails)
     monkeypatch.setattr(os, "scandir", fails)
     with pytest.raises(error, match=r"/locked.*no answer"):
         read("/locked")
+
+
+def test_a_text_below_a_file_is_the_users_to_mend(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match=r"text cannot be read: .*Not a directory.*; check the path"):
+        list(lines_of(tmp_path / "file" / "text", "text"))

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from jobs.demo import commands
-from jobs.demo.commands import demo_commands
-from jobs.demo.places import DemoPlaces
-from jobs.demo.text import DemoCommand, DemoOutput, demo_text, human_age
+from jobs.demo import text as demo_words
+from jobs.demo.places import DemoOutput, DemoPlaces
+from jobs.demo.text import DemoCommand, demo_commands, demo_text, human_age
 from pipelines.common.instants import DAY_MS, HOUR_MS
 from pipelines.decide.reason_texts import REASON_TEXTS
 from pipelines.decide.rule.verdict import Reason
@@ -114,7 +113,7 @@ def test_commands_survive_pasting() -> None:
 @pytest.mark.promise("demo-commands-work")
 def test_a_wheel_names_its_own_command_and_nothing_of_a_clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     demo = DemoPlaces(tmp_path / "demo")
-    monkeypatch.setattr(commands, "PROGRAM", "walsafe")
+    monkeypatch.setattr(demo_words, "PROGRAM", "walsafe")
     monkeypatch.setattr(sys, "argv", [str(PROJECT / "jobs" / "main.py")])
     of_clone = [one.words for one in demo_commands(demo, [night(1)], "oldWALs/a.1")]
     assert {Path(words[0]).name for words in of_clone} == {"spark-submit.sh", "env"}

@@ -11,11 +11,11 @@ import pytest
 
 from jobs.cli import command_line, entry
 from jobs.cli.context import SHIPPED_ENV, JobContext, project_file
-from jobs.cli.local_paths import path_here
 from jobs.cli.registry import JOBS, JobEntry
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, SnapshotError, UnavailableError, UsageError
 from pipelines.common.job_result import JobResult
+from pipelines.files.local_paths import path_here
 
 Run = Callable[[Namespace, JobContext], JobResult]
 Install = Callable[[Run], None]

@@ -12,8 +12,8 @@ from unittest.mock import Mock
 
 import pytest
 
+from jobs.cli.context import STOP_FILE_ENV, stop_asked
 from jobs.cli.launch import child, launcher
-from jobs.cli.stop_file import STOP_FILE_ENV, stop_asked
 from pipelines.common.errors import UsageError
 from tests.labs.places import PROJECT
 

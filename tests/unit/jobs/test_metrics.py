@@ -17,7 +17,7 @@ from jobs.cli.registry import GROUPS, JOBS, PEGASUS
 from pipelines.common.errors import UnavailableError, UsageError
 from pipelines.common.job_result import JobResult
 from pipelines.lake.forecast import Forecast
-from pipelines.reconcile.ports import PublishedPage
+from pipelines.reconcile.request import PublishedPage
 from pipelines.reconcile.text import cluster_object, reconcile_result
 from tests.labs.measured_jobs import (
     CAPTURED,

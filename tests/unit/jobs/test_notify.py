@@ -10,7 +10,7 @@ import pytest
 
 from jobs.cli import entry
 from jobs.cli.config.configuration import parse_config
-from jobs.cli.config.notify_section import NotifySection
+from jobs.cli.config.sections import NotifySection
 from jobs.cli.context import JobContext, SystemClock
 from jobs.cli.monitoring.alerts import alerts_of
 from jobs.cli.monitoring.notify import send, slack_message

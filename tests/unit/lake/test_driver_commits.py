@@ -16,7 +16,7 @@ from pipelines.common.spark.local_frames import arrow_rows
 from pipelines.lake import driver_commits
 from pipelines.lake.delta_rs import DeltaRs
 from pipelines.lake.driver_commits import DriverCommits
-from pipelines.lake.run_rows import rows_of
+from pipelines.lake.query import rows_of
 from pipelines.lake.run_summary import RunKey
 from schemas.registry import TABLES
 from schemas.table import CHECKPOINT_INTERVAL, Table, column

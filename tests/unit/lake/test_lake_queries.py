@@ -10,8 +10,7 @@ from deltalake import write_deltalake
 from pipelines.common.errors import SparkNeededError
 from pipelines.lake.delta_rs import DeltaRs
 from pipelines.lake.lake_queries import LakeQueries
-from pipelines.lake.query import Elements, Query
-from pipelines.lake.run_rows import literal, rows_of
+from pipelines.lake.query import Elements, Query, literal, rows_of
 from pipelines.lake.run_summary import RunKey
 from schemas.runs import RUNS
 from schemas.wal_verdicts import WAL_VERDICTS

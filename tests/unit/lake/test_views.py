@@ -12,8 +12,7 @@ import pytest
 import sqlglot
 
 from pipelines.common.spark.local_frames import arrow_schema
-from pipelines.lake.view_texts import VIEWS
-from pipelines.lake.views import DIALECTS, NAMED, views_script
+from pipelines.lake.views import DIALECTS, NAMED, VIEWS, views_script
 from schemas.registry import TABLES
 from schemas.runs import RUNS
 from schemas.table import Table

@@ -9,11 +9,10 @@ from random import Random
 import pytest
 from hypothesis import HealthCheck, given, seed, settings
 
-from jobs.demo.cluster.capture import capture_at
+from jobs.demo.cluster.capture import capture_at, rows_at
 from jobs.demo.cluster.model import ClusterPlan, GeneratedCapture
 from jobs.demo.cluster.parts import DISABLED_PEER, REMOVED_PEER, STALLED_PEER
 from jobs.demo.cluster.plans import demo_plan
-from jobs.demo.cluster.queues import rows_at
 from jobs.demo.cluster.wals import CLEANER_INTERVAL_MS
 from pipelines.common.instants import DAY_MS
 from pipelines.decide.rule.cleaner_rule import HBaseVerdict, hbase_verdict

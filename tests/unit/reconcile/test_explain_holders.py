@@ -8,7 +8,7 @@ from pipelines.common.errors import UsageError
 from pipelines.common.instants import HOUR_MS
 from pipelines.lake.run_summary import PinnedRow, table_row
 from pipelines.reconcile.explain.explain import ExplainRequest, explain
-from pipelines.reconcile.explain.since import since_of
+from pipelines.reconcile.explain.runs import since_of
 from schemas.findings import FINDINGS
 from schemas.pinned_bytes import PINNED_BYTES
 from schemas.queue_offsets import QUEUE_OFFSETS

@@ -9,7 +9,7 @@ from deltalake import DeltaTable
 from pipelines.common.errors import UsageError
 from pipelines.common.instants import DAY_MS, HOUR_MS
 from pipelines.lake.run_summary import QueueOffsetRow, table_row
-from pipelines.reconcile.explain.since import since_of
+from pipelines.reconcile.explain.runs import since_of
 from pipelines.reconcile.peer_states import PeerRow
 from schemas.peers import PEERS
 from schemas.pinned_bytes import PINNED_BYTES

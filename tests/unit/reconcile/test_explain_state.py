@@ -12,7 +12,7 @@ from pipelines.common.errors import UsageError
 from pipelines.common.instants import DAY_MS, HOUR_MS
 from pipelines.lake.findings import Acknowledgement, finding
 from pipelines.lake.run_summary import PinnedRow, table_row
-from pipelines.reconcile.explain.since import Since
+from pipelines.reconcile.explain.runs import Since
 from pipelines.reconcile.explain.state import StateSettings
 from schemas.cleanups import CLEANUPS
 from schemas.findings import FINDINGS

@@ -97,7 +97,7 @@ def test_a_queue_that_went_back_is_told_until_it_stands_where_it_stood() -> None
         assert (found.key, found.is_new, found.nights) == (FINDING, number == 0, number + 1)
         assert found.first_seen == NOW
         assert found.message.startswith(f"Peer 1 stood at {wal(H1, 4)}:7, and is back at {place.wal}:{place.offset}")
-        known = PastFinding(NOW, found.nights, found.evidence)
+        known = PastFinding(found.key, found.evidence, NOW, found.nights)
         at = PastOffset(place.need_timestamp or 0, place.wal, place.offset, 0)
         past = [replace(night(1, at), findings={FINDING: known}), night(2, at)]
     for caught_up in (stands(4, 7), stands(5)):
@@ -113,7 +113,7 @@ def test_a_night_without_the_row_forgets_nothing() -> None:
 
 
 def test_a_finding_of_an_older_walsafe_remembers_nothing() -> None:
-    older = PastFinding(NOW - DAY_MS, 1, json.dumps({"before": "a:1", "now": "b:1"}))
+    older = PastFinding(FINDING, json.dumps({"before": "a:1", "now": "b:1"}), NOW - DAY_MS, 1)
     past = [replace(night(1, stood(2)), findings={FINDING: older})]
     assert rewound([stands(2)], past) == []
 

@@ -8,14 +8,13 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
-from jobs.cleanup.latest import on_run, refuse_latest
+from jobs.cleanup.latest import check_run, latest_cleaned, latest_list, on_run, refuse_latest
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UsageError
 from pipelines.common.job_result import JobResult
 from pipelines.lake.delta_rs import DeltaRs
 from pipelines.lake.lake_queries import LakeQueries
 from pipelines.lake.lake_records import RunRecord
-from pipelines.lake.latest_runs import check_run, latest_cleaned, latest_list
 from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_summary import RunKey
 

@@ -1,9 +1,13 @@
-"""Reads a saved listing that also shows which servers have a directory below `WALs/`."""
+"""Saved listings: the minutes that they print, and the servers that have a directory below `WALs/`."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
+from functools import lru_cache
+from zoneinfo import ZoneInfo
 
 from pipelines.capture.ports import FileSource
 from pipelines.capture.sources.wal_tree import LIVE_DIRECTORIES
+from pipelines.common.errors import MalformedError
 from pipelines.files.file_batch import FileBatch
 from pipelines.hbase.server_names import ServerName, server_of_directory
 from pipelines.snapshot.capture_clocks import StepStamp
@@ -44,3 +48,30 @@ class WatchedListing:
         A directory gets the time of its newest file.
         """
         return tuple(WalDirectory(server, *seen) for server, seen in sorted(self._entries.items()))
+
+
+_LAST_MS_OF_MINUTE = 59_999
+
+
+@lru_cache(maxsize=100_000)
+def end_of_minute(text: str, zone: ZoneInfo) -> int:
+    """Returns the last millisecond of a minute like `2026-11-21 02:00`: a file never counts as older than it is.
+
+    When the clocks are set back, the minute occurs twice; the later one counts.
+
+    Args:
+        text: the time as `hdfs dfs -ls` and `hdfs oiv -p Delimited` print it.
+        zone: the time zone of the process that printed it.
+
+    Returns:
+        Ms since the epoch, UTC.
+
+    Raises:
+        MalformedError: the text has another form.
+    """
+    try:
+        local = datetime.strptime(text, "%Y-%m-%d %H:%M").replace(tzinfo=zone)
+        moments = [local.replace(fold=fold).astimezone(UTC).timestamp() for fold in (0, 1)]
+    except (ValueError, OverflowError):
+        raise MalformedError(f"not a time like 2026-11-21 02:00: {text!r}") from None
+    return int(max(moments)) * 1000 + _LAST_MS_OF_MINUTE

@@ -1,12 +1,14 @@
-"""Reads `hbase:replication` from saved scans: scans of the export script, or JSON lines in the form of a snapshot."""
+"""Reads saved scans: lines of the export script or in the form of a snapshot, and then their number."""
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from operator import attrgetter
 from typing import Annotated, TypeVar
 
 from pydantic import TypeAdapter
 
-from pipelines.capture.sources.closed_scans import complete_scan
 from pipelines.capture.sources.export_parts import ExportDirectory
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import SnapshotError, UsageError
 from pipelines.common.forms import Base64, Count, Form, WrittenAs, read_value
 from pipelines.files.saved_text import LocalCopies, lines_of
@@ -122,3 +124,63 @@ def parsed_line(form: TypeAdapter[ValueT], line: str, where: str, like: str) -> 
         return read_value(form, line, where)
     except SnapshotError as error:
         raise UsageError(f"{error}; not a line like {like}: {line[:120]!r}") from None
+
+
+ItemT = TypeVar("ItemT")
+
+
+def complete_scan(
+    lines: Iterable[tuple[int, str]],
+    name: str,
+    parse: Callable[[str, str], ItemT],
+    way_out: str,
+    *,
+    noun: str = "row",
+    row_of: Callable[[ItemT], object] | None = attrgetter("row"),
+) -> Iterator[ItemT]:
+    """Yields the elements of a scan in scan order, and checks that the scan is whole.
+
+    If a text was cut between two lines, rows are missing, and only the closing line shows it: two scans that were cut
+    at the same line agree.
+
+    Args:
+        lines: the numbered lines; the last one is `N row(s)`.
+        name: the name of the text, for messages.
+        parse: parses a line; its second argument is the place of the line.
+        way_out: how to get a whole scan, for messages.
+        noun: the word behind the number, without `(s)`.
+        row_of: elements that follow each other and have the same row count as one; None = each counts.
+
+    Raises:
+        SnapshotError: the closing line is missing, has another number of rows, or is not the last line.
+    """
+    closing_line = re.compile(rf"([0-9]+) {noun}\(s\)")
+    count = 0
+    last: ItemT | None = None
+    closed = False
+    for number, line in lines:
+        if closed:
+            raise SnapshotError(
+                Condition.EXPORT_DAMAGED,
+                f"{name}, line {number}: text follows the closing `N {noun}(s)`; {way_out}",
+            )
+        closing = closing_line.fullmatch(line)
+        if closing is not None:
+            if (closing.group(1).lstrip("0") or "0") != str(
+                count
+            ):  # Python does not convert numbers with thousands of digits
+                raise SnapshotError(
+                    Condition.EXPORT_INCOMPLETE,
+                    f"{name}: {count} {noun}s, but its closing line says {closing.group(1)}; {way_out}",
+                )
+            closed = True
+            continue
+        found = parse(line, f"{name}, line {number}")
+        count += row_of is None or last is None or row_of(found) != row_of(last)
+        last = found
+        yield found
+    if not closed:
+        raise SnapshotError(
+            Condition.EXPORT_INCOMPLETE,
+            f"{name}: no closing `N {noun}(s)`, so the scan is not whole; {way_out}",
+        )
