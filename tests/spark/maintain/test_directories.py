@@ -119,7 +119,7 @@ def test_a_directory_elsewhere_is_never_removed(place: Place) -> None:
     add_list(place, "a", "run-1", 99)
     (stored,) = directories.find().stored
     for uri in (outside, place.root / "lists", place.root / "lists" / ".." / "elsewhere" / "x"):
-        with pytest.raises(RefusedError, match="is not below .*/lists; nothing was removed"):
+        with pytest.raises(RefusedError, match=r"is not below .*/lists; nothing was removed"):
             directories.remove(replace(stored, uri=f"file:{uri}"))
     assert outside.exists()
     directories.remove(stored)
