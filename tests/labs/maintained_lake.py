@@ -22,6 +22,7 @@ from pipelines.lake.run_summary import RunKey
 from pipelines.reconcile.delete_list import Manifest, manifest_json
 from schemas.table import Table
 from schemas.wal_verdicts import WAL_VERDICTS
+from tests.labs.lake_rows import lake_rows
 from tests.labs.small_cluster import NOW, At
 
 A_NIGHTS = (200, 150, 100, 95, 2, 1, 0)
@@ -88,8 +89,11 @@ class Place:
     def rows(self, table: Table = WAL_VERDICTS) -> DataFrame:
         return self.spark.read.format("delta").load(f"file:{self.lake / table.name}")
 
+    def stored(self, table: Table = WAL_VERDICTS, condition: str = "true") -> list[dict[str, Any]]:
+        return lake_rows(f"{self.lake}/{table.name}", condition)
+
     def nights(self, table: Table = WAL_VERDICTS) -> set[tuple[str, str]]:
-        return {(row["cluster"], row["run_id"]) for row in self.rows(table).collect()}
+        return {(row["cluster"], row["run_id"]) for row in self.stored(table)}
 
     def versions(self) -> dict[str, int]:
         return {folder.name: DeltaRs(folder).version() for folder in sorted(self.lake.iterdir())}

@@ -399,7 +399,6 @@ from pathlib import Path
 from jobs.cli.session import local_session
 from pipelines.files.text_files import LocalTextFiles
 from pipelines.lake.delta_tables import DeltaTables
-from pipelines.reconcile import night_run
 from tests.labs.small_cluster import Desk
 
 point, root = sys.argv[1], Path(sys.argv[2])
@@ -419,16 +418,14 @@ def die_before_the_manifest(self, source, target):
         die()
     rename(self, source, target)
 
-if point == "after-started":
-    night_run._decide_and_write = die
-elif point == "between-tables":
+if point == "between-tables":
     DeltaTables.replace = die_half_way
 elif point == "before-manifest":
     LocalTextFiles.rename = die_before_the_manifest
 spark = local_session(root / f"spark-{point}", memory="700m")
 Desk(spark, root).reconcile(root / "snapshots" / point, run_id="night")
 """
-POINTS = ("after-started", "between-tables", "before-manifest")
+POINTS = ("between-tables", "before-manifest")
 
 
 @pytest.mark.long
@@ -452,7 +449,6 @@ def test_sigkill_leaves_no_list_and_the_next_run_works(spark: SparkSession, tmp_
         assert victim.returncode == -signal.SIGKILL, f"{point}: {told[-2000:]}"
         assert [one["status"] for one in desk.run_rows(point)] == ["STARTED"]
         assert not any(name.endswith("manifest.json") for name in desk.list_files(point))
-    assert counted(desk, "after-started") == {}
     assert (desk.lists / "before-manifest" / "night" / "part-00000.txt").exists()
     next_run = desk.reconcile(fleet=tmp_path / "snapshots", run_id="night")
     assert next_run.exit_code == 0

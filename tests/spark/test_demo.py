@@ -5,6 +5,7 @@ import shlex
 import subprocess
 import time
 from argparse import Namespace
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from pipelines.common.errors import UsageError
 from pipelines.common.instants import DAY_MS
 from pipelines.common.job_result import JobResult
 from pipelines.queues.dump.text import human_size
+from tests.labs.lake_rows import lake_rows
 from tests.labs.places import PROJECT
 from tests.labs.small_cluster import At
 from tests.labs.spark.submitter import clean_environment
@@ -108,11 +110,8 @@ def test_every_night_has_its_own_list_whole(outcome: JobResult, out: Path) -> No
 
 
 @pytest.mark.promise("demo-tells-three-nights")
-def test_what_it_shows_is_what_lies_in_the_tables(outcome: JobResult, out: Path, spark: SparkSession) -> None:
-    verdicts = spark.read.format("delta").load(str(out / "lake" / "wal_verdicts"))
-    counted = {
-        (row["run_id"], row["verdict"]): row["count"] for row in verdicts.groupBy("run_id", "verdict").count().collect()
-    }
+def test_what_it_shows_is_what_lies_in_the_tables(outcome: JobResult, out: Path) -> None:
+    counted = Counter((row["run_id"], row["verdict"]) for row in lake_rows(f"{out}/lake/wal_verdicts"))
     for night in nights(outcome):
         assert counted[night["run_id"], "DELETABLE"] == night["deletable_files"]
         assert counted[night["run_id"], "HELD"] == night["held_files"]
@@ -151,7 +150,7 @@ def test_it_says_what_state_the_queues_are_in(outcome: JobResult, out: Path) -> 
     assert "queues of removed peers: hbase hbck" in (out / "plan" / "claim-plan.txt").read_text()
 
 
-def test_it_shows_one_queue_in_the_words_of_hbases_tool(outcome: JobResult, out: Path, spark: SparkSession) -> None:
+def test_it_shows_one_queue_in_the_words_of_hbases_tool(outcome: JobResult, out: Path) -> None:
     told = outcome.text.partition(f"{DUMP_TITLE}\n")[2].partition("\n\n")[0]
     words = dict(line.strip().split(": ", 1) for line in told.splitlines() if ": " in line)
     peer, _, owner = words["Queue id"].partition("-")
@@ -160,9 +159,8 @@ def test_it_shows_one_queue_in_the_words_of_hbases_tool(outcome: JobResult, out:
     assert words["Dumping replication queue info for RegionServer"] == f"[{owner}]"
     assert (words["Recovered"], words["Dead RegionServer"]) == ("true", source)
     assert words["Was deleted"] == "false"
-    frame = spark.read.format("delta").load(str(out / "lake" / "queue_offsets"))
-    one = frame.where(frame.run_id == nights(outcome)[-1]["run_id"]).where(frame.peer_id == peer)
-    rows = one.where(one.owner == owner).where(one.source == source).collect()
+    queue = f"peer_id = '{peer}' AND owner = '{owner}' AND source = '{source}'"
+    rows = lake_rows(f"{out}/lake/queue_offsets", f"{queue} AND run_id = '{nights(outcome)[-1]['run_id']}'")
     files = sum(row["pending_files"] + row["live_pending_files"] for row in rows)
     size = sum(row["pending_bytes"] + row["live_pending_bytes"] for row in rows)
     assert files > 0
@@ -184,10 +182,9 @@ def test_what_its_help_promises_is_shown(outcome: JobResult) -> None:
 
 
 @pytest.mark.promise("demo-commands-work")
-def test_the_file_to_explain_is_one_that_is_held(outcome: JobResult, out: Path, spark: SparkSession) -> None:
+def test_the_file_to_explain_is_one_that_is_held(outcome: JobResult, out: Path) -> None:
     (words,) = [shlex.split(line) for line in outcome.text.splitlines() if " explain " in line and "oldWALs/" in line]
-    verdicts = spark.read.format("delta").load(str(out / "lake" / "wal_verdicts"))
-    rows = verdicts.where(verdicts.path == words[-1]).select("run_id", "verdict", "blocking").collect()
+    rows = lake_rows(f"{out}/lake/wal_verdicts", f"path = '{words[-1]}'")
     assert {row["run_id"] for row in rows} >= {nights(outcome)[-1]["run_id"]}
     assert all(row["verdict"] == "HELD" and row["blocking"] for row in rows)
 

@@ -1,6 +1,7 @@
 """Text of `hdfs oiv -p Delimited`, read by Spark."""
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -39,14 +40,12 @@ def row(path: str, size: str = "7", permission: str = "-rw-r--r--", modified: st
 def source(spark: SparkSession, tmp_path: Path, *lines: str, delimiter: str = "\t") -> FsimageFiles:
     text = tmp_path / "image.tsv"
     text.write_text("\n".join(lines) + "\n")
-    return FsimageFiles(
-        spark,
-        str(text),
-        "hdfs://ns1/hbase",
-        delimiter=delimiter,
-        zone=ZoneInfo("Europe/Vienna"),
-        transaction_time=TIME,
-    )
+    return of(spark, text, delimiter)
+
+
+def of(spark: SparkSession, text: Path, delimiter: str = "\t") -> FsimageFiles:
+    zone = ZoneInfo("Europe/Vienna")
+    return FsimageFiles(spark, str(text), "hdfs://ns1/hbase", delimiter=delimiter, zone=zone, transaction_time=TIME)
 
 
 def test_files_below_the_root_with_quoted_paths(spark: SparkSession, tmp_path: Path) -> None:
@@ -83,6 +82,20 @@ def test_a_text_that_was_cut_shows_fewer_files_and_no_other(spark: SparkSession,
     for kept in range(1, len(lines)):
         assert outcome(source(spark, tmp_path, *lines[:kept])) == whole[: kept - 1]
     assert isinstance(outcome(source(spark, tmp_path, "")), str), "without its first line it is refused"
+    last, inside = lines[-1], len("/hbase/oldWALs/")
+    permission = last.index("-rw")
+    assert "no Permission; the text is cut off" in str(outcome(source(spark, tmp_path, *lines[:-1], last[:permission])))
+    # every cut inside a row is a text of its own, and Spark reads all of them at once
+    cuts = tmp_path / "cuts"
+    cuts.mkdir()
+    for end in range(1, len(last)):
+        (cuts / f"{end}.tsv").write_text(f"{HEADER}\n{last[:end]}")
+    rows = [tuple(row) for row in of(spark, cuts)._rows().collect()]
+    read = [row for row in rows if not row[3]]
+    assert len(rows) == len(last) - inside, "cut before it shows that it lies in the root, a row is left out"
+    assert read == [(names[-1], "7", "2026-11-21 03:00", False)] * (len(last) - 1 - permission), (
+        "the others are refused"
+    )
 
 
 @pytest.mark.parametrize(
@@ -93,15 +106,14 @@ def test_a_text_is_read_in_pieces(
 ) -> None:
     """What cannot be split is shared out by path; all rows at once would fill the driver."""
     monkeypatch.setattr(fsimage_files, "_PIECE_BYTES", 1 << 20)
+    monkeypatch.setattr(fsimage_files, "_PIECES_OF_ONE", 20)
     names = [f"oldWALs/h1%2C16020%2C5.{number}" for number in range(30_000)]
     text = tmp_path / f"image.tsv{suffix}"
     with pa.output_stream(text, compression={".gz": "gzip", ".zst": "zstd"}.get(suffix)) as out:
         out.write("\n".join([HEADER, *(row(f"/hbase/{name}") for name in names), ""]).encode())
-    image = FsimageFiles(
-        spark, str(text), "hdfs://ns1/hbase", delimiter="\t", zone=ZoneInfo("UTC"), transaction_time=TIME
-    )
+    image = of(spark, text)
     pieces = image._rows().rdd.getNumPartitions()
-    assert pieces == 200 if suffix else 2 <= pieces <= 4
+    assert pieces == 20 if suffix else 2 <= pieces <= 4
     assert sorted(path for batch in image.files() for path in batch.paths) == sorted(names)
 
 
@@ -121,15 +133,27 @@ def test_other_text_is_refused(spark: SparkSession, tmp_path: Path, lines: list[
         list(source(spark, tmp_path, *lines).files())
 
 
-@given(edited(st.just("\n".join((HEADER, row("/hbase/oldWALs/x.1"), row('"/hbase/WALs/h1,1,1/x.2"'), "")))))
-@settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
-def test_any_text_is_read_or_refused(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
-    image = source(spark, tmp_path_factory.mktemp("image"), text)
-    try:
-        batches = list(image.files())
-    except WalsafeError:
-        return
-    assert all(0 <= length <= MAX_LONG for batch in batches for length in batch.lengths)
+def test_any_text_is_read_or_refused(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> None:
+    text = "\n".join((HEADER, row("/hbase/oldWALs/x.1"), row('"/hbase/WALs/h1,1,1/x.2"'), ""))
+    lengths: list[list[int]] = []
+
+    def read(text: str) -> None:
+        batches = list(source(spark, tmp_path_factory.mktemp("image"), text).files())
+        lengths.append([length for batch in batches for length in batch.lengths])
+
+    @given(edited(st.just(text)))
+    @settings(
+        max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate]
+    )
+    def read_or_refused(text: str) -> None:
+        with suppress(WalsafeError):
+            read(text)
+
+    read(text)
+    assert lengths == [[7, 7]]
+    read_or_refused()
+    assert all(0 <= length <= MAX_LONG for one in lengths for length in one)
+    assert len([one for one in lengths if one]) > 1, "all edited texts were refused or empty"
 
 
 @pytest.mark.parametrize("entry", [pytest.param(one, id=one["why"]) for one in json.loads(CORPUS.read_text("utf-8"))])

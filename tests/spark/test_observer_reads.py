@@ -6,6 +6,7 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import pytest
+from pyspark.errors import UnsupportedOperationException
 from pyspark.sql import SparkSession
 
 from jobs.cli.context import JobContext
@@ -92,7 +93,8 @@ def test_a_listing_waits_for_an_observer(spark: SparkSession, quiet: str, uri: s
     """The file system of this test has no msync, and says so."""
     local = {f"fs.{uri.partition(':')[0]}.impl": "org.apache.hadoop.fs.RawLocalFileSystem"}
     lister = HadoopLister(HadoopJvm.of(spark), uri, {**local, key: quiet})
-    with closing(lister), pytest.raises(Exception, match="msync" if waits else "Wrong FS"):
+    error, words = (UnsupportedOperationException, "method msync") if waits else (UsageError, "Wrong FS")
+    with closing(lister), pytest.raises(error, match=words):
         list(lister.pages("oldWALs"))
 
 

@@ -19,7 +19,7 @@ from tests.labs.documented_commands import blocks
 from tests.labs.job_answer import job_answer
 from tests.labs.lake_rows import lake_rows
 from tests.labs.pegasus import private_logs as made
-from tests.labs.pegasus.logs import CHILD, CHILD_BALLOT, CHILDREN, NODES, PARENT, PARENTS, Logs, facts
+from tests.labs.pegasus.logs import CHILD, CHILD_BALLOT, CHILDREN, NODES, PARENT, PARENTS, Logs, facts, replicas
 from tests.labs.pegasus.private_logs import Entry
 from tests.labs.pegasus.replicas import encrypted
 from tests.labs.pegasus.split_tables import acknowledging
@@ -109,33 +109,36 @@ MUTANTS: dict[str, tuple[int, Callable[[Entry], Sequence[Entry]], set[tuple[str,
 }  # fmt: skip
 
 
-TOGETHER = (
-    {"a copy differs": 0, "a late write to the parent": 0, "copies end before the sync point": 1,
-     "two mutations of one decree and ballot": 1},
-    {"a copy is missing": 0, "the child takes a key of its parent": 1,
-     "a late write to the parent under its old ballot": 1},
-)  # fmt: skip
-"""Which mutants share a run, each on the node of that place: they touch different replicas."""
+PLACES = {
+    "a copy differs": 0, "two mutations of one decree and ballot": 0,
+    "copies end before the sync point": 1, "a late write to the parent": 1,
+    "a copy is missing": 2, "a late write to the parent under its old ballot": 2,
+    "the child takes a key of its parent": 3,
+}  # fmt: skip
+"""The node of each mutant, of four: all of them share a run, and each has a replica of its own."""
+FOUR = ("n1", "n2", "n3", "n4")
+
+
+def test_each_mutant_has_a_replica_of_its_own() -> None:
+    assert set(PLACES) == set(MUTANTS)
+    assert len({(place, MUTANTS[name][0]) for name, place in PLACES.items()}) == len(MUTANTS)
 
 
 @pytest.mark.long
 @pytest.mark.promise("split-exit-code")
-@pytest.mark.parametrize("places", TOGETHER)
-def test_every_mutant_is_caught(desk: Desk, places: dict[str, int]) -> None:
-    logs, expected = Logs.good(), set()
-    for name, place in places.items():
+def test_every_mutant_is_caught(desk: Desk) -> None:
+    logs, expected = Logs.good(FOUR), set()
+    for name, place in PLACES.items():
         partition, change, broken = MUTANTS[name]
-        logs.edit(NODES[place], partition, change)
-        expected |= {(rule, f"2.{partition}@{NODES[place]}/replica/reps/{kind}") for rule, kind in broken}
-    code, result = desk.run(logs)
+        logs.edit(FOUR[place], partition, change)
+        expected |= {(rule, f"2.{partition}@{FOUR[place]}/replica/reps/{kind}") for rule, kind in broken}
+    durable = {"replicas": replicas(FOUR)}
+    code, result = desk.run(logs, change=durable)
     assert (code, codes(result)) == (3, expected), result["findings"]
-    assert (result["deletable"], result["verdicts"]["HELD RULE_BROKEN"]) == ([], 4), "the repair may need them"
-    code, known = desk.rerun(*acknowledging(desk.root, [one["key"] for one in result["findings"]]))
-    assert (code, len(known["deletable"]), "HELD RULE_BROKEN" in known["verdicts"]) == (0, 4, False)
-
-
-def test_no_mutant_is_left_out() -> None:
-    assert {name for places in TOGETHER for name in places} == set(MUTANTS)
+    assert (result["deletable"], result["verdicts"]["HELD RULE_BROKEN"]) == ([], 8), "the repair may need them"
+    known_keys = acknowledging(desk.root, [one["key"] for one in result["findings"]])
+    code, known = desk.rerun(*known_keys, change=durable)
+    assert (code, len(known["deletable"]), "HELD RULE_BROKEN" in known["verdicts"]) == (0, 8, False)
 
 
 @pytest.mark.long

@@ -55,9 +55,9 @@ class Logs:
     entries: dict[tuple[str, int], list[list[Entry]]]
 
     @classmethod
-    def good(cls) -> "Logs":
+    def good(cls, nodes: Sequence[str] = NODES) -> "Logs":
         entries: dict[tuple[str, int], list[list[Entry]]] = {}
-        for node in NODES:
+        for node in nodes:
             entries[node, PARENT] = [BEFORE[:4], [*BEFORE[4:], *PARENT_AFTER], []]
             # decrees 1 and 2 came with the parent's checkpoint
             entries[node, CHILD] = [[as_copy(one) for one in BEFORE[2:]], CHILD_AFTER]
@@ -83,6 +83,14 @@ class Logs:
         return root
 
 
+def replicas(nodes: Sequence[str]) -> list[dict[str, object]]:
+    return [
+        {"node": f"{node}/replica/reps", "pidx": partition, "last_durable_decree": 9}
+        for node in nodes
+        for partition in (PARENT, CHILD)
+    ]
+
+
 def facts(root: Path, change: Mapping[str, Any] | None = None) -> Path:
     """Writes the file of facts and returns its path."""
     document = {
@@ -93,11 +101,7 @@ def facts(root: Path, change: Mapping[str, Any] | None = None) -> Path:
         "groups": [
             {"parent": PARENT, "child_ballot": CHILD_BALLOT, "sync_point": SYNC, "committed": COMMITTED},
         ],
-        "replicas": [
-            {"node": f"{node}/replica/reps", "pidx": partition, "last_durable_decree": 9}
-            for node in NODES
-            for partition in (PARENT, CHILD)
-        ],
+        "replicas": replicas(NODES),
         "duplicating": False,
         **(change or {}),
     }
