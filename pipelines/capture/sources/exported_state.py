@@ -6,12 +6,7 @@ from typing import Annotated
 from pydantic import ConfigDict
 
 from pipelines.capture.ports import ClusterSettings
-<<<<<<< HEAD
 from pipelines.capture.sources.export_parts import ExportDirectory, ExportPart
-from pipelines.capture.sources.exported_cells import scanned_cells, scanned_versions
-=======
-from pipelines.capture.sources.export_parts import ExportDirectory, Exported, ExportPart
->>>>>>> 0d609311254125e5221fd86f919406126423c5c0
 from pipelines.capture.sources.hbase_neighbours import barriers_of, counted_sessions
 from pipelines.capture.sources.hbase_site import plugin_names
 from pipelines.capture.sources.ls_text_files import LsText

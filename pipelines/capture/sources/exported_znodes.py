@@ -4,13 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pipelines.capture.ports import ClusterSettings
-<<<<<<< HEAD
-from pipelines.capture.sources.closed_scans import complete_list
 from pipelines.capture.sources.export_parts import ExportDirectory, ExportPart
-from pipelines.capture.sources.exported_cells import EXPORT_AGAIN, parsed_line
-=======
-from pipelines.capture.sources.export_parts import ExportDirectory, Exported, ExportPart
->>>>>>> 0d609311254125e5221fd86f919406126423c5c0
 from pipelines.capture.sources.exported_state import SettingsForm, settings_of
 from pipelines.capture.sources.saved_scans import EXPORT_AGAIN, complete_scan, parsed_line
 from pipelines.common.conditions import Condition
