@@ -61,7 +61,11 @@ def test_help_and_version_are_those_of_the_command(walsafe: Installed) -> None:
     told = walsafe("--help")
     assert (told.returncode, told.stderr) == (0, "")
     ours = subprocess.run(
-        [str(PROJECT / "spark-submit.sh"), "--help"], env=clean_environment(), capture_output=True, text=True, check=True
+        [str(PROJECT / "spark-submit.sh"), "--help"],
+        env=clean_environment(),
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert told.stdout == ours.stdout.replace("./spark-submit.sh", "walsafe")
     assert walsafe("--version").stdout == f"walsafe {VERSION}\n"
