@@ -4,9 +4,10 @@ import shutil
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from tests.labs.places import PROJECT
-from tests.labs.spark.same_night import Night, reconcile, write_fleet
+from tests.labs.spark.same_night import Night, reconcile_here, write_fleet
 from tests.labs.spark.submitter import PROBE, Submitter, copy_project, link_class_archive
 
 
@@ -33,8 +34,6 @@ def snapshots(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def here(submit: Submitter, snapshots: Path, tmp_path_factory: pytest.TempPathFactory) -> Night:
-    """The fleet's night on `local[2]`: what it must be everywhere else too."""
-    found = reconcile(submit, snapshots, tmp_path_factory.mktemp("here"), "--master local[2]")
-    assert set(found.reasons()) == {"Success"}
-    return found
+def here(spark: SparkSession, snapshots: Path, tmp_path_factory: pytest.TempPathFactory) -> Night:
+    """The fleet's night in the session that tests share: what it must be everywhere else too."""
+    return reconcile_here(spark, snapshots, tmp_path_factory.mktemp("here"))

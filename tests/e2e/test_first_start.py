@@ -342,15 +342,19 @@ def test_an_environment_that_was_killed_half_way_is_made_again(
     )
     assert locked is not None
     (tmp_path / "requirements.txt").write_text(locked[0])
-    set_up._environment(tmp_path, dev=False)
     venv = tmp_path / ".venv"
+    python = venv / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.symlink_to(Path(sys.executable).resolve())
+    (venv / "lib" / python.resolve().name / "site-packages").mkdir(parents=True)
+    (venv / "walsafe-installed").write_text(locked[0])
+    for name in (".incomplete", "half-installed"):  # as a SIGKILL during pip leaves it
+        (venv / name).touch()
+    set_up._environment(tmp_path, dev=False)
+    assert not (venv / "half-installed").exists()
+    assert not (venv / ".incomplete").exists()
     assert (venv / "walsafe-installed").read_text(encoding="utf-8") == locked[0]
     assert list(venv.glob("lib/python*/site-packages/annotated_types/__pycache__/__init__.*.pyc"))
     capsys.readouterr()
     set_up._environment(tmp_path, dev=False)
     assert capsys.readouterr().err == ""
-    (venv / ".incomplete").touch()  # as a SIGKILL during pip leaves it
-    (venv / "half-installed").touch()
-    set_up._environment(tmp_path, dev=False)
-    assert not (venv / "half-installed").exists()
-    assert not (venv / ".incomplete").exists()

@@ -13,7 +13,7 @@ import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from tests.labs.cleanup.real import CLEANER, HOME, RUN, Entry, RealLab
+from tests.labs.cleanup.real import CLEANER, HOME, RUN, RealLab
 from tests.labs.cleanup.real_wals import FABRICATED, fabricate, free, held, of_tables
 from tests.labs.cleanup.rights import acl_commands, set_acl
 from tests.labs.cluster.hbase import HBaseCluster, wait_until
@@ -103,8 +103,24 @@ def assert_explained(lab: RealLab, needed: str, free: str) -> None:
     assert (shipped["hbase_verdict"], shipped["holders"], shipped["way_out"]) == ("DELETE", [], "")
 
 
+def assert_refused(lab: RealLab, peer_cluster: HBaseCluster) -> None:
+    """The clean-up where a peer was added since, and with a second look at another cluster.
+
+    test_cleanup.py has lists that somebody touched, and those that are too old.
+    """
+    lab.cluster.add_peer("late", peer_cluster.cluster_key, enabled=False)
+    try:
+        code, said = lab.attempt()
+    finally:
+        lab.cluster.remove_peer("late")
+    assert (code, "peer 'late' was added since the list was decided" in said) == (3, True), said
+    code, said = replace(lab, site_of=peer_cluster).attempt()
+    # the second look is no snapshot at all: its servers have no directory here (test_cleanup.py has the differing id)
+    assert (code, "wal_root belongs to another cluster than HBase's answers" in said) == (3, True), said
+
+
 @pytest.mark.slow("capture, reconcile, explain, clean, restore and purge on a real HBase that replicates meanwhile")
-@pytest.mark.promise("deletable-in-both-looks", "explain-answers")
+@pytest.mark.promise("deletable-in-both-looks", "explain-answers", "clean-stops-where-reconcile-holds")
 @pytest.mark.parametrize("files", [pytest.param("hadoop", marks=pytest.mark.deep), "webhdfs"])
 def test_every_row_arrives_after_a_clean_up(
     opened: Callable[..., RealLab], peer_cluster: HBaseCluster, files: str
@@ -119,9 +135,11 @@ def test_every_row_arrives_after_a_clean_up(
     assert not listed & keeps
     assert_explained(lab, of_tables(keeps), of_tables(listed))
     assert lab.clean().result["done_files"] == len(listed)
+    assert_refused(lab, peer_cluster)
     now = lab.home()
     # HBase may have archived another WAL meanwhile
     assert {path: now.get(path) for path in start} == start
+    assert lab.resting() == {}
     done = lab.clean(execute=True)
     assert (done.exit_code, done.result["status"], done.result["done_files"]) == (0, "DONE", len(listed)), done.text
     assert set(lab.resting()) == listed
@@ -148,79 +166,16 @@ def test_every_row_arrives_after_a_clean_up(
     assert peer_cluster.count(TABLE) == arrived + 90
 
 
-# lists of another cluster; test_cleanup.py has those that somebody touched, and those that are too old
-
-
-@pytest.fixture(scope="module")
-def wrong(opened: Callable[..., RealLab]) -> RealLab:
-    lab = opened("wrong")
-    lab.night()
-    return lab
-
-
-@pytest.fixture
-def untouched(wrong: RealLab) -> Iterator[RealLab]:
-    """The lab; nothing may be moved meanwhile."""
-    start = wrong.home()
-    yield replace(wrong)
-    assert wrong.resting() == {}
-    now = wrong.home()
-    assert {path: now.get(path) for path in start} == start
-
-
-def refused(lab: RealLab) -> str:
-    """The second attempt can only be one that goes on with the first."""
-    first = not (lab.work / "tried").exists()
-    (lab.work / "tried").touch()
-    code, said = lab.attempt(resume=not first)
-    if "nothing to resume" in said:
-        code, said = lab.attempt()
-    assert code == 3, said
-    return said
-
-
-@pytest.mark.long
-@pytest.mark.promise("clean-stops-where-reconcile-holds")
-def test_a_peer_that_was_added_since(untouched: RealLab, peer_cluster: HBaseCluster) -> None:
-    untouched.cluster.add_peer("late", peer_cluster.cluster_key, enabled=False)
-    try:
-        assert "peer 'late' was added since the list was decided" in refused(untouched)
-    finally:
-        untouched.cluster.remove_peer("late")
-
-
-@pytest.mark.long
-def test_the_list_of_another_cluster(untouched: RealLab, peer_cluster: HBaseCluster) -> None:
-    untouched.site_of = peer_cluster
-    # the second look is no snapshot at all: its servers have no directory here (test_cleanup.py has the differing id)
-    assert "wal_root belongs to another cluster than HBase's answers" in refused(untouched)
-
-
-@pytest.mark.long
-def test_z_a_file_that_was_made_anew_is_left_and_the_others_go(wrong: RealLab, hdfs_cluster: HdfsCluster) -> None:
-    start, listed = wrong.home(), wrong.listed()
-    anew = max(listed)
-    hdfs_cluster.create_file(f"/{wrong.cluster.name}/{anew}", b"another file of that name, and of another length")
-    code, said = wrong.attempt(resume=True)
-    if "nothing to resume" in said:
-        code, said = wrong.attempt()
-    assert code == 0, said
-    assert re.search(rf"CHANGED +{re.escape(anew)}: it has 48 bytes", said)
-    assert set(wrong.resting()) == listed - {anew}
-    assert wrong.outcomes()[anew] == "CHANGED"
-    entry: Entry = wrong.home()[anew]
-    wrong.assert_nothing_is_lost({**start, anew: entry})
-
-
 # faults
 
 
 @pytest.mark.long
 @pytest.mark.promise("hbases-cleaner-is-no-rival")
 def test_faults_of_hdfs_one_after_the_other(opened: Callable[..., RealLab], hdfs_cluster: HdfsCluster) -> None:
-    lab = replace(opened("faults"), batch=10, lake_on_hdfs=True)
+    lab = replace(opened("faults"), batch=10)
     files, quarantine = hdfs_cluster.file_system(), hdfs_cluster.path(lab.quarantine)
     lab.night()
+    lab.put_lake_on_hdfs()
     start, listed = lab.home(), lab.listed()
 
     # the quarantine is somebody else's
@@ -271,15 +226,20 @@ def test_faults_of_hdfs_one_after_the_other(opened: Callable[..., RealLab], hdfs
             assert files.delete(hdfs_cluster.path(f"/{lab.cluster.name}/{path}"), False)
 
     take(early)
+    # and one file is another since the list was decided
+    anew = sorted(listed - moved)[3]
+    hdfs_cluster.create_file(f"/{lab.cluster.name}/{anew}", b"another file of that name, and of another length")
     lab.lease_expires()
     lab.happens("audit", "intend", lambda: take(late))
     code, said = lab.attempt(resume=True)
     assert (code, "5 are gone already" in said) == (0, True), said
-    lab.assert_nothing_is_lost(start, taken=[*early, *late])
+    assert re.search(rf"CHANGED +{re.escape(anew)}: it has 48 bytes", said)
+    lab.assert_nothing_is_lost({**start, anew: lab.home()[anew]}, taken=[*early, *late])
     lab.assert_audit_is_true()
     outcomes = lab.outcomes()
     assert {outcomes[path] for path in (*early, *late)} == {"ALREADY_GONE"}
-    assert set(lab.resting()) == listed - {*early, *late}
+    assert outcomes[anew] == "CHANGED"
+    assert set(lab.resting()) == listed - {*early, *late, anew}
 
 
 # rights

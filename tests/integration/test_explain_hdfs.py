@@ -76,8 +76,7 @@ def assert_answered(done: subprocess.CompletedProcess[str]) -> None:
 @pytest.mark.promise("explain-without-a-jvm")
 def test_a_plain_hdfs_by_its_uri(hdfs_cluster: HdfsCluster, lake: Path, no_java: Path) -> None:
     put(hdfs_cluster, lake)
-    for _ in range(5):  # a thread that outlives Python would abort it now and then
-        assert_answered(ask(f"{hdfs_cluster.uri}/explained/lake", no_java))
+    assert_answered(ask(f"{hdfs_cluster.uri}/explained/lake", no_java))
 
 
 @pytest.mark.promise("explain-without-a-jvm")

@@ -49,6 +49,8 @@ ALL, SOME = "inspect_all", "inspect_some"
 SENT, LOCAL = "inspected", "inspected_local"
 TYPES = {4: "Put", 8: "Delete", 10: "DeleteFamilyVersion", 12: "DeleteColumn", 14: "DeleteFamily"}
 """Names of `Cell.Type` by `KeyValue.Type`."""
+SHOWN = {one: f"\\x{one:02X}" for one in range(256) if not " " <= chr(one) <= "~" or chr(one) == "\\"}
+"""What HBase shows for the bytes that are not shown as they are."""
 
 
 @pytest.fixture(scope="module")
@@ -120,8 +122,7 @@ def as_printed(data: bytes) -> list[PrintedEntry]:
 
 def shown_bytes(data: bytes) -> str:
     """HBase's `Bytes.toStringBinary`."""
-    plain = set(range(ord(" "), ord("~") + 1)) - {ord("\\")}
-    return "".join(chr(one) if one in plain else f"\\x{one:02X}" for one in data)
+    return data.decode("latin-1").translate(SHOWN)
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -181,7 +181,7 @@ def test_a_user_who_may_only_read_captures_and_reconciles(
         "lab", hbase_cluster.wal_root, config.capture, f"{home}/snapshot", JobContext("c", spark=auditor)
     )
     assert captured.exit_code == 0
-    places = OutputPlaces(f"{home}/lake", f"{home}/lists")
+    places = OutputPlaces(f"file:{tmp_path}/lake", f"{home}/lists")
     outcome = run_reconcile(JobContext("reconcile", spark=auditor), config, places, [f"{home}/snapshot"])
     assert outcome.exit_code in (0, 5), outcome.text
     (cluster,) = outcome.result["clusters"]  # type: ignore[misc]

@@ -111,7 +111,7 @@ def tell(story: Story, peer: HBaseCluster) -> None:
     story.sync_up("half-split")
     story.arrived["half-split"] = peer.count(TABLE)
     story.rename(f"{story.split}-splitting", story.split)
-    story.plan("again")
+    story.plan("again", lake=True)
     story.sync_up("again", "-f")
     story.arrived["again"] = peer.count(TABLE)
 

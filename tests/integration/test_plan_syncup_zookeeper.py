@@ -34,8 +34,8 @@ class Story(DownCluster):
     runs: dict[str, Run2] = field(default_factory=dict)
     queues: dict[str, Queues] = field(default_factory=dict)
 
-    def plan(self, name: str) -> dict[str, Any]:
-        result = super().plan(name)
+    def plan(self, name: str, *, lake: bool = False) -> dict[str, Any]:
+        result = super().plan(name, lake=lake)
         self.queues[f"before {name}"] = self.read_queues()
         return result
 
@@ -126,7 +126,7 @@ def tell(story: Story, peer: HBaseCluster) -> None:
     story.enable_peer(PEER)
     story.split = min(server for server, _ in story.read_queues())
     story.rename(story.split, f"{story.split}-splitting")
-    plan = story.plan("unfound")
+    plan = story.plan("unfound", lake=True)
     stuck = [one["reason"].rpartition(" ")[2] for one in plan["queues"] if one["reason"]]
     story.sync_up("unfound", peer, *(f"/{wal}" for wal in stuck))
 

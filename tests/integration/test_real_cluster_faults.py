@@ -12,6 +12,7 @@ from jobs.reconcile.wiring import OutputPlaces, run_reconcile
 from pipelines.common.errors import UnavailableError
 from pipelines.common.job_result import JobResult
 from tests.labs.cluster.hdfs import HdfsCluster
+from tests.labs.lake_rows import lake_rows
 from tests.labs.small_cluster import DECIDED_AFTER_MS, NOW, At, Desk, small
 
 pytestmark = [pytest.mark.realhbase, pytest.mark.long]
@@ -22,7 +23,7 @@ RESET = -1
 
 
 class Full:
-    """A lake and lists on HDFS, either of which can be filled up."""
+    """A lake and lists on HDFS, either of which can be filled up; the lake of a run may be another."""
 
     def __init__(self, hdfs: HdfsCluster, spark: SparkSession, snapshot: Path) -> None:
         self.hdfs = hdfs
@@ -35,11 +36,13 @@ class Full:
     def space(self, place: str, limit: int) -> None:
         self.hdfs.file_system().setQuota(self.hdfs.path(place), NO_LIMIT, limit)
 
-    def run(self, run_id: str) -> JobResult:
+    def run(self, run_id: str, lake: str | None = None) -> JobResult:
+        places = OutputPlaces(lake or self.places.lake, self.places.lists)
         context = JobContext("reconcile", At(NOW + DECIDED_AFTER_MS), self.spark)
-        return run_reconcile(context, Config(), self.places, [f"file:{self.snapshot}"], run_id=run_id)
+        return run_reconcile(context, Config(), places, [f"file:{self.snapshot}"], run_id=run_id)
 
     def statuses(self, run_id: str) -> list[str]:
+        """Returns those of a run into the lake on HDFS."""
         frame = self.spark.read.format("delta").load(f"{self.places.lake}/runs").where(f"run_id = '{run_id}'")
         return sorted(row["status"] for row in frame.collect())
 
@@ -70,14 +73,19 @@ def test_a_full_lake_is_named_and_the_next_run_works(full: Full) -> None:
     assert full.statuses("lake") == ["DONE", "STARTED"]
 
 
-def test_a_full_place_for_lists_is_named_and_the_next_run_works(full: Full) -> None:
+def test_a_full_place_for_lists_is_named_and_the_next_run_works(full: Full, tmp_path: Path) -> None:
+    lake = f"file:{tmp_path}/lake"
+
+    def statuses() -> list[str]:
+        return sorted(row["status"] for row in lake_rows(f"{lake}/runs"))
+
     full.space(full.places.lists, NONE_LEFT)
     with pytest.raises(UnavailableError, match=r"a list stands only where its manifest\.json does; run again") as told:
-        full.run("lists")
+        full.run("lists", lake)
     assert "quota" in str(told.value).lower()
     assert not full.has_manifest("lists")
-    assert full.statuses("lists") == ["FAILED", "STARTED"]
+    assert statuses() == ["FAILED", "STARTED"]
     full.space(full.places.lists, RESET)
-    assert full.run("lists").exit_code == 0
+    assert full.run("lists", lake).exit_code == 0
     assert full.has_manifest("lists")
-    assert full.statuses("lists") == ["DONE", "FAILED", "STARTED", "STARTED"]
+    assert statuses() == ["DONE", "FAILED", "STARTED", "STARTED"]

@@ -10,11 +10,8 @@ from pyspark.sql import SparkSession
 
 from pipelines.capture.sources.export_parts import ExportDirectory
 from pipelines.capture.sources.exported_znodes import ExportedZnodes
-from pipelines.capture.sources.webhdfs_files import WebHdfsLister
 from pipelines.capture.sources.zookeeper_queues import ZooKeeperQueues
-from pipelines.capture.sources.zookeeper_sasl import Login, SaslZooKeeperClient
-from pipelines.common.errors import UnavailableError, UsageError
-from pipelines.files.hadoop_jvm import HadoopJvm
+from pipelines.common.errors import UsageError
 from pipelines.files.saved_text import LocalCopies
 from pipelines.hbase.zookeeper.tree import parse_tree
 from pipelines.snapshot.capture_order import ZOOKEEPER_CAPTURE_ORDER
@@ -26,6 +23,7 @@ from tests.labs.cluster.secure import clock_off, grant, login_file
 from tests.labs.ending_tickets import SMALL, decide_on_several, past_the_end
 from tests.labs.export_script import run_export
 from tests.labs.real_captures import read_back
+from tests.labs.sasl_clients import known_realm, sasl_client
 from tests.labs.secure_nights import (
     CLEANER,
     LAKE,
@@ -38,8 +36,6 @@ from tests.labs.secure_nights import (
 )
 
 pytestmark = [pytest.mark.realhbase, pytest.mark.long]
-
-PATIENCE_MS = 300_000
 
 
 @pytest.fixture(scope="module")
@@ -68,24 +64,10 @@ def by_ticket(secure: Secure, tmp_path_factory: pytest.TempPathFactory) -> Itera
         yield SecureNight(secure, run, work)
 
 
-def client(spark: SparkSession, secure: Secure, principal: str, keytab: Path) -> SaslZooKeeperClient:
-    login = Login(principal, str(keytab))
-    return SaslZooKeeperClient(HadoopJvm.of(spark), secure.hbase.zookeeper_quorum, PATIENCE_MS, login)
-
-
-def read_in_two_sessions(reader: SaslZooKeeperClient) -> None:
-    with reader.one_session():
-        reader.close()
-        reader.exists("/")
-
-
 @pytest.fixture
 def realm(spark: SparkSession, secure: Secure) -> Iterator[str]:
-    """Lets this JVM know the KDC; yields the name of the property."""
-    system, name = HadoopJvm.of(spark).view.java.lang.System, "java.security.krb5.conf"
-    system.setProperty(name, str(secure.kerberos.krb5_conf))
-    yield name
-    system.clearProperty(name)
+    with known_realm(spark, secure) as name:
+        yield name
 
 
 @pytest.mark.deep
@@ -135,7 +117,7 @@ def test_the_export_script_saves_the_same(
     assert not (tmp_path / "export").exists()
     done = run(secure.kerberos.queue_reader)
     assert done.returncode == 0, done.stderr[-3000:]
-    reader = client(spark, secure, secure.kerberos.queue_reader, secure.kerberos.keytab)
+    reader = sasl_client(spark, secure, secure.kerberos.queue_reader, secure.kerberos.keytab)
     live = ZooKeeperQueues(reader, f"/{secure.hbase.name}")
     saved = ExportedZnodes(ExportDirectory(str(tmp_path / "export"), LocalCopies()))
     assert saved.znodes("queues-2") == live.znodes("queues-2")
@@ -226,27 +208,21 @@ def test_hbases_admin_answers_whoever_has_the_right_admin(secure: Secure, tmp_pa
     assert {peer.peer_id: peer.state for peer in taken.snapshot.peers} == {"one": "ENABLED", "two": "DISABLED"}
 
 
-def test_every_znode_is_read_in_one_session(secure: Secure, spark: SparkSession, realm: str) -> None:
+@pytest.mark.deep
+def test_the_queues_are_read_from_znodes(secure: Secure, spark: SparkSession, realm: str) -> None:
+    """test_secure_hbase_3.py reads the other znodes."""
     del realm
-    reader = client(spark, secure, secure.kerberos.queue_reader, secure.kerberos.keytab)
-    queues = ZooKeeperQueues(reader, f"/{secure.hbase.name}")
-    tree = parse_tree(queues.znodes("queues-2"))
+    reader = sasl_client(spark, secure, secure.kerberos.queue_reader, secure.kerberos.keytab)
+    tree = parse_tree(ZooKeeperQueues(reader, f"/{secure.hbase.name}").znodes("queues-2"))
     (server,) = secure.hbase.online_servers()
     assert {(str(queue.owner), queue.queue.peer_id) for queue in tree.queues} == {(server, "one"), (server, "two")}
-    assert {str(name) for name in queues.online("online") or ()} == {server}
-    assert queues.cluster_id() == secure.hbase.cluster_id
-    assert {peer.peer_id: peer.state for peer in queues.peers()} == {"one": "ENABLED", "two": "DISABLED"}
-    assert reader.many(["/nothing", f"/{secure.hbase.name}/hbaseid"])[0] is None
-    assert reader.children("/nothing") is None
-    with pytest.raises(UnavailableError, match="the session ended"):
-        read_in_two_sessions(reader)
     reader.close()
 
 
 @pytest.mark.deep
 def test_a_clock_that_is_off(secure: Secure, spark: SparkSession, realm: str) -> None:
     del realm
-    reader = client(spark, secure, secure.ordinary, secure.kerberos.keytab)
+    reader = sasl_client(spark, secure, secure.ordinary, secure.kerberos.keytab)
     with (
         clock_off(secure.hbase.jvm, secure.kerberos),
         pytest.raises(UsageError, match=r"did not accept the ticket of .*this machine's clock"),
@@ -254,33 +230,3 @@ def test_a_clock_that_is_off(secure: Secure, spark: SparkSession, realm: str) ->
         reader.exists("/")
     assert reader.exists("/")
     reader.close()
-
-
-def test_what_is_wrong_is_said_in_one_sentence(secure: Secure, spark: SparkSession, realm: str, tmp_path: Path) -> None:
-    own, system = secure.kerberos, HadoopJvm.of(spark).view.java.lang.System
-    forbidden = client(spark, secure, own.principal, own.keytab)
-    with pytest.raises(UsageError, match=f"replication may not be read by {own.principal}"):
-        forbidden.children(f"/{secure.hbase.name}/replication")
-    with pytest.raises(UsageError, match="peers/one may not be read"):
-        forbidden.many([f"/{secure.hbase.name}/replication/peers/one"])
-    with pytest.raises(UsageError, match=r"no Kerberos ticket for walsafe@.*kinit"):
-        client(spark, secure, own.principal, tmp_path / "no.keytab").exists("/")
-    with pytest.raises(UsageError, match="no Kerberos ticket for nobody@"):
-        client(spark, secure, "nobody@EXAMPLE.COM", own.keytab).exists("/")
-    urls = [secure.hdfs.webhdfs()]
-    with pytest.raises(UsageError, match="Kerberos: set kerberos: true in capture"):
-        list(WebHdfsLister(urls, secure.hbase.wal_root).pages("oldWALs"))
-    with pytest.raises(UsageError, match=r"no valid Kerberos ticket .*kinit"):  # nobody is logged in to this JVM
-        list(WebHdfsLister(urls, secure.hbase.wal_root, kerberos=HadoopJvm.of(spark)).pages("oldWALs"))
-    system.setProperty("zookeeper.server.principal", "zookeeper/elsewhere")
-    try:
-        with pytest.raises(UsageError, match="did not accept the ticket of walsafe@"):
-            client(spark, secure, own.principal, own.keytab).exists("/")
-    finally:
-        system.clearProperty("zookeeper.server.principal")
-    silent = tmp_path / "krb5.conf"
-    lines = own.krb5_conf.read_text().splitlines()
-    silent.write_text("\n".join(line.split("=")[0] + "= localhost:1" if "kdc =" in line else line for line in lines))
-    system.setProperty(realm, str(silent))
-    with pytest.raises(UnavailableError, match="from the KDC"):
-        client(spark, secure, own.principal, own.keytab).exists("/")

@@ -7,7 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
+from pipelines.capture.sources.webhdfs_files import WebHdfsLister
+from pipelines.capture.sources.zookeeper_queues import ZooKeeperQueues
+from pipelines.capture.sources.zookeeper_sasl import SaslZooKeeperClient
+from pipelines.common.errors import UnavailableError, UsageError
+from pipelines.files.hadoop_jvm import HadoopJvm
 from pipelines.snapshot.extras import BACKUP
 from pipelines.snapshot.model import Backup
 from tests.labs.cleanup.rights import acl_commands
@@ -16,6 +22,7 @@ from tests.labs.cluster.hdfs import HdfsCluster
 from tests.labs.cluster.secure import clock_off, grant, revoke, revoked
 from tests.labs.ending_tickets import SMALL, decide_on_several, past_the_end, tried_again
 from tests.labs.real_captures import read_back
+from tests.labs.sasl_clients import known_realm, sasl_client
 from tests.labs.secure_nights import (
     CLEANER,
     QUARANTINE,
@@ -267,3 +274,60 @@ def test_a_clock_that_is_off(secure: Secure, tmp_path: Path) -> None:
         assert "GSS initiate failed" in refused.stdout
         assert "check this machine's clock" in refused.stdout
         assert not (tmp_path / "refused").exists()
+
+
+@pytest.fixture
+def realm(spark: SparkSession, secure: Secure) -> Iterator[str]:
+    with known_realm(spark, secure) as name:
+        yield name
+
+
+def read_in_two_sessions(reader: SaslZooKeeperClient) -> None:
+    with reader.one_session():
+        reader.close()
+        reader.exists("/")
+
+
+def test_every_znode_is_read_in_one_session(secure: Secure, spark: SparkSession, realm: str) -> None:
+    """test_secure_hbase.py reads those of queues, which are here in the table."""
+    del realm
+    reader = sasl_client(spark, secure, secure.kerberos.queue_reader, secure.kerberos.keytab)
+    znodes = ZooKeeperQueues(reader, f"/{secure.hbase.name}")
+    assert {str(name) for name in znodes.online("online") or ()} == set(secure.hbase.online_servers())
+    assert znodes.cluster_id() == secure.hbase.cluster_id
+    assert {peer.peer_id: peer.state for peer in znodes.peers()} == {"one": "ENABLED", "two": "DISABLED"}
+    assert reader.many(["/nothing", f"/{secure.hbase.name}/hbaseid"])[0] is None
+    assert reader.children("/nothing") is None
+    with pytest.raises(UnavailableError, match="the session ended"):
+        read_in_two_sessions(reader)
+    reader.close()
+
+
+def test_what_is_wrong_is_said_in_one_sentence(secure: Secure, spark: SparkSession, realm: str, tmp_path: Path) -> None:
+    own, system = secure.kerberos, HadoopJvm.of(spark).view.java.lang.System
+    forbidden = sasl_client(spark, secure, own.principal, own.keytab)
+    with pytest.raises(UsageError, match=f"replication may not be read by {own.principal}"):
+        forbidden.children(f"/{secure.hbase.name}/replication")
+    with pytest.raises(UsageError, match="peers/one may not be read"):
+        forbidden.many([f"/{secure.hbase.name}/replication/peers/one"])
+    with pytest.raises(UsageError, match=r"no Kerberos ticket for walsafe@.*kinit"):
+        sasl_client(spark, secure, own.principal, tmp_path / "no.keytab").exists("/")
+    with pytest.raises(UsageError, match="no Kerberos ticket for nobody@"):
+        sasl_client(spark, secure, "nobody@EXAMPLE.COM", own.keytab).exists("/")
+    urls = [secure.hdfs.webhdfs()]
+    with pytest.raises(UsageError, match="Kerberos: set kerberos: true in capture"):
+        list(WebHdfsLister(urls, secure.hbase.wal_root).pages("oldWALs"))
+    with pytest.raises(UsageError, match=r"no valid Kerberos ticket .*kinit"):  # nobody is logged in to this JVM
+        list(WebHdfsLister(urls, secure.hbase.wal_root, kerberos=HadoopJvm.of(spark)).pages("oldWALs"))
+    system.setProperty("zookeeper.server.principal", "zookeeper/elsewhere")
+    try:
+        with pytest.raises(UsageError, match="did not accept the ticket of walsafe@"):
+            sasl_client(spark, secure, own.principal, own.keytab).exists("/")
+    finally:
+        system.clearProperty("zookeeper.server.principal")
+    silent = tmp_path / "krb5.conf"
+    lines = own.krb5_conf.read_text().splitlines()
+    silent.write_text("\n".join(line.split("=")[0] + "= localhost:1" if "kdc =" in line else line for line in lines))
+    system.setProperty(realm, str(silent))
+    with pytest.raises(UnavailableError, match="from the KDC"):
+        sasl_client(spark, secure, own.principal, own.keytab).exists("/")

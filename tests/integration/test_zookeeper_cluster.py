@@ -287,7 +287,6 @@ def test_peers_and_the_clusters_id_come_from_zookeeper(story: Story) -> None:
     assert [step.step for step in taken.steps] == ["files", "online", "peers", "queues-1", "queues-2", "online-2"]
 
 
-@pytest.mark.promise("state-hbase-refuses-hbase-1")
 def test_hbases_own_admin_says_what_zookeeper_says(story: Story, hbase_spark: SparkSession, tmp_path: Path) -> None:
     """`state: hbase`, by HBase's client 2.6.4; the master of an HBase 1 cannot answer it."""
     section = story.config("admin", timeout="5m").capture

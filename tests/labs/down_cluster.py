@@ -15,6 +15,7 @@ from jobs.cli.entry import main
 from tests.labs.cluster.hbase import HBaseCluster
 from tests.labs.cluster.hdfs import HdfsCluster
 from tests.labs.cluster.zookeeper import connected
+from tests.labs.lake_rows import lake_rows
 
 ENABLED = bytes.fromhex("504255460800")
 
@@ -59,10 +60,11 @@ class DownCluster:
         capture_cluster("source", self.cluster.wal_root, config.capture, f"file:{out}", context)
         return out
 
-    def plan(self, name: str) -> dict[str, Any]:
-        """Captures the cluster and plans its sync-up; returns the result."""
+    def plan(self, name: str, *, lake: bool = False) -> dict[str, Any]:
+        """Captures the cluster and plans its sync-up, into a lake if wanted; returns the result."""
         snapshot, result = self.capture(name), self.work / f"{name}.json"
-        arguments = ["plan-syncup", "--snapshot", f"file:{snapshot}", "--lake", f"file:{self.work}/lake"]
+        arguments = ["plan-syncup", "--snapshot", f"file:{snapshot}"]
+        arguments += ["--lake", f"file:{self.work}/lake"] if lake else []
         code = main([*arguments, "--result", str(result)], context=JobContext("plan-syncup", spark=self.spark))
         self.answers[name] = code, json.loads(result.read_text())
         return self.answers[name][1]
@@ -73,8 +75,7 @@ class DownCluster:
 
     def rows(self, name: str, table: str) -> int:
         """Returns how many rows a plan wrote into a table."""
-        frame = self.spark.read.format("delta").load(f"file:{self.work}/lake/{table}")
-        return frame.filter(frame.run_id == self.answers[name][1]["run_id"]).count()
+        return len(lake_rows(f"{self.work}/lake/{table}", f"run_id = '{self.answers[name][1]['run_id']}'"))
 
     def enable_peer(self, peer: str) -> None:
         """As docs/syncup.md says: there is no master that could."""

@@ -186,4 +186,5 @@ def test_one_run_at_a_time_and_a_wrong_configuration_is_an_import_error(migrated
     assert good.stdout.splitlines()[-1] == "1 False 1 day, 6:00:00 {'walsafe'} ['SmtpNotifier']"
     made.config.write_text(json.dumps({**json.loads(made.config.read_text()), "aproval": "manual"}))
     bad = subprocess.run(command, env=migrated.environment(made.config), capture_output=True, text=True, check=False)
+    assert bad.returncode != 0
     assert f"{made.config}: key 'aproval' is unknown" in bad.stderr

@@ -57,6 +57,7 @@ def test_every_listed_file_is_one_that_hbase_would_delete(story: Story, outcome:
     manifest = json.loads((folder / "manifest.json").read_text())
     lines = [line for part in manifest["parts"] for line in (folder / part["name"]).read_text().splitlines()]
     paths = [line.removeprefix(f"{stage.taken.wal_root}/") for line in lines]
+    assert paths, "something is deletable at every stage"
     assert {stage.oracle[path] for path in paths} <= {"DELETE"}
     assert manifest["files"] == len(paths)
 

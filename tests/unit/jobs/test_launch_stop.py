@@ -182,6 +182,20 @@ def result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "r.json"
 
 
+@pytest.mark.usefixtures("result")
+@pytest.mark.parametrize(("code", "kept"), [(0, True), (5, True), (2, False), (3, False), (4, False), (143, False)])
+def test_only_a_job_that_ended_well_leaves_an_archive_of_classes(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: int, kept: bool
+) -> None:
+    unfinished, archive = tmp_path / "classes-1.part", tmp_path / "classes-1.jsa"
+    unfinished.touch()
+    monkeypatch.setattr(launcher, "_classes", lambda *_: ("", unfinished))
+    monkeypatch.setattr(launcher.class_archive, "archive_of", lambda *_: archive)
+    monkeypatch.setattr(launcher, "_in_client", lambda *_: code)
+    assert launcher.main(["demo", "--out", str(tmp_path / "demo")]) == code
+    assert (archive.exists(), unfinished.exists()) == (kept, False)
+
+
 @pytest.mark.parametrize(
     ("step", "error", "code"),
     [("_spark_home", UsageError("no Spark"), 2), ("build_archive", PermissionError(13, "no archive"), 4)],

@@ -124,7 +124,7 @@ public final class Wals {
     byte[] row = Bytes.toBytes("row" + random.nextInt(random.nextInt(8) == 0 ? 1_000_000 : 300));
     byte[] family = Bytes.toBytes(FAMILIES[random.nextInt(FAMILIES.length)]);
     byte[] qualifier = Bytes.toBytes(random.nextInt(6) == 0 ? "" : "q" + random.nextInt(200));
-    byte[] value = new byte[random.nextInt(random.nextInt(20) == 0 ? 100_000 : 60)];
+    byte[] value = new byte[random.nextInt(random.nextInt(200) == 0 ? 100_000 : 60)];
     Arrays.fill(value, (byte) random.nextInt());
     KeyValue.Type type = random.nextInt(5) == 0 ? KeyValue.Type.DeleteColumn : KeyValue.Type.Put;
     List<Tag> tags = new ArrayList<>();
