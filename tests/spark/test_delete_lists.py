@@ -255,8 +255,9 @@ def test_what_a_dead_run_left_without_a_manifest_is_moved_aside(lab: Lab) -> Non
 def test_a_list_that_cannot_be_written_says_so(lab: Lab) -> None:
     (lab.folder / "a").write_text("a file in its place")
     why = r"\((\[Errno 20\] Not a directory|org\.apache\.hadoop\.fs\.ParentNotDirectoryException): "
-    with pytest.raises(UnavailableError, match="the list cannot be read or written " + why):
+    with pytest.raises(UnavailableError, match="the list cannot be read or written " + why) as raised:
         lab.write(request("a", 2))
+    assert raised.value.condition is Condition.UNAVAILABLE
 
 
 def test_the_end_of_spark_is_told_as_such(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
