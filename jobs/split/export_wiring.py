@@ -12,7 +12,7 @@ from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions, Partition
 from pipelines.pegasus.domain.offline.ranges import SplitTask
 from pipelines.pegasus.sinks.part_files import PartitionFiles
 from pipelines.pegasus.sinks.split_output import SplitOutput
-from pipelines.pegasus.sources.backup_tree import backup_of
+from pipelines.pegasus.sources.cold_backup import backup_of
 from pipelines.pegasus.sources.replica_tree import find_old_partitions
 from pipelines.pegasus.use_cases.export_rows import export_partition
 from pipelines.pegasus.use_cases.frame import refusals

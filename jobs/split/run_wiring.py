@@ -30,8 +30,7 @@ from pipelines.pegasus.domain.private_log.names import Gpid
 from pipelines.pegasus.domain.rows import Placement
 from pipelines.pegasus.sinks.part_files import PartitionFiles
 from pipelines.pegasus.sinks.split_output import SplitOutput
-from pipelines.pegasus.sources.backup_files import check_backup_files
-from pipelines.pegasus.sources.backup_tree import backup_of
+from pipelines.pegasus.sources.cold_backup import backup_of, check_backup_files
 from pipelines.pegasus.sources.fetched_directory import fetched_directory
 from pipelines.pegasus.sources.parquet_rows import check_rows, opened_rows
 from pipelines.pegasus.sources.replica_db import ReplicaDb, opened_db

@@ -13,7 +13,7 @@ from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions, OldPartit
 from pipelines.pegasus.domain.offline.ranges import SplitTask, joined, tasks_of
 from pipelines.pegasus.sinks.part_files import PartitionFiles
 from pipelines.pegasus.sinks.split_output import SplitOutput, StagedPart, StagedParts
-from pipelines.pegasus.sources.backup_files import check_backup_files
+from pipelines.pegasus.sources.cold_backup import check_backup_files
 from pipelines.pegasus.sources.replica_db import opened_db
 from pipelines.pegasus.use_cases.offline_partition import with_empty_writes
 

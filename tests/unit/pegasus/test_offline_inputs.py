@@ -34,7 +34,7 @@ from pipelines.pegasus.domain.private_log.names import Gpid
 from pipelines.pegasus.domain.values import EPOCH_S
 from pipelines.pegasus.sinks.part_files import PartitionFiles
 from pipelines.pegasus.sinks.split_output import SplitOutput, StagedPart
-from pipelines.pegasus.sources.backup_tree import backup_of
+from pipelines.pegasus.sources.cold_backup import backup_of
 from pipelines.pegasus.sources.private_logs import PrivateLogs
 from pipelines.pegasus.sources.replica_db import ReplicaDb, opened_db
 from pipelines.pegasus.sources.replica_logs import ReplicaLogs
