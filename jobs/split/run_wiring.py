@@ -12,6 +12,7 @@ from jobs.cli.local_paths import path_here
 from jobs.split.split_tasks import SplitInputs, filled_parts, finished_parts
 from pipelines.common.errors import UsageError
 from pipelines.common.version import VERSION
+from pipelines.files.executor_streams import fetched_directory
 from pipelines.files.file_reader import FileReader, LocalFileReader, file_reader_for
 from pipelines.files.hadoop_jvm import HadoopJvm, hadoop_configuration, java_errors
 from pipelines.files.hadoop_listing import HadoopListing
@@ -31,7 +32,6 @@ from pipelines.pegasus.domain.rows import Placement
 from pipelines.pegasus.sinks.part_files import PartitionFiles
 from pipelines.pegasus.sinks.split_output import SplitOutput
 from pipelines.pegasus.sources.cold_backup import backup_of, check_backup_files
-from pipelines.pegasus.sources.fetched_directory import fetched_directory
 from pipelines.pegasus.sources.parquet_rows import check_rows, opened_rows
 from pipelines.pegasus.sources.replica_db import ReplicaDb, opened_db
 from pipelines.pegasus.sources.replica_logs import ReplicaLogs

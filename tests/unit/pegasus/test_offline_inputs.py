@@ -12,7 +12,7 @@ import pytest
 from jobs.cli.command_line import parse
 from jobs.cli.context import JobContext
 from jobs.split import audit_config, audit_log, demo, export, plan, preflight, route, run, stale, verify
-from jobs.split.row_options import instant_ms, local_directory
+from jobs.split.options import instant_ms, local_directory
 from jobs.split.run_wiring import fingerprint, place_of
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError
 from pipelines.files.file_reader import LocalFileReader
