@@ -58,7 +58,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, context: JobContext) -> JobResult:
     """Validates the arguments, wires the ports and runs the use case."""
-    from jobs.split.export_wiring import ExportRequest, export_table
+    from jobs.split.offline_wiring import OfflineRequest, export_table
     from jobs.split.wiring import split_lake
     from pipelines.pegasus.use_cases.export_rows import tell_export
     from pipelines.pegasus.use_cases.frame import split_run
@@ -69,9 +69,10 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     args.out = local_directory("--out", args.out)
     now = context.clock.now_ms()
     rules = offline_options(args, now, args.partitions, parquet=True)
-    request = ExportRequest(
-        args.replicas, args.backup, args.app_id, args.app, args.cluster, args.partitions, rules, args.out
-    )
+    request = OfflineRequest(
+        replicas=args.replicas, backup=args.backup, app_id=args.app_id, app=args.app, cluster=args.cluster,
+        count=args.partitions, rules=rules, out=args.out,
+    )  # fmt: skip
     known = acknowledged_findings(args, context)
     identity = split_run(context.job, args.cluster, now, [args.app_id, args.app, args.partitions], args.run_id, known)
     return tell_export(identity, export_table(context, request, identity), split_lake(context, args.lake))

@@ -76,7 +76,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, context: JobContext) -> JobResult:
     """Validates the arguments, wires the ports and runs the use case."""
-    from jobs.split.run_wiring import OfflineSplitRequest, split_offline
+    from jobs.split.offline_wiring import OfflineRequest, split_offline
     from jobs.split.wiring import split_lake
     from pipelines.pegasus.domain.rows import Placement
     from pipelines.pegasus.use_cases.frame import split_run
@@ -93,14 +93,16 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     rules = offline_options(
         args, now, args.old, parquet=parquet, drop_expired=args.drop_expired, created_with=args.created_with
     )
-    request = OfflineSplitRequest(
-        args.replicas, args.backup, args.rows, args.app_id, args.app, args.cluster, counts, rules, args.out,
-        None if parquet else _target_id(args, counts), args.data_version,
+    request = OfflineRequest(
+        replicas=args.replicas, backup=args.backup, rows=args.rows, app_id=args.app_id, app=args.app,
+        cluster=args.cluster, count=counts.old, rules=rules, out=args.out,
     )  # fmt: skip
+    target_id = None if parquet else _target_id(args, counts)
     known = acknowledged_findings(args, context)
     inputs = [args.app_id, args.app, args.old, args.new, args.format]
     identity = split_run(context.job, args.cluster, now, inputs, args.run_id, known)
-    return tell_split(identity, counts, split_offline(context, request, identity), split_lake(context, args.lake))
+    found = split_offline(context, request, identity, counts, target_id, args.data_version)
+    return tell_split(identity, counts, found, split_lake(context, args.lake))
 
 
 def _target_id(args: Namespace, counts: PartitionCounts) -> int:

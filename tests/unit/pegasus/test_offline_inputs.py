@@ -12,8 +12,9 @@ import pytest
 from jobs.cli.command_line import parse
 from jobs.cli.context import JobContext
 from jobs.split import audit_config, audit_log, demo, export, plan, preflight, route, run, stale, verify
+from jobs.split.offline_wiring import place_of
 from jobs.split.options import instant_ms, local_directory
-from jobs.split.run_wiring import fingerprint, place_of
+from jobs.split.split_tasks import fingerprint
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError
 from pipelines.files.file_reader import LocalFileReader
 from pipelines.lake.findings import ERROR
