@@ -15,8 +15,8 @@ from pipelines.files.file_reader import no_directory
 from pipelines.pegasus.domain.rows import RowKind, Tallies
 from pipelines.pegasus.sources.local_rows import Chosen, LocalHeads, local_paths
 from pipelines.pegasus.sources.written_rows import WrittenRows, check_written_rows_at
-from pipelines.pegasus.transforms.examined_rows import ExamineSettings, in_buckets
 from pipelines.pegasus.transforms.row_frames import Heads, detail_rows, row_heads, row_sums
+from pipelines.pegasus.transforms.row_tally import ExamineSettings, in_buckets
 
 COLUMNS: dict[str, DataType] = {"partition_index": IntegerType(), "key": BinaryType(), "value": BinaryType()}
 """All columns of a file of rows; no other column is allowed."""

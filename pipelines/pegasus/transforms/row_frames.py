@@ -25,8 +25,7 @@ from pyspark.sql.types import (
 from pipelines.pegasus.domain.rows import U64_MASK, RowKind, Tallies
 from pipelines.pegasus.domain.verify.compare import AFTER, BEFORE
 from pipelines.pegasus.domain.verify.judge import KeyCopy, KeyFacts, key_problems
-from pipelines.pegasus.transforms.examined_rows import ExamineSettings, examine_rows
-from pipelines.pegasus.transforms.row_tally import TALLY_SCHEMA, merged_sums, tally_of
+from pipelines.pegasus.transforms.row_tally import TALLY_SCHEMA, ExamineSettings, examine_rows, merged_sums, tally_of
 from pipelines.pegasus.transforms.value_columns import HEAD_BYTES
 
 Batches = Iterator[Any]

@@ -27,10 +27,9 @@ from pipelines.pegasus.domain.verify.compare import (
 )
 from pipelines.pegasus.domain.verify.findings import verify_findings
 from pipelines.pegasus.sources.row_files import ParquetRows
-from pipelines.pegasus.transforms.examined_rows import ExamineSettings
 from pipelines.pegasus.transforms.row_frames import judged_keys, odd_rows, reason_counts
+from pipelines.pegasus.transforms.row_tally import ExamineSettings, check_tallies
 from pipelines.pegasus.use_cases.frame import deliver
-from pipelines.pegasus.use_cases.row_tallies import check_tallies
 from schemas.findings import FINDINGS
 from schemas.split_diff import SPLIT_DIFF
 from schemas.split_verify import SPLIT_VERIFY

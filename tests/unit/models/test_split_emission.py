@@ -27,8 +27,8 @@ from pipelines.pegasus.simulate.emission.files import Emitted, emit, whole_histo
 from pipelines.pegasus.simulate.emission.trace import trace_of
 from pipelines.pegasus.simulate.scope import Design
 from pipelines.pegasus.simulate.walk import walk
-from pipelines.pegasus.transforms.examined_rows import ExamineSettings
 from pipelines.pegasus.transforms.log_rows import log_batches
+from pipelines.pegasus.transforms.row_tally import ExamineSettings
 from tests.labs.pegasus.split_rows import AT_S, Row
 from tests.labs.pegasus.split_tallies import tallied
 from tests.models.split.batch import DESIGNS, play
