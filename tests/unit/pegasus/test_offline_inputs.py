@@ -327,6 +327,14 @@ def test_a_folder_without_the_table_says_what_it_has(
             PrivateLogs(Mock(), LocalFileReader(), Mock()).decode(str(tmp_path / given))
 
 
+def test_a_directory_too_far_above_its_replicas_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "/".join("abcdefghijklm") / "2.0.pegasus").mkdir(parents=True)
+    with pytest.raises(UsageError, match="12 directories deep and still no replica; give one nearer to them"):
+        find_old_partitions(LocalFileReader(), str(tmp_path), 2, 1)
+    with pytest.raises(UsageError, match="12 directories deep and still no replica; give one nearer to them"):
+        PrivateLogs(Mock(), LocalFileReader(), Mock()).decode(str(tmp_path))
+
+
 def test_a_wrong_number_of_partitions_names_the_options(tmp_path: Path) -> None:
     (tmp_path / "2.0.pegasus").mkdir()
     (tmp_path / "2.1.pegasus").mkdir()
