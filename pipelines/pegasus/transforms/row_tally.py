@@ -28,6 +28,8 @@ from pipelines.pegasus.transforms.value_columns import value_heads
 
 _LOG = logging.getLogger(__name__)
 NO_BUCKET = -1
+ROW_SCHEMA = pa.schema([("partition_index", pa.int32()), ("key", pa.binary()), ("value", pa.binary())])
+"""All columns of a file of rows (docs/split-rows.md)."""
 TALLY_SCHEMA = StructType(
     [
         StructField("partition_index", IntegerType()),

@@ -19,7 +19,7 @@ from pipelines.pegasus.simulate.faults import FAULTS
 from pipelines.pegasus.simulate.scope import Design
 from pipelines.pegasus.simulate.walk import WalkHistory, scope_of, walk
 from pipelines.pegasus.simulate.world import leader
-from pipelines.pegasus.sinks.part_files import ParquetWriter
+from pipelines.pegasus.transforms.row_tally import ROW_SCHEMA
 
 _UNFINISHED = frozenset({"pause", "cancel", "restart_split"})
 _MOST_TRIES = 1000
@@ -149,4 +149,4 @@ def write_rows(rows: Sequence[EmittedRow], directory: Path) -> None:
     """Writes rows as Parquet (docs/split-rows.md)."""
     directory.mkdir(parents=True)
     columns = [[row[place] for row in rows] for place in range(3)]
-    pq.write_table(pa.table(columns, ParquetWriter.SCHEMA), directory / "part-00000.parquet")
+    pq.write_table(pa.table(columns, ROW_SCHEMA), directory / "part-00000.parquet")
