@@ -33,10 +33,10 @@ from benchmarks.split_pages import EQUAL, LEFT, LOST, HashSpeed, SplitPoint, Ver
 from jobs.cli.session import local_session
 from pipelines.lake.job_run import JobLake
 from pipelines.pegasus.domain.rows import Placement
-from pipelines.pegasus.sinks.part_files import ParquetWriter
 from pipelines.pegasus.sources.row_files import ParquetRows
 from pipelines.pegasus.transforms.crc64_columns import Hashes
 from pipelines.pegasus.transforms.key_columns import binary_column, key_hashes, partition_indexes
+from pipelines.pegasus.transforms.row_tally import ROW_SCHEMA
 from pipelines.pegasus.use_cases.frame import split_run
 from pipelines.pegasus.use_cases.split_verify import ComparedSide, VerifyRequest, split_verify
 
@@ -44,7 +44,6 @@ RUNS = 3
 OLD, NEW = 8, 16
 VALUE_BYTES = 100
 PART = 500_000
-SCHEMA = ParquetWriter.SCHEMA
 
 
 def best(work: Callable[[], object], clock: Callable[[], float]) -> float:
@@ -101,10 +100,10 @@ def write_table(directory: Path, rows: int, count: int, *, created_with: int = 0
             if index not in files:
                 (directory / str(index)).mkdir(parents=True)
                 path = directory / str(index) / f"{index % stored_by}-0.parquet"
-                files[index] = pq.ParquetWriter(path, SCHEMA, compression="zstd", write_page_checksum=True)
+                files[index] = pq.ParquetWriter(path, ROW_SCHEMA, compression="zstd", write_page_checksum=True)
             mine = table.filter(pa.array(lies_in == index % stored_by))
             indexes = pa.array(np.full(len(mine), index, np.int32))
-            files[index].write_table(pa.table([indexes, *mine.columns], SCHEMA), row_group_size=PART)
+            files[index].write_table(pa.table([indexes, *mine.columns], ROW_SCHEMA), row_group_size=PART)
     for file in files.values():
         file.close()
     return f"file:{directory}"

@@ -36,11 +36,11 @@ def run(args: Namespace, context: JobContext) -> JobResult:
         UsageError: the output directory exists, or is not on this machine.
         RefusedError: split-verify found something else, which is a defect.
     """
-    from jobs.split.emission import whole_histories, write_rows, write_table
     from jobs.split.wiring import run_split_verify
     from pipelines.pegasus.domain.keys import escape_bytes, key_hash
     from pipelines.pegasus.domain.partitions import partition_index
     from pipelines.pegasus.domain.rows import Placement
+    from pipelines.pegasus.simulate.emission.files import whole_histories, write_rows, write_table
     from pipelines.pegasus.simulate.scope import Design
     from pipelines.pegasus.use_cases.frame import split_run
     from pipelines.pegasus.use_cases.split_verify import ComparedSide, VerifyRequest

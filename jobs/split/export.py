@@ -3,8 +3,15 @@
 from argparse import ArgumentParser, Namespace
 
 from jobs.cli.context import JobContext
-from jobs.split.options import acknowledged_findings, add_run_options
-from jobs.split.row_options import add_reading_options, check_reading_options, committed_decrees, local_directory
+from jobs.split.options import (
+    acknowledged_findings,
+    add_reading_options,
+    add_run_options,
+    add_sources,
+    check_reading_options,
+    local_directory,
+    offline_options,
+)
 from pipelines.common.errors import UsageError
 from pipelines.common.job_result import JobResult
 
@@ -39,11 +46,7 @@ examples:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declares the options of the job."""
-    source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument(
-        "--replicas", metavar="DIR", help="below it <app>.<partition>.pegasus, each once; local or on HDFS"
-    )
-    source.add_argument("--backup", metavar="DIR", help="cold backup: <root>/<policy>/<backup id>, local or on HDFS")
+    add_sources(parser)
     parser.add_argument("--app-id", type=int, required=True, metavar="ID", help="id of the table")
     parser.add_argument("--app", required=True, metavar="NAME", help="name of the table")
     parser.add_argument("--cluster", required=True, metavar="NAME", help="name of the cluster")
@@ -55,9 +58,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, context: JobContext) -> JobResult:
     """Validates the arguments, wires the ports and runs the use case."""
-    from jobs.split.export_wiring import ExportRequest, export_table
+    from jobs.split.offline_wiring import OfflineRequest, export_table
     from jobs.split.wiring import split_lake
-    from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions
     from pipelines.pegasus.use_cases.export_rows import tell_export
     from pipelines.pegasus.use_cases.frame import split_run
 
@@ -66,17 +68,11 @@ def run(args: Namespace, context: JobContext) -> JobResult:
         raise UsageError("--partitions must be at least 1")
     args.out = local_directory("--out", args.out)
     now = context.clock.now_ms()
-    rules = OfflineSplitOptions(
-        now_s=now // 1000,
-        committed=committed_decrees(args.committed_decree, args.partitions),
-        cluster_id=args.cluster_id,
-        file_bytes=args.file_size << 20,
-        task_bytes=args.task_size << 20,
-        parquet=True,
-    )
-    request = ExportRequest(
-        args.replicas, args.backup, args.app_id, args.app, args.cluster, args.partitions, rules, args.out
-    )
+    rules = offline_options(args, now, args.partitions, parquet=True)
+    request = OfflineRequest(
+        replicas=args.replicas, backup=args.backup, app_id=args.app_id, app=args.app, cluster=args.cluster,
+        count=args.partitions, rules=rules, out=args.out,
+    )  # fmt: skip
     known = acknowledged_findings(args, context)
     identity = split_run(context.job, args.cluster, now, [args.app_id, args.app, args.partitions], args.run_id, known)
     return tell_export(identity, export_table(context, request, identity), split_lake(context, args.lake))

@@ -3,9 +3,18 @@
 from argparse import ArgumentParser, Namespace
 
 from jobs.cli.context import JobContext
-from jobs.split.options import acknowledged_findings, add_run_options
-from jobs.split.row_options import add_reading_options, check_reading_options, committed_decrees, local_directory
+from jobs.split.options import (
+    acknowledged_findings,
+    add_reading_options,
+    add_run_options,
+    add_sources,
+    check_reading_options,
+    local_directory,
+    offline_options,
+)
+from pipelines.common.errors import UsageError
 from pipelines.common.job_result import JobResult
+from pipelines.pegasus.domain.offline.plan import PartitionCounts
 
 NEEDS_SPARK = True
 DESCRIPTION = """\
@@ -39,12 +48,7 @@ examples:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declares the options of the job."""
-    source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument(
-        "--replicas", metavar="DIR", help="below it <app>.<partition>.pegasus, each once; local or on HDFS"
-    )
-    source.add_argument("--backup", metavar="DIR", help="cold backup: <root>/<policy>/<backup id>, local or on HDFS")
-    source.add_argument("--rows", metavar="DIR", help="Parquet: partition_index, key, value")
+    add_sources(parser, or_rows=True)
     parser.add_argument("--app-id", type=int, required=True, metavar="ID", help="id of the table now")
     parser.add_argument("--app", required=True, metavar="NAME", help="name of the table that is to be loaded")
     parser.add_argument("--target-id", type=int, metavar="ID", help="id of the table that is to be loaded")
@@ -72,10 +76,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, context: JobContext) -> JobResult:
     """Validates the arguments, wires the ports and runs the use case."""
-    from jobs.split.run_wiring import OfflineSplitRequest, split_offline
-    from jobs.split.target import target_id
+    from jobs.split.offline_wiring import OfflineRequest, split_offline
     from jobs.split.wiring import split_lake
-    from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions, PartitionCounts
     from pipelines.pegasus.domain.rows import Placement
     from pipelines.pegasus.use_cases.frame import split_run
     from pipelines.pegasus.use_cases.run_split import tell_split
@@ -87,22 +89,79 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     counts = PartitionCounts(args.old, args.new)
     if args.created_with is not None:
         Placement(counts.old, args.created_with)  # refused here, not by the first task
-    committed = committed_decrees(args.committed_decree, args.old)
-    rules = OfflineSplitOptions(
-        now_s=now // 1000,
-        drop_expired=args.drop_expired,
-        created_with=args.created_with,
-        committed=committed,
-        cluster_id=args.cluster_id,
-        file_bytes=args.file_size << 20,
-        task_bytes=args.task_size << 20,
-        parquet=args.format == "parquet",
+    parquet = args.format == "parquet"
+    rules = offline_options(
+        args, now, args.old, parquet=parquet, drop_expired=args.drop_expired, created_with=args.created_with
     )
-    request = OfflineSplitRequest(
-        args.replicas, args.backup, args.rows, args.app_id, args.app, args.cluster, counts, rules, args.out,
-        None if rules.parquet else target_id(args, counts), args.data_version,
+    request = OfflineRequest(
+        replicas=args.replicas, backup=args.backup, rows=args.rows, app_id=args.app_id, app=args.app,
+        cluster=args.cluster, count=counts.old, rules=rules, out=args.out,
     )  # fmt: skip
+    target_id = None if parquet else _target_id(args, counts)
     known = acknowledged_findings(args, context)
     inputs = [args.app_id, args.app, args.old, args.new, args.format]
     identity = split_run(context.job, args.cluster, now, inputs, args.run_id, known)
-    return tell_split(identity, counts, split_offline(context, request, identity), split_lake(context, args.lake))
+    found = split_offline(context, request, identity, counts, target_id, args.data_version)
+    return tell_split(identity, counts, found, split_lake(context, args.lake))
+
+
+def _target_id(args: Namespace, counts: PartitionCounts) -> int:
+    """Returns the id of the table that is to be loaded.
+
+    The meta server refuses a bulk load unless id and number of partitions in `bulk_load_info` are those of the table
+    (`bulk_load_service::check_bulk_load_request_params`).
+
+    Args:
+        args: `--target-id` is the id, `--target` a file with the output of `app NAME -d -j`, `--app` the name.
+        counts: the partition counts.
+
+    Raises:
+        UsageError: neither option is given, there is no such file, it is invalid, or what is given does not fit
+            together.
+        UnavailableError: the file cannot be read.
+    """
+    if args.target is None:
+        if args.target_id is None:
+            raise UsageError(
+                "the meta server loads files only into the table whose id they state: give --target-id, or --target "
+                f"with the output of `app {args.app} -d -j`; for other uses give --format parquet"
+            )
+        found: int = args.target_id
+        named = f"--target-id {found}"
+    else:
+        found = _described(args, counts)
+        named = f"--target {args.target}: app_id {found}"
+    if found < 1:
+        raise UsageError(f"{named}: the ids of tables begin with 1; `app {args.app} -d` shows the id")
+    if found == args.app_id and args.rows is None:
+        raise UsageError(
+            f"{named} is the table that is split, which has {counts.old} partitions, not {counts.new}: "
+            f"create a table with {counts.new} partitions and give its id. If another cluster has a table with the "
+            "same id, split to Parquet first (--format parquet), and give the result with --rows"
+        )
+    return found
+
+
+def _described(args: Namespace, counts: PartitionCounts) -> int:
+    from pydantic import TypeAdapter
+
+    from pipelines.common.errors import SnapshotError
+    from pipelines.common.forms import read_value
+    from pipelines.files.file_reader import LocalFileReader
+    from pipelines.pegasus.domain.state.shell import ShellForm
+
+    data = LocalFileReader().read(args.target)
+    try:
+        said = read_value(TypeAdapter(ShellForm), data, args.target).general
+    except SnapshotError as error:
+        raise UsageError(f"{error}; give the complete output of `app {args.app} -d -j`") from None
+    for option, given, there in (
+        ("--target-id", args.target_id, said.app_id), ("--app", args.app, said.app_name),
+        ("--to", counts.new, said.partition_count),
+    ):  # fmt: skip
+        if given is not None and given != there:
+            raise UsageError(
+                f"{args.target}: {option} of this table is {there}, but {option} {given} is given; correct it, or give "
+                f"the output of `app {args.app} -d -j` for the table that is to be loaded"
+            )
+    return said.app_id

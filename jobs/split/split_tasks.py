@@ -1,20 +1,26 @@
 """Does the work of split-run and split-export in Spark tasks, and takes over what an earlier run has finished."""
 
+import hashlib
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
 from jobs.cli.context import JobContext
 from pipelines.common.errors import UnavailableError, WalsafeError
+from pipelines.common.version import VERSION
+from pipelines.files.hadoop_jvm import HadoopJvm, java_errors
+from pipelines.files.hadoop_listing import HadoopListing
 from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions, OldPartition, PartitionCounts, PartitionResult
 from pipelines.pegasus.domain.offline.ranges import SplitTask, joined, tasks_of
 from pipelines.pegasus.sinks.part_files import PartitionFiles
 from pipelines.pegasus.sinks.split_output import SplitOutput, StagedPart, StagedParts
-from pipelines.pegasus.sources.backup_files import check_backup_files
+from pipelines.pegasus.sources.cold_backup import check_backup_files
 from pipelines.pegasus.sources.replica_db import opened_db
+from pipelines.pegasus.sources.written_rows import files_below
 from pipelines.pegasus.use_cases.offline_partition import with_empty_writes
 
 _Item = TypeVar("_Item")
@@ -36,6 +42,27 @@ class SplitInputs:
     sources: Sequence[OldPartition]
     prints: Mapping[int, str]
     of_backup: bool = False
+
+
+def digest(told: object) -> str:
+    """Returns the SHA-256 of a JSON value."""
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+
+
+def fingerprint(
+    source: OldPartition, rules: OfflineSplitOptions, given: object, hadoop: HadoopJvm | None = None
+) -> str:
+    """Returns a digest of the inputs of a part.
+
+    It has names, sizes and times of the files, what `.init-info` demands, the rules, and what is given.
+    """
+    files = []
+    for folder in filter(None, (source.database, source.logs)):
+        listed = _remote_files(folder, hadoop) if source.is_remote and hadoop else _local_files(folder)
+        files += [file for file in listed if not file[0].endswith("/LOCK")]
+    # the time differs between attempts
+    init = [source.valid_offset, source.durable_decree]
+    return digest([VERSION, files, init, repr(replace(rules, now_s=0)), given])
 
 
 def finished_parts(
@@ -151,3 +178,16 @@ def _disk_named(output: SplitOutput) -> Iterator[None]:
     except OSError as error:
         said = error.strerror or str(error)
         raise UnavailableError(f"{error.filename or output.staging}: {said}; start again, and it goes on") from None
+
+
+def _local_files(folder: str) -> list[tuple[str, int, int]]:
+    """Returns path, size and time of each file."""
+    found = [path for path in files_below(folder) if path.is_file()]
+    return [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in found]
+
+
+def _remote_files(folder: str, hadoop: HadoopJvm) -> list[tuple[str, int, int]]:
+    with java_errors(folder):
+        listing = HadoopListing(hadoop, hadoop.path(folder).getFileSystem(hadoop.conf))
+        found = [file for page in listing.pages(folder) for file in page if file.is_file]
+    return sorted((f"{folder}/{file.name}", file.length, file.modification_time) for file in found)

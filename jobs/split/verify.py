@@ -3,8 +3,7 @@
 from argparse import ArgumentParser, Namespace
 
 from jobs.cli.context import JobContext
-from jobs.split.options import acknowledged_findings, add_run_options
-from jobs.split.row_options import add_identity, add_instant, instant_ms
+from jobs.split.options import acknowledged_findings, add_identity, add_instant, add_run_options, instant_ms
 from pipelines.common.errors import UsageError
 from pipelines.common.job_result import JobResult
 

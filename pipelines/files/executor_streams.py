@@ -20,6 +20,7 @@ from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 
+from pipelines.common.errors import UnavailableError, WalsafeError
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_cause
 from pipelines.files.local_paths import local_path
 
@@ -124,6 +125,34 @@ def copy_directory(uri: str, target: str, hadoop_conf: str) -> None:
         )
     if not Path(target).is_dir():
         raise NotReadError(f"{uri}: {target} could not be made")
+
+
+@contextmanager
+def fetched_directory(uri: str, hadoop_conf: str) -> Iterator[str]:
+    """Copies a directory to a temporary one on the task's own disk and returns its path; removes the copy afterwards.
+
+    Messages of errors in the `with` block name the directory, not the copy.
+
+    Args:
+        uri: the directory.
+        hadoop_conf: the Hadoop configuration, as the text of a `core-site.xml`.
+
+    Raises:
+        UnavailableError: the file system did not return all files, or the disk is full.
+    """
+    with tempfile.TemporaryDirectory(prefix="walsafe-copy-") as scratch:
+        copy = str(Path(scratch, "copy"))
+        try:
+            try:
+                copy_directory(uri, copy, hadoop_conf)
+            except OSError as error:
+                raise UnavailableError(
+                    f"{error}: the directory was not copied to {scratch}; start again, and the job goes on"
+                ) from None
+            yield copy
+        except WalsafeError as error:
+            error.args = (str(error).replace(copy, uri),)
+            raise
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from pipelines.pegasus.domain.private_log.blocks import blocks as log_blocks
 from pipelines.pegasus.domain.private_log.names import Gpid
 from pipelines.pegasus.domain.private_log.reader import PrivateLogReader
 from pipelines.pegasus.domain.private_log.requests import Replay, decode_request
-from pipelines.pegasus.sources.backup_tree import backup_of
+from pipelines.pegasus.sources.cold_backup import backup_of
 from pipelines.pegasus.sources.replica_tree import find_old_partitions
 from tests.labs.documented_commands import blocks
 from tests.labs.pegasus.replicas import init_info

@@ -10,9 +10,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.cli.context import JobContext
-from jobs.split.emission import write_table
 from pipelines.common.errors import UsageError
 from pipelines.files.file_reader import HadoopFileReader
+from pipelines.pegasus.simulate.emission.files import write_table
 from tests.labs.documented_commands import blocks
 from tests.labs.job_answer import job_answer
 from tests.labs.places import DOCS

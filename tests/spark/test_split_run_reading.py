@@ -14,7 +14,7 @@ from pipelines.common.errors import MalformedError, RefusedError, UsageError
 from pipelines.files.file_reader import LocalFileReader
 from pipelines.pegasus.domain.offline.plan import created_with
 from pipelines.pegasus.domain.offline.replica_info import AppInfo, parse_app_info, parse_app_metadata
-from pipelines.pegasus.sources.backup_tree import backup_of
+from pipelines.pegasus.sources.cold_backup import backup_of
 from pipelines.pegasus.sources.replica_db import opened_db
 from tests.labs.pegasus.replicas import META, app_info, encrypted, keys, stored, write_db
 from tests.labs.pegasus.split_tables import APP, OLD, Table, acknowledging, reopened

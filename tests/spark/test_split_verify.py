@@ -19,9 +19,8 @@ from pipelines.pegasus.domain.partitions import partition_index
 from pipelines.pegasus.domain.rows import Placement, RowKind
 from pipelines.pegasus.domain.verify.compare import AFTER, compare_sums
 from pipelines.pegasus.sources.row_files import ParquetRows
-from pipelines.pegasus.transforms.examined_rows import ExamineSettings
 from pipelines.pegasus.transforms.row_frames import row_heads
-from pipelines.pegasus.transforms.row_tally import TALLY_SCHEMA, tally_of
+from pipelines.pegasus.transforms.row_tally import TALLY_SCHEMA, ExamineSettings, tally_of
 from pipelines.pegasus.use_cases.frame import split_run
 from pipelines.pegasus.use_cases.split_verify import ComparedSide, VerifyRequest, split_verify
 from tests.labs.job_answer import job_answer

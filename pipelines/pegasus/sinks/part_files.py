@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from pipelines.common.errors import UnavailableError
 from pipelines.pegasus.domain.offline.plan import PartFile
+from pipelines.pegasus.transforms.row_tally import ROW_SCHEMA
 
 FORMAT_VERSION = 5
 """Format version of the SST footer; rocksdict's default is 6, which RocksDB 8.5.3 cannot read."""
@@ -77,18 +78,16 @@ class SstWriter:
 class ParquetWriter:
     """Writes a Parquet file with the columns partition_index, key and value, which split-verify reads."""
 
-    SCHEMA = pa.schema([("partition_index", pa.int32()), ("key", pa.binary()), ("value", pa.binary())])
-
     def __init__(self, path: Path, partition: int) -> None:
         self._partition = partition
-        self._writer = pq.ParquetWriter(str(path), self.SCHEMA, write_page_checksum=True)
+        self._writer = pq.ParquetWriter(str(path), ROW_SCHEMA, write_page_checksum=True)
 
     def put(self, rows: Sequence[tuple[bytes, bytes]]) -> int:
         """See `RowFileWriter.put`."""
         keys, values = zip(*rows, strict=True)
         indexes = pa.array([self._partition] * len(rows), pa.int32())
         arrays = [indexes, pa.array(keys, pa.binary()), pa.array(values, pa.binary())]
-        self._writer.write_table(pa.Table.from_arrays(arrays, schema=self.SCHEMA))
+        self._writer.write_table(pa.Table.from_arrays(arrays, schema=ROW_SCHEMA))
         return sum(map(len, keys)) + sum(map(len, values))
 
     def close(self) -> None:

@@ -14,11 +14,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from pipelines.pegasus.transforms.row_digests import row_digests
+from pipelines.pegasus.transforms.row_tally import ROW_SCHEMA, Batches
 from pipelines.pegasus.transforms.value_columns import HEAD_BYTES
 
-Batches: TypeAlias = Iterator[Any]
 Chosen: TypeAlias = Callable[[Any], Any]
-_COLUMNS = ["partition_index", "key", "value"]
 _BINARY = (pa.binary(), pa.large_binary())
 _BATCH_BYTES = 8 << 20
 _FEWEST, _MOST = 256, 1 << 16
@@ -89,8 +88,8 @@ def _group_heads(path: str, row_group: int, chosen: Chosen | None) -> Batches:
     file = _opened(path)
     size = max(rows_per_batch(file.metadata.row_group(row_group), _BATCH_BYTES, _MOST), _FEWEST)
     try:
-        for batch in file.iter_batches(size, [row_group], _COLUMNS):
-            index, key, value = (batch.column(name) for name in _COLUMNS)
+        for batch in file.iter_batches(size, [row_group], ROW_SCHEMA.names):
+            index, key, value = (batch.column(name) for name in ROW_SCHEMA.names)
             key, value = (one if one.type in _BINARY else one.cast(pa.binary()) for one in (key, value))
             if chosen is not None:
                 which = pa.array(chosen(key))

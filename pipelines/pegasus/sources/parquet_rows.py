@@ -16,9 +16,8 @@ from pipelines.pegasus.domain.offline.plan import MANIFEST
 from pipelines.pegasus.sources.local_rows import rows_per_batch
 from pipelines.pegasus.sources.replica_db import ReplicaDb, rocksdict_module
 from pipelines.pegasus.sources.written_rows import WrittenRows, check_written_rows, files_below, is_read
+from pipelines.pegasus.transforms.row_tally import ROW_SCHEMA
 
-COLUMNS = {"partition_index": pa.int32(), "key": pa.binary(), "value": pa.binary()}
-"""The columns that split-run itself writes; a wider integer type and large_binary are accepted."""
 _BATCH = 10_000
 
 
@@ -69,10 +68,11 @@ def _check_columns(directory: str, count: int) -> None:
 
 
 def _check_schema(schema: pa.Schema, file: str) -> None:
-    unknown = sorted(set(schema.names) - set(COLUMNS))
+    """Compares with `ROW_SCHEMA`; a wider integer type and large_binary are accepted."""
+    unknown = sorted(set(schema.names) - set(ROW_SCHEMA.names))
     if unknown:
-        raise UsageError(f"{file}: unknown column {unknown[0]!r}; the columns are {', '.join(COLUMNS)}")
-    for name, kind in COLUMNS.items():
+        raise UsageError(f"{file}: unknown column {unknown[0]!r}; the columns are {', '.join(ROW_SCHEMA.names)}")
+    for name, kind in zip(ROW_SCHEMA.names, ROW_SCHEMA.types, strict=True):
         found = schema.field(name).type if name in schema.names else None
         wanted = pa.types.is_integer if kind == pa.int32() else lambda one: one in (pa.binary(), pa.large_binary())
         if found is None or not wanted(found):

@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
-from pipelines.common.errors import MalformedError, UsageError
+from pipelines.common.errors import UsageError
 from pipelines.files.file_reader import FileReader, no_directory
-from pipelines.pegasus.domain.private_log.names import DISCARDED, is_log_name, parse_replica_name
+from pipelines.pegasus.domain.private_log.names import is_log_name
+from pipelines.pegasus.sources.replica_tree import replica_directories
 from pipelines.pegasus.transforms.journal_rows import parsed_lines
 from pipelines.pegasus.transforms.log_rows import DECODED, TASK, Opener, log_decoder
 
 _MOST_TASKS = 10_000
-_DEEPEST = 12
 _LOGS = "plog"
 
 
@@ -33,7 +33,7 @@ class PrivateLogs:
         root = self._files.qualified(uri).rstrip("/")
         if self._files.entries(root) is None:
             raise no_directory(uri, "one above the replica directories")
-        found = list(self._logs(root, "", 0))
+        found = list(self._logs(root))
         if not found:
             raise UsageError(
                 f"{uri} contains no private log; expected is …/<app>.<partition>.pegasus/plog/log.<index>.<offset>"
@@ -62,22 +62,10 @@ class PrivateLogs:
         frame = self._spark.createDataFrame(lines, "value string, line long")
         return parsed_lines(frame, uri).persist(StorageLevel.DISK_ONLY)
 
-    def _logs(self, path: str, node: str, depth: int) -> Iterator[tuple[str, str, int, int, str]]:
-        """Yields URI, node, table, partition and log name of each log below.
-
-        Skips directories that a server has put aside.
-        """
-        if depth > _DEEPEST:
-            raise UsageError(f"{path}: {_DEEPEST} directories deep and still no replica; give one nearer to them")
-        for entry in self._files.entries(path) or ():
-            below = f"{path}/{entry.name}"
-            if not entry.is_directory or entry.name.endswith(DISCARDED):
-                continue
-            try:
-                gpid = parse_replica_name(entry.name)
-            except MalformedError:
-                yield from self._logs(below, f"{node}/{entry.name}" if node else entry.name, depth + 1)
-                continue
-            for log in self._files.entries(f"{below}/{_LOGS}") or ():
+    def _logs(self, root: str) -> Iterator[tuple[str, str, int, int, str]]:
+        """Yields URI, node, table, partition and log name of each log below."""
+        for replica, gpid in replica_directories(self._files, root):
+            node = replica.removeprefix(root).strip("/").rpartition("/")[0]
+            for log in self._files.entries(f"{replica}/{_LOGS}") or ():
                 if not log.is_directory and is_log_name(log.name):
-                    yield f"{below}/{_LOGS}/{log.name}", node or "local", gpid.app_id, gpid.partition, log.name
+                    yield f"{replica}/{_LOGS}/{log.name}", node or "local", gpid.app_id, gpid.partition, log.name

@@ -31,8 +31,8 @@ def find_old_partitions(files: FileReader, root: str, app_id: int, count: int) -
         count: the number of its partitions.
 
     Raises:
-        UsageError: there is no such directory, a partition has no source or more than one, or no data, its `.app-info`
-            has another table or count, or its `.init-info` cannot be parsed.
+        UsageError: there is no such directory or it is too far above the replicas, a partition has no source or more
+            than one, or no data, its `.app-info` has another table or count, or its `.init-info` cannot be parsed.
         RefusedError: `.app-info` or `.init-info` is encrypted.
         UnavailableError: a directory, `.app-info` or `.init-info` cannot be read.
     """
@@ -40,7 +40,7 @@ def find_old_partitions(files: FileReader, root: str, app_id: int, count: int) -
         raise no_directory(root, "one above the replica directories")
     found: dict[int, list[OldPartition]] = {}
     others = set[int]()
-    for path, gpid in _replicas(files, root, 0):
+    for path, gpid in replica_directories(files, root):
         if gpid.app_id != app_id:
             others.add(gpid.app_id)
         else:
@@ -158,10 +158,19 @@ def each_once(found: dict[int, list[OldPartition]], root: str, app_id: int, coun
     return [found[index][0] for index in range(count)]
 
 
-def _replicas(files: FileReader, path: str, depth: int) -> Iterator[tuple[str, Gpid]]:
-    """Yields the replica directories below a path; skips those that a server has put aside."""
+def replica_directories(files: FileReader, root: str) -> Iterator[tuple[str, Gpid]]:
+    """Yields the replica directories below a directory; skips those that a server has put aside.
+
+    Raises:
+        UsageError: the directory is too far above the replicas.
+        UnavailableError: a directory cannot be read.
+    """
+    return _below(files, root, 0)
+
+
+def _below(files: FileReader, path: str, depth: int) -> Iterator[tuple[str, Gpid]]:
     if depth > _DEEPEST:
-        return
+        raise UsageError(f"{path}: {_DEEPEST} directories deep and still no replica; give one nearer to them")
     for entry in files.entries(path) or ():
         if not entry.is_directory or entry.name.endswith(DISCARDED):
             continue
@@ -169,6 +178,6 @@ def _replicas(files: FileReader, path: str, depth: int) -> Iterator[tuple[str, G
         try:
             gpid = parse_replica_name(entry.name)
         except MalformedError:
-            yield from _replicas(files, below, depth + 1)
+            yield from _below(files, below, depth + 1)
         else:
             yield below, gpid

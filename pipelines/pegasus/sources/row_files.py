@@ -8,18 +8,18 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import BinaryType, DataType, IntegerType, StructType
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
 
 from pipelines.common.errors import UsageError
 from pipelines.files.file_reader import no_directory
 from pipelines.pegasus.domain.rows import RowKind, Tallies
 from pipelines.pegasus.sources.local_rows import Chosen, LocalHeads, local_paths
 from pipelines.pegasus.sources.written_rows import WrittenRows, check_written_rows_at
-from pipelines.pegasus.transforms.examined_rows import ExamineSettings, in_buckets
 from pipelines.pegasus.transforms.row_frames import Heads, detail_rows, row_heads, row_sums
+from pipelines.pegasus.transforms.row_tally import ROW_SCHEMA, ExamineSettings, in_buckets
 
-COLUMNS: dict[str, DataType] = {"partition_index": IntegerType(), "key": BinaryType(), "value": BinaryType()}
-"""All columns of a file of rows; no other column is allowed."""
+_COLUMNS = {field.name: field.dataType for field in from_arrow_schema(ROW_SCHEMA)}
 _CHECKED = {"parquet.page.verify-checksum.enabled": "true"}
 """Spark verifies pages that have a checksum; those of split-run have one."""
 _BELOW = {"recursiveFileLookup": "true", "pathGlobFilter": "*.parquet"}
@@ -44,7 +44,7 @@ class ParquetRows:
             given: what the user says about each directory; none = nothing.
 
         Raises:
-            UsageError: there are no rows, the columns are not `COLUMNS`, or walsafe has written other rows than the
+            UsageError: there are no rows, the columns are not `ROW_SCHEMA`, or walsafe has written other rows than the
                 user says.
             RefusedError: the files are not those of their manifest.
         """
@@ -67,11 +67,11 @@ class ParquetRows:
         """Returns the rows of a directory.
 
         Raises:
-            UsageError: there are no rows, or the columns are not `COLUMNS`.
+            UsageError: there are no rows, or the columns are not `ROW_SCHEMA`.
         """
         frame = read_parquet(self._spark, uri)
         check_columns(frame.schema, uri)
-        return frame.select(*COLUMNS)
+        return frame.select(*_COLUMNS)
 
     def tally(self, uri: str, question: ExamineSettings) -> Tallies:
         """Returns the sums of all rows of a directory, after reading the whole directory."""
@@ -108,11 +108,11 @@ def check_columns(schema: StructType, uri: str) -> None:
         UsageError: a column is missing, unknown or of another type.
     """
     there = {field.name: field.dataType for field in schema}
-    unknown, missing = sorted(set(there) - set(COLUMNS)), sorted(set(COLUMNS) - set(there))
+    unknown, missing = sorted(set(there) - set(_COLUMNS)), sorted(set(_COLUMNS) - set(there))
     if unknown or missing:
         said = [f"unknown column {name!r}" for name in unknown] + [f"no column {name!r}" for name in missing]
-        raise UsageError(f"{uri}: {', '.join(said)}; docs/split-rows.md has the columns: {', '.join(COLUMNS)}")
-    for name, kind in COLUMNS.items():
+        raise UsageError(f"{uri}: {', '.join(said)}; docs/split-rows.md has the columns: {', '.join(_COLUMNS)}")
+    for name, kind in _COLUMNS.items():
         if there[name] != kind:
             found, asked = there[name].simpleString(), kind.simpleString()
             raise UsageError(f"{uri}: column {name!r} is {found}, it must be {asked} (docs/split-rows.md)")

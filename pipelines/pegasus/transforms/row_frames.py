@@ -24,12 +24,17 @@ from pyspark.sql.types import (
 
 from pipelines.pegasus.domain.rows import U64_MASK, RowKind, Tallies
 from pipelines.pegasus.domain.verify.compare import AFTER, BEFORE
-from pipelines.pegasus.domain.verify.judge import KeyCopy, KeyFacts, key_problems
-from pipelines.pegasus.transforms.examined_rows import ExamineSettings, examine_rows
-from pipelines.pegasus.transforms.row_tally import TALLY_SCHEMA, merged_sums, tally_of
+from pipelines.pegasus.domain.verify.judge import DifferenceReason, KeyCopy, KeyFacts, key_problems
+from pipelines.pegasus.transforms.row_tally import (
+    TALLY_SCHEMA,
+    Batches,
+    ExamineSettings,
+    examine_rows,
+    merged_sums,
+    tally_of,
+)
 from pipelines.pegasus.transforms.value_columns import HEAD_BYTES
 
-Batches = Iterator[Any]
 DETAIL_SCHEMA = StructType(
     [
         StructField("partition_index", IntegerType()),
@@ -129,7 +134,7 @@ def judged_keys(before: DataFrame, after: DataFrame) -> DataFrame:
 def odd_rows(frame: DataFrame, side: str) -> DataFrame:
     """Returns the rows of `DETAIL_SCHEMA` whose kind alone is a difference, in the form `JUDGED_SCHEMA`."""
     foreign, stale = (F.col("kind") == int(kind) for kind in (RowKind.FOREIGN, RowKind.STALE))
-    word = F.when(foreign, "foreign").when(stale, "stale")
+    word = F.when(foreign, DifferenceReason.FOREIGN.value).when(stale, DifferenceReason.STALE.value)
     index = F.col("partition_index")
     detail = F.when(foreign, F.concat(F.lit("lies in partition "), index, F.lit(", where it never belonged"))).when(
         stale, F.concat(F.lit("still lies in partition "), index, F.lit(" after its compaction"))
@@ -137,7 +142,7 @@ def odd_rows(frame: DataFrame, side: str) -> DataFrame:
     nothing = F.lit(None).cast("long")
     return frame.select(
         F.when(F.col("group") >= 0, F.col("group")).alias("group"),
-        F.coalesce(word, F.lit("malformed")).alias("reason"),
+        F.coalesce(word, F.lit(DifferenceReason.MALFORMED.value)).alias("reason"),
         F.lit(side).alias("side"),
         "key",
         F.when(F.col("group") >= 0, F.col("hash")).alias("hash"),

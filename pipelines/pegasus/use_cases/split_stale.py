@@ -9,9 +9,8 @@ from pipelines.common.text import text_table
 from pipelines.lake.job_run import JobLake, JobRun
 from pipelines.pegasus.domain.stale import FilterSettings, StaleRow, stale_findings, sum_by_fate
 from pipelines.pegasus.sources.row_files import ParquetRows
-from pipelines.pegasus.transforms.examined_rows import ExamineSettings
+from pipelines.pegasus.transforms.row_tally import ExamineSettings, check_tallies
 from pipelines.pegasus.use_cases.frame import deliver
-from pipelines.pegasus.use_cases.row_tallies import check_tallies
 from schemas.split_stale import SPLIT_STALE
 
 _SHOWN = 40

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from pipelines.pegasus.domain.rows import Tallies
-from pipelines.pegasus.transforms.examined_rows import ExamineSettings, examine_rows
-from pipelines.pegasus.transforms.row_tally import add_batch
+from pipelines.pegasus.transforms.row_tally import ExamineSettings, add_batch, examine_rows
 from pipelines.pegasus.transforms.value_columns import HEAD_BYTES
 from tests.labs.pegasus.split_rows import Row
 

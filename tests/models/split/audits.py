@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from jobs.cli.context import JobContext
-from jobs.split.emission import write_table
 from jobs.split.wiring import log_inputs, log_reader, read_states, run_split_stale, run_split_verify, split_lake
 from pipelines.common.errors import EXIT_DONE, EXIT_REFUSED, UsageError
 from pipelines.common.job_result import JobResult
@@ -13,7 +12,7 @@ from pipelines.lake.job_run import JobRun
 from pipelines.pegasus.domain.audit_config import TimeLimits
 from pipelines.pegasus.domain.rows import Placement
 from pipelines.pegasus.domain.stale import FilterSettings
-from pipelines.pegasus.simulate.emission import Emitted
+from pipelines.pegasus.simulate.emission.files import Emitted, write_table
 from pipelines.pegasus.use_cases.audit_config import run_audit_config
 from pipelines.pegasus.use_cases.audit_log import run_audit_log
 from pipelines.pegasus.use_cases.frame import split_run

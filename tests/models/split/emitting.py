@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-from jobs.split.emission import whole_histories, write_table
 from pipelines.common.errors import EXIT_DONE, UsageError
 from pipelines.common.job_result import JobResult
-from pipelines.pegasus.simulate.emission import Emitted
+from pipelines.pegasus.simulate.emission.files import Emitted, whole_histories, write_table
 from pipelines.pegasus.simulate.walk import WalkHistory
 from tests.models.split.batch import design_of
 from tests.models.split.cases import CANCELLED

@@ -6,7 +6,6 @@ from contextlib import nullcontext
 
 import pytest
 
-from jobs.split.emission import whole_histories
 from pipelines.common.errors import UsageError
 from pipelines.pegasus.domain.audit_config import TimeLimits, audit_config
 from pipelines.pegasus.domain.audit_log.facts import SplitFacts, parse_facts
@@ -24,12 +23,12 @@ from pipelines.pegasus.domain.stale import FilterSettings, stale_findings
 from pipelines.pegasus.domain.state.reading import parse_state
 from pipelines.pegasus.domain.verify.compare import compare_sums
 from pipelines.pegasus.simulate.clients import STUCK
-from pipelines.pegasus.simulate.emission import Emitted, emit
+from pipelines.pegasus.simulate.emission.files import Emitted, emit, whole_histories
 from pipelines.pegasus.simulate.emission.trace import trace_of
 from pipelines.pegasus.simulate.scope import Design
 from pipelines.pegasus.simulate.walk import walk
-from pipelines.pegasus.transforms.examined_rows import ExamineSettings
 from pipelines.pegasus.transforms.log_rows import log_batches
+from pipelines.pegasus.transforms.row_tally import ExamineSettings
 from tests.labs.pegasus.split_rows import AT_S, Row
 from tests.labs.pegasus.split_tallies import tallied
 from tests.models.split.batch import DESIGNS, play

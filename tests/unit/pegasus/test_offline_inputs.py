@@ -12,8 +12,9 @@ import pytest
 from jobs.cli.command_line import parse
 from jobs.cli.context import JobContext
 from jobs.split import audit_config, audit_log, demo, export, plan, preflight, route, run, stale, verify
-from jobs.split.row_options import instant_ms, local_directory
-from jobs.split.run_wiring import fingerprint, place_of
+from jobs.split.offline_wiring import place_of
+from jobs.split.options import instant_ms, local_directory
+from jobs.split.split_tasks import fingerprint
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError
 from pipelines.files.file_reader import LocalFileReader
 from pipelines.lake.findings import ERROR
@@ -34,7 +35,7 @@ from pipelines.pegasus.domain.private_log.names import Gpid
 from pipelines.pegasus.domain.values import EPOCH_S
 from pipelines.pegasus.sinks.part_files import PartitionFiles
 from pipelines.pegasus.sinks.split_output import SplitOutput, StagedPart
-from pipelines.pegasus.sources.backup_tree import backup_of
+from pipelines.pegasus.sources.cold_backup import backup_of
 from pipelines.pegasus.sources.private_logs import PrivateLogs
 from pipelines.pegasus.sources.replica_db import ReplicaDb, opened_db
 from pipelines.pegasus.sources.replica_logs import ReplicaLogs
@@ -324,6 +325,14 @@ def test_a_folder_without_the_table_says_what_it_has(
     if not (tmp_path / given).exists():
         with pytest.raises(UsageError, match=r"no such directory; give one above the replica directories$"):
             PrivateLogs(Mock(), LocalFileReader(), Mock()).decode(str(tmp_path / given))
+
+
+def test_a_directory_too_far_above_its_replicas_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "/".join("abcdefghijklm") / "2.0.pegasus").mkdir(parents=True)
+    with pytest.raises(UsageError, match="12 directories deep and still no replica; give one nearer to them"):
+        find_old_partitions(LocalFileReader(), str(tmp_path), 2, 1)
+    with pytest.raises(UsageError, match="12 directories deep and still no replica; give one nearer to them"):
+        PrivateLogs(Mock(), LocalFileReader(), Mock()).decode(str(tmp_path))
 
 
 def test_a_wrong_number_of_partitions_names_the_options(tmp_path: Path) -> None:

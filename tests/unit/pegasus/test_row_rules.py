@@ -19,9 +19,8 @@ from pipelines.pegasus.domain.values import EPOCH_S, decode_value, is_expired
 from pipelines.pegasus.domain.verify.compare import AFTER, BEFORE, Differences, compare_sums
 from pipelines.pegasus.domain.verify.findings import verify_findings
 from pipelines.pegasus.domain.verify.judge import DifferenceReason, KeyCopy, KeyFacts, key_problems
-from pipelines.pegasus.transforms.examined_rows import ExamineSettings, examine_rows
-from pipelines.pegasus.use_cases.split_verify import ComparedSide, VerifyRequest, split_verify
-from pipelines.pegasus.use_cases.split_verify_text import verify_lines
+from pipelines.pegasus.transforms.row_tally import ExamineSettings, examine_rows
+from pipelines.pegasus.use_cases.split_verify import ComparedSide, VerifyRequest, split_verify, verify_lines
 from tests.labs.pegasus.split_rows import AT_S, Row, row_of, split, table_of, value_of
 from tests.labs.pegasus.split_tallies import batch_of, tallied
 from tests.labs.places import PROJECT

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from pipelines.pegasus.domain.rows import NOTHING, Placement, RowGroup, RowKind, RowTally, Tallies
+from pipelines.pegasus.domain.rows import NOTHING, Placement, RowKind, RowTally, Tallies
 
 BEFORE, AFTER = "before", "after"
 _BUCKETS = 1024
@@ -192,8 +192,3 @@ def _by_kind(tallies: Tallies) -> dict[RowKind, RowTally]:
 def _sum(tallies: Tallies, kind: RowKind, *, expired: bool = False) -> RowTally:
     found = (tally for place, tally in tallies.items() if place.kind is kind and place.expired is expired)
     return sum(found, NOTHING)
-
-
-def faulty_places(tallies: Tallies, kind: RowKind) -> list[RowGroup]:
-    """Returns the places with rows of a kind that makes the input unusable."""
-    return sorted((place for place in tallies if place.kind is kind), key=lambda place: place.index)

@@ -1,17 +1,41 @@
-"""Finds old partitions in a cold backup, on a local disk or on another file system."""
+"""Reads a cold backup: finds its old partitions, on a local disk or another file system, and checks their files."""
 
+import hashlib
 import re
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
 
-from pipelines.common.errors import UsageError
+from pydantic import Field, TypeAdapter
+
+from pipelines.common.conditions import Condition
+from pipelines.common.errors import RefusedError, SnapshotError, UnavailableError, UsageError
+from pipelines.common.forms import OpenForm, read_value
 from pipelines.files.file_reader import FileReader, no_directory
 from pipelines.pegasus.domain.encryption import refuse_encrypted
 from pipelines.pegasus.domain.offline.plan import OldPartition
 from pipelines.pegasus.domain.offline.replica_info import parse_app_metadata
 from pipelines.pegasus.sources.replica_tree import agreed, each_once
 
+BACKUP_METADATA = "backup_metadata"
 _DEEPEST = 3
 """Pegasus writes `<root>/<policy>/<backup id>/<app>_<id>`."""
+
+
+class _File(OpenForm):
+    name: Annotated[str, Field(pattern=r"^[^/]+$")]
+    size: Annotated[int, Field(ge=0)]
+    md5: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+
+
+class _Metadata(OpenForm):
+    """`cold_backup_metadata` of Pegasus (`src/replica/backup/cold_backup_context.h`)."""
+
+    checkpoint_decree: int
+    files: list[_File]
+
+
+_METADATA = TypeAdapter(_Metadata)
 
 
 def backup_of(files: FileReader, root: str, app_id: int, count: int) -> list[OldPartition]:
@@ -58,6 +82,29 @@ def backup_of(files: FileReader, root: str, app_id: int, count: int) -> list[Old
     return each_once(found, folder, app_id, count)
 
 
+def check_backup_files(checkpoint: str) -> None:
+    """Compares size and MD5 of every file of a checkpoint with its `backup_metadata`.
+
+    Raises:
+        UsageError: the metadata are missing or invalid.
+        RefusedError: a file is missing, damaged or encrypted.
+        UnavailableError: a file cannot be read.
+    """
+    folder = Path(checkpoint)
+    where = folder / BACKUP_METADATA
+    try:
+        data = where.read_bytes()
+        refuse_encrypted(data, str(where))
+        for file in read_value(_METADATA, data, str(where)).files:
+            _check(folder / file.name, file)
+    except SnapshotError as error:
+        raise UsageError(f"{error}; copy the checkpoint from the block service again") from None
+    except FileNotFoundError:
+        raise UsageError(f"{where} is missing, so the checkpoint was not copied completely") from None
+    except OSError as error:
+        raise UnavailableError(f"{error.filename} cannot be read: {error.strerror}") from None
+
+
 def _tables(files: FileReader, path: str, depth: int) -> Iterator[str]:
     """Yields the directories below a path whose names end as those of tables do: `<app>_<id>`."""
     for entry in files.entries(path) or ():
@@ -84,3 +131,18 @@ def _checkpoint(files: FileReader, partition: str) -> str:
 
 def _names(files: FileReader, path: str) -> list[str]:
     return [entry.name for entry in files.entries(path) or ()]
+
+
+def _check(path: Path, said: _File) -> None:
+    found = "it is missing"
+    if path.is_file():
+        with path.open("rb") as stream:
+            digest = hashlib.file_digest(stream, lambda: hashlib.md5(usedforsecurity=False))
+        if path.stat().st_size == said.size and digest.hexdigest() == said.md5:
+            return
+        found = f"it has {path.stat().st_size} bytes and MD5 {digest.hexdigest()}"
+    raise RefusedError(
+        Condition.REPLICA_DAMAGED,
+        f"{path}: {found}, but {BACKUP_METADATA} says {said.size} bytes and MD5 {said.md5}. Copy the checkpoint again, "
+        "or take another backup",
+    )
