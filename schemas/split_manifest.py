@@ -1,4 +1,4 @@
-"""Table `split_manifest`: files that `split-run` wrote."""
+"""Table `split_manifest`: files that `split-run` or `split-export` wrote."""
 
 from pyspark.sql.types import IntegerType, LongType, StringType, StructType
 
@@ -6,7 +6,7 @@ from schemas.table import Table, column, identity
 
 SPLIT_MANIFEST = Table(
     "split_manifest",
-    "One row for each file that `split-run` wrote.",
+    "One row for each file that `split-run` or `split-export` wrote.",
     StructType(
         [
             *identity(),

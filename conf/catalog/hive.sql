@@ -712,7 +712,7 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.split_manifest (
   `md5` string COMMENT 'MD5 of the file, as in bulk_load_metadata.',
   `raw_bytes` bigint COMMENT 'Bytes of keys and values.'
 )
-COMMENT 'One row for each file that `split-run` wrote.'
+COMMENT 'One row for each file that `split-run` or `split-export` wrote.'
 STORED BY 'io.delta.hive.DeltaStorageHandler'
 LOCATION '${lake}/split_manifest';
 CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.split_routes (

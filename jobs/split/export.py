@@ -60,12 +60,13 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     """Validates the arguments, wires the ports and runs the use case."""
     from jobs.split.offline_wiring import OfflineRequest, export_table
     from jobs.split.wiring import split_lake
+    from pipelines.pegasus.domain.partitions import MOST_PARTITIONS
     from pipelines.pegasus.use_cases.export_rows import tell_export
     from pipelines.pegasus.use_cases.frame import split_run
 
     check_reading_options(args)
-    if args.partitions < 1:
-        raise UsageError("--partitions must be at least 1")
+    if not 1 <= args.partitions <= MOST_PARTITIONS:
+        raise UsageError(f"--partitions {args.partitions}: a number from 1 to {MOST_PARTITIONS}")
     args.out = local_directory("--out", args.out)
     now = context.clock.now_ms()
     rules = offline_options(args, now, args.partitions, parquet=True)

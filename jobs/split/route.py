@@ -50,7 +50,7 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     from pipelines.pegasus.use_cases.route import RouteQuestion, checked_journal, run_route
 
     if args.old is not None and not (is_power_of_two(args.old) and 2 * args.old <= MOST_PARTITIONS):
-        raise UsageError(f"--from {args.old}: a power of two, for others see split-preflight")
+        raise UsageError(f"--from {args.old}: a power of two up to {MOST_PARTITIONS // 2}; else see split-preflight")
     if args.old is None and args.hash:
         raise UsageError("--hash needs --from COUNT, the number of partitions before the split")
     if not args.journal and not args.hash:

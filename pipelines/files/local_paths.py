@@ -30,7 +30,7 @@ def path_here(uri: str) -> Path | None:
 
 
 def directory_here(given: str) -> Path:
-    """Returns the local path of the directory that `--out` names.
+    """Returns the local path of the directory that an option `--out` of a command names.
 
     Raises:
         UsageError: it is a URI of another file system.

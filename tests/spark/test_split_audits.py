@@ -41,7 +41,7 @@ def searched(spark: SparkSession, root: Path, *options: str) -> tuple[int, dict[
 
 
 def test_the_audits_of_a_good_split_raise_nothing(spark: SparkSession, tmp_path: Path) -> None:
-    out = tmp_path / "emitted"
+    out = tmp_path / "emitted here"
     options = ("--emit", str(out), "--first-seed", "3", "--rows", "F7", "F36", "--confirmed", "45")
     code, result = searched(spark, tmp_path, *options)
     assert (code, result["broken"], result["partitions"], len(result["commands"])) == (0, [], 4, 5)

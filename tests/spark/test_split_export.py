@@ -147,6 +147,8 @@ def test_a_log_that_might_lack_rows_refuses_the_export(spark: SparkSession, tmp_
     assert not table.output("export").exists()
     code, result = table.export("--committed-decree", "4=1")
     assert (code, "partitions, numbered from 0" in result["error"]["message"]) == (2, True)
+    code, result = table.export("--partitions", "1048577")
+    assert (code, "--partitions 1048577: a number from 1 to 1048576" in result["error"]["message"]) == (2, True)
 
 
 @pytest.mark.slow("an export, a split and a comparison of its rows, one job after the other")

@@ -267,6 +267,7 @@ def test_logs_that_cannot_be_applied_are_refused(
     ("options", "words"),
     [
         (("--from", "4", "--to", "12"), "must be a power of two above the old one"),
+        (("--from", "4", "--to", "2097152"), "must be a power of two above the old one, at most 1048576"),
         (("--from", "4", "--to", "4"), "must be a power of two above the old one"),
         (("--from", "8"), "no data of partition 2.4 (4 of 8 are missing)"),
         (("--from", "2"), "there is a partition 2.2; the table has more than 2"),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pipelines.pegasus.domain.partitions import MOST_PARTITIONS
 
-MOST_DOUBLINGS = 10
+_MOST = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def most_doublings(count: int) -> int:
     Args:
         count: the current number of partitions, a power of two.
     """
-    return min(MOST_DOUBLINGS, (MOST_PARTITIONS // count).bit_length() - 1)
+    return min(_MOST, (MOST_PARTITIONS // count).bit_length() - 1)
 
 
 def split_levels(sizes: Mapping[int, RowTotals], count: int) -> list[DoublingLevel]:

@@ -28,7 +28,7 @@ class PrivateLogs:
         """Decodes every log below a directory to `transforms.log_rows.DECODED`, persisted for repeated use.
 
         Raises:
-            UsageError: there is no such directory, or no log below it.
+            UsageError: there is no such directory, or no log below it, or it has directories too far below it.
         """
         root = self._files.qualified(uri).rstrip("/")
         if self._files.entries(root) is None:

@@ -170,7 +170,9 @@ def replica_directories(files: FileReader, root: str) -> Iterator[tuple[str, Gpi
 
 def _below(files: FileReader, path: str, depth: int) -> Iterator[tuple[str, Gpid]]:
     if depth > _DEEPEST:
-        raise UsageError(f"{path}: {_DEEPEST} directories deep and still no replica; give one nearer to them")
+        raise UsageError(
+            f"{path}: more than {_DEEPEST} directories below the given one; give one that has only replicas below it"
+        )
     for entry in files.entries(path) or ():
         if not entry.is_directory or entry.name.endswith(DISCARDED):
             continue

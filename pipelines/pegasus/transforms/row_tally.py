@@ -81,7 +81,7 @@ class ExaminedBatch(NamedTuple):
 def examine_rows(batch: Any, question: ExamineSettings) -> ExaminedBatch:  # noqa: ANN401 - pyarrow ships no types
     """Returns the kind, owner and other properties of each row of a RecordBatch.
 
-    The batch has `partition_index`, `key`, `head`, `value_length` and `digest` (see `row_frames.heads`).
+    The batch has `partition_index`, `key`, `head`, `value_length` and `digest` (see `row_frames.row_heads`).
     """
     placement = question.placement
     incomplete = _incomplete(batch)

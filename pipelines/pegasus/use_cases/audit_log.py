@@ -151,11 +151,12 @@ def _broken(mutations: DataFrame, logged: DataFrame, inputs: LogInputs) -> Itera
     decrees.unpersist()
 
 
-def _broken_rules(decrees: Iterable[Row]) -> Iterator[FindingRow]:
+def _broken_rules(rows: Iterable[Row]) -> Iterator[FindingRow]:
     """Yields one finding for each kind of decrees of a replica that break a rule, as `log_rules` sums them up."""
-    for node, app_id, partition, kind, number, first, last in decrees:
+    for row in rows:
+        node, kind, number, first, last = (row[name] for name in ("node", "kind", "number", "first", "last"))
         rule, words, remedy = _WORDS[kind]
-        where = f"{app_id}.{partition}" + (f"@{node}" if node else "")
+        where = f"{row['app_id']}.{row['partition']}" + (f"@{node}" if node else "")
         said = words.format(n=human_count(number, "decree"), first=first, last=last)
         who = f"Replica {where}" if node else f"Partition {where}"
         yield rule_violation(

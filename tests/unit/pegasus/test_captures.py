@@ -122,6 +122,7 @@ def other(name: str, old: str, new: str) -> Callable[[dict[str, str]], object]:
         (other("nodes.json", '"details"', '"nodes"'), "nodes.json: key 'details' is missing"),
         (other("app.2.json", '"app_name": "temp", "app_id"', '"app_name": "x", "app_id"'), "table 2 (x), but ls.json"),
         (other("app.2.json", '"pidx": "1"', '"pidx": "7"'), "app.2.json: "),
+        (other("app.2.json", '"pidx": "1"', '"pidx": "1048576"'), "'replicas.1.pidx' must be less than 1048576"),
         (other("app.2.json", '"ballot": "5"', '"ballot": "five"'), "must be a number in a string, found 'five'"),
         (other("app_envs.2.json", "app_envs", "envs"), "app_envs.2.json: unknown key 'envs'"),
         (other("split.2.txt", "PAUSED", "LOST"), "split.2.txt: LOST must be one of SPLITTING"),

@@ -329,9 +329,9 @@ def test_a_folder_without_the_table_says_what_it_has(
 
 def test_a_directory_too_far_above_its_replicas_is_refused(tmp_path: Path) -> None:
     (tmp_path / "/".join("abcdefghijklm") / "2.0.pegasus").mkdir(parents=True)
-    with pytest.raises(UsageError, match="12 directories deep and still no replica; give one nearer to them"):
+    with pytest.raises(UsageError, match="more than 12 directories below the given one; give one that has only"):
         find_old_partitions(LocalFileReader(), str(tmp_path), 2, 1)
-    with pytest.raises(UsageError, match="12 directories deep and still no replica; give one nearer to them"):
+    with pytest.raises(UsageError, match="more than 12 directories below the given one; give one that has only"):
         PrivateLogs(Mock(), LocalFileReader(), Mock()).decode(str(tmp_path))
 
 

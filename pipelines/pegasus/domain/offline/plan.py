@@ -31,7 +31,7 @@ class PartitionCounts:
         if not is_power_of_two(self.new) or not 0 < self.old < self.new <= MOST_PARTITIONS:
             raise UsageError(
                 f"from {self.old} to {self.new} partitions: the new number must be a power of two above the old one, "
-                "for servers find a key's owner by hash & (number - 1)"
+                f"at most {MOST_PARTITIONS}, for servers find a key's owner by hash & (number - 1)"
             )
 
     def groups(self) -> list[range]:

@@ -64,7 +64,6 @@ class _Partition(OpenForm):
     ballot: Int64
     primary: str
     secondaries: Many[str]
-    last_committed_decree: MayBeAbsent[Int64] = None
 
 
 class _Replica(Form):

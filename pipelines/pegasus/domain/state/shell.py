@@ -33,7 +33,7 @@ class _General(OpenForm):
 
 
 class _Row(OpenForm):
-    pidx: ShellNumber
+    pidx: Annotated[ShellNumber, Field(ge=0, lt=MOST_PARTITIONS)]
     ballot: ShellNumber
     primary: str
     secondaries: str
