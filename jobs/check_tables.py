@@ -6,9 +6,8 @@ from argparse import ArgumentParser, Namespace
 from dataclasses import replace
 
 from jobs.cli import log
-from jobs.cli.context import JobContext
+from jobs.cli.context import JobContext, directory_here
 from pipelines.common.job_result import JobResult
-from pipelines.files.local_paths import directory_here
 
 NEEDS_SPARK = True
 DESCRIPTION = """\

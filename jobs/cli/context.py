@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipelines.common.errors import UsageError
+from pipelines.files.local_paths import path_here
 
 if TYPE_CHECKING:  # --help must work before any package is installed
     from pyspark.sql import SparkSession
@@ -20,7 +21,7 @@ if TYPE_CHECKING:  # --help must work before any package is installed
 SHIPPED_ENV = "WALSAFE_SHIPPED"
 """Set for a driver on the cluster if the launcher ships files into its working directory."""
 STOP_FILE_ENV = "WALSAFE_STOP_FILE"
-"""Name of the environment variable with the path of the file; the launcher creates the file on Ctrl-C."""
+"""Names the path of the file by which the launcher asks a job, on Ctrl-C, to end after its current batch."""
 
 
 class SystemClock:
@@ -119,6 +120,18 @@ def project_file(relative: str) -> str:
 
 
 def stop_asked() -> bool:
-    """Tell whether the file exists; False if the launcher set no path."""
+    """Returns whether the launcher has asked this job to end; a job that no launcher started never is."""
     told = os.environ.get(STOP_FILE_ENV)
     return bool(told) and Path(str(told)).exists()
+
+
+def directory_here(given: str) -> Path:
+    """Returns the local path of the directory that an option `--out` of a command names.
+
+    Raises:
+        UsageError: it is a URI of another file system.
+    """
+    here = path_here(given)
+    if here is None:
+        raise UsageError(f"--out {given}: give a directory of this machine")
+    return here

@@ -5,11 +5,11 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from jobs.cli.context import project_file
+from jobs.cli.context import directory_here, project_file
 from jobs.demo.cluster.on_disk import ROOT
 from pipelines.common.errors import UnavailableError, UsageError
 from pipelines.common.instants import compact_instant
-from pipelines.files.local_paths import directory_here, local_uri
+from pipelines.files.local_paths import local_uri
 from pipelines.lake.run_summary import RunSummary
 
 _PAIR = re.compile(r"\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}")

@@ -4,13 +4,13 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from shlex import quote
 
-from jobs.cli.context import JobContext
+from jobs.cli.context import JobContext, directory_here
 from jobs.cli.launch.places import PROGRAM
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import EXIT_DONE, EXIT_REFUSED, RefusedError, UsageError
 from pipelines.common.instants import compact_instant
 from pipelines.common.job_result import JobResult
-from pipelines.files.local_paths import directory_here, local_uri
+from pipelines.files.local_paths import local_uri
 
 NEEDS_SPARK = True
 DESCRIPTION = """\

@@ -29,18 +29,6 @@ def path_here(uri: str) -> Path | None:
     return local_path(uri) if _URI.match(uri) else Path(uri)
 
 
-def directory_here(given: str) -> Path:
-    """Returns the local path of the directory that an option `--out` of a command names.
-
-    Raises:
-        UsageError: it is a URI of another file system.
-    """
-    here = path_here(given)
-    if here is None:
-        raise UsageError(f"--out {given}: give a directory of this machine")
-    return here
-
-
 def local_uri(path: Path) -> str:
     """Returns a local path as Hadoop spells it: not percent-encoded, and local whatever `fs.defaultFS` is."""
     return f"file:{path}"

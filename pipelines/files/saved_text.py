@@ -66,8 +66,8 @@ def lines_of(path: Path, name: str) -> Iterator[tuple[int, str]]:
         name: the file's name in messages.
 
     Raises:
-        UsageError: the user may not read the file, it is not UTF-8, or its last line is incomplete; an incomplete line
-            could be another valid name.
+        UsageError: the user may not read the file, its path leads through another file, it is not UTF-8, or its last
+            line is incomplete; an incomplete line could be another valid name.
         UnavailableError: the file cannot be read.
     """
     try:

@@ -146,7 +146,7 @@ class Story:
                 return stage
             logger.warning("stage %s, attempt %d: %s moved", name, attempt + 1, moved)
             time.sleep(1)
-        raise AssertionError(f"stage {name}: the sources never agreed; last difference in {moved}")
+        raise AssertionError(f"stage {name}: it never came to rest; last difference in {moved}")
 
     def own_word(self) -> tuple[object, ...]:
         """Returns the queues, the archived files and the peers as the cluster itself has them now."""

@@ -193,7 +193,6 @@ def test_the_cleaner_is_timed(lab: Oracle, tmp_path: Path) -> None:
         lab.set_peers([])
         lab.set_queues([])
     assert (timing.files, timing.deletable) == (20_000, 10_000)
-    assert timing.files_per_second > 0
 
 
 def _has_crashed(cluster: HBaseCluster, start_code: str) -> bool:

@@ -30,7 +30,7 @@ def story(
     hbase_spark: SparkSession,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Story:
-    """A cluster that replicates, and one with several WAL groups, captured stage by stage from two sets of sources."""
+    """A cluster that replicates, and one with several WAL groups, stage by stage; some from two sets of sources."""
     cluster, peer = clusters
     hadoop = {"files": {"source": "hadoop"}, "queues": {"source": "hbase"}}
     webhdfs = {

@@ -203,7 +203,7 @@ def test_a_question_has_its_answer(database: duckdb.DuckDBPyConnection, computed
         assert expected.items() <= utc(rows[0]).items()
     assert plain(computed.sql(QUESTIONS[question]).toArrow().to_pylist()) == plain(rows)
     in_trino = sqlglot.parse_one(QUESTIONS[question].replace("array_contains(", "contains("), read="trino")
-    assert not list(in_trino.find_all(sqlglot.exp.Anonymous)), "a function that Trino does not have"
+    assert not list(in_trino.find_all(sqlglot.exp.Anonymous)), "a function that no engine has"
     assert plain(answer(database, in_trino.sql("duckdb"))) == plain(rows)
 
 

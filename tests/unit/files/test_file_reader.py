@@ -48,7 +48,7 @@ def test_entries_are_sorted_and_what_is_no_directory_has_none(tmp_path: Path) ->
         (OSError("no answer"), UnavailableError),
     ],
 )
-def test_only_a_missing_permission_is_the_users_to_mend(
+def test_what_the_user_must_mend_is_told_from_what_may_answer_later(
     monkeypatch: pytest.MonkeyPatch, read: Callable[[str], object], failure: OSError, error: type[WalsafeError]
 ) -> None:
     """A mode of a file would not stop root, as whom tests run too."""
@@ -60,9 +60,3 @@ def test_only_a_missing_permission_is_the_users_to_mend(
     monkeypatch.setattr(os, "scandir", fails)
     with pytest.raises(error, match=r"/locked.*no answer"):
         read("/locked")
-
-
-def test_a_text_below_a_file_is_the_users_to_mend(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(UsageError, match=r"text cannot be read: .*Not a directory.*; check the path"):
-        list(lines_of(tmp_path / "file" / "text", "text"))

@@ -106,7 +106,7 @@ def test_without_a_ticket_it_ends_with_4_and_leaves_no_answer_of_yesterday(tmp_p
         ({"KEYTAB": "/none.keytab"}, "KEYTAB needs PRINCIPAL in {0}"),
         ({"CONFIG": ""}, "CONFIG is missing in {0}"),
         ({"WALSAFE": "/none/walsafe"}, "WALSAFE in {0} is no program: /none/walsafe"),
-        ({"STATE": "/dev/null/s"}, "STATE in {0} is no folder that this user may write to: /dev/null/s"),
+        ({"STATE": "/dev/null/s"}, "STATE in {0}: /dev/null/s/prod-a.lock cannot be written"),
     ],
 )
 def test_a_mistake_in_its_file_is_wrong_usage(tmp_path: Path, mistake: dict[str, str], words: str) -> None:
@@ -115,7 +115,7 @@ def test_a_mistake_in_its_file_is_wrong_usage(tmp_path: Path, mistake: dict[str,
     assert said.splitlines()[-1] == f"walsafe-nightly: {words.format(tmp_path / 'prod-a.env')}"
 
 
-@pytest.mark.parametrize("named", [[], ["/none/prod-a.env"]])
+@pytest.mark.parametrize("named", [[], ["/none/prod-a.env"], ["/"]])
 def test_without_its_file_it_says_what_it_needs(named: list[str]) -> None:
     done = subprocess.run([NIGHTLY / "walsafe-nightly", *named], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr.partition(" FILE")[0]) == (2, "walsafe-nightly: usage: walsafe-nightly")
