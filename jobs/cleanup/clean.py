@@ -44,7 +44,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, context: JobContext) -> JobResult:
     """Reads the arguments, wires the ports and runs the use case."""
-    from jobs.cleanup.latest import check_run, latest_list, on_run, refuse_latest
+    from jobs.cleanup.run_id import check_run, latest_list, on_run, refuse_latest
     from jobs.cleanup.settings import cleanup_settings
 
     if args.resume:

@@ -37,7 +37,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, context: JobContext) -> JobResult:
     """Reads the arguments, wires the ports and runs the use case."""
-    from jobs.cleanup.latest import refuse_latest
+    from jobs.cleanup.run_id import refuse_latest
     from jobs.cleanup.settings import cleanup_settings
 
     refuse_latest(

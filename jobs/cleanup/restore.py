@@ -40,7 +40,7 @@ def run(args: Namespace, context: JobContext) -> JobResult:
 
     settings = cleanup_settings(args.config, args.cluster, context)
 
-    from jobs.cleanup.latest import latest_cleaned, on_run
+    from jobs.cleanup.run_id import latest_cleaned, on_run
     from jobs.cleanup.wiring import open_cleanup
     from pipelines.cleanup.restore import RestoreRequest, restore
 

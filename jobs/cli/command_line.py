@@ -19,7 +19,8 @@ from jobs.cli.config.configured_options import (
     options_of,
 )
 from jobs.cli.launch.places import PROGRAM
-from jobs.cli.monitoring.metric_names import MEASURED, check_place
+from jobs.cli.monitoring.metric_names import MEASURED
+from jobs.cli.monitoring.metrics_place import check_place
 from jobs.cli.registry import GROUPS, JOBS, PEGASUS, Job, JobEntry
 from pipelines.common.errors import EXIT_DONE, EXIT_USAGE
 from pipelines.common.text import closest, did_you_mean, in_words, one_of_these, text_table

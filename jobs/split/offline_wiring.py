@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeAlias
+from functools import partial
+from typing import TypeAlias
 
 from jobs.cli.context import JobContext
 from jobs.split.split_tasks import SplitInputs, digest, filled_parts, fingerprint, finished_parts
@@ -63,26 +64,6 @@ class OfflineRequest:
     out: str
 
 
-class _Course(NamedTuple):
-    """What a split and an export do differently.
-
-    Attributes:
-        given: what the results of the tasks depend on besides the files and the rules.
-        target: what the output depends on besides.
-        groups: the old partitions that have to be read together.
-        work: the executor's function, see `finished_parts`; it gets the Hadoop configuration too.
-        doubts: the findings by name of the table, sources and results.
-        publish: publishes the output, and returns the results of what was published.
-    """
-
-    given: list[object]
-    target: list[object]
-    groups: Sequence[range]
-    work: Callable[[SplitTask, PartitionFiles, str], list[PartitionResult]]
-    doubts: Callable[..., Iterator[FindingRow]]
-    publish: Callable[[SplitOutput, StagedParts], StagedParts]
-
-
 def split_offline(
     context: JobContext,
     request: OfflineRequest,
@@ -109,7 +90,7 @@ def split_offline(
     sources = _sources(context, request)
     rules = _rules(request, sources)
 
-    def split(task: SplitTask, files: PartitionFiles, hadoop_conf: str) -> list[PartitionResult]:
+    def split(hadoop_conf: str, task: SplitTask, files: PartitionFiles) -> list[PartitionResult]:
         tools = _partition_tools(request.app_id, _opener(request, task, hadoop_conf, version), hadoop_conf, files)
         return split_partitions(task, sources, counts, rules, tools)
 
@@ -120,9 +101,10 @@ def split_offline(
         output.publish(target, request.app, counts.new, staged, parquet=rules.parquet)
         return staged
 
-    given = [repr(counts), request.app_id, version]
-    course = _Course(given, [target_id], counts.groups(), split, doubts_of, publish)
-    return _finished(context, replace(request, rules=rules), run, sources, course)
+    return _finished(
+        context, replace(request, rules=rules), run, sources, given=[repr(counts), request.app_id, version],
+        target=[target_id], groups=counts.groups(), work=split, doubts=doubts_of, publish=publish,
+    )  # fmt: skip
 
 
 def export_table(context: JobContext, request: OfflineRequest, run: JobRun) -> OfflineResult:
@@ -133,7 +115,7 @@ def export_table(context: JobContext, request: OfflineRequest, run: JobRun) -> O
     """
     sources = _sources(context, request)
 
-    def export(task: SplitTask, files: PartitionFiles, hadoop_conf: str) -> list[PartitionResult]:
+    def export(hadoop_conf: str, task: SplitTask, files: PartitionFiles) -> list[PartitionResult]:
         opener = _database_opener(task, hadoop_conf, of_backup=request.backup is not None)
         tools = _partition_tools(request.app_id, opener, hadoop_conf, files)
         return [export_partition(task, sources[index], request.rules, tools) for index in task.group]
@@ -143,33 +125,54 @@ def export_table(context: JobContext, request: OfflineRequest, run: JobRun) -> O
         return staged
 
     groups = [range(index, index + 1) for index in range(request.count)]
-    course = _Course(["export as version 1", request.app_id], [], groups, export, input_doubts, publish)
-    return _finished(context, request, run, sources, course)
+    return _finished(
+        context, request, run, sources, given=["export as version 1", request.app_id], target=[], groups=groups,
+        work=export, doubts=input_doubts, publish=publish,
+    )  # fmt: skip
 
 
 def _finished(
-    context: JobContext, request: OfflineRequest, run: JobRun, sources: Sequence[OldPartition], course: _Course
+    context: JobContext,
+    request: OfflineRequest,
+    run: JobRun,
+    sources: Sequence[OldPartition],
+    *,
+    given: list[object],
+    target: list[object],
+    groups: Sequence[range],
+    work: Callable[[str, SplitTask, PartitionFiles], list[PartitionResult]],
+    doubts: Callable[..., Iterator[FindingRow]],
+    publish: Callable[[SplitOutput, StagedParts], StagedParts],
 ) -> OfflineResult:
+    """Does the work that no earlier run has finished, and publishes the output if no finding refuses it.
+
+    Args:
+        context: the job.
+        request: the input.
+        run: the identity of the run.
+        sources: the old partitions.
+        given: what the results of the tasks depend on besides the files and the rules.
+        target: what the output depends on besides.
+        groups: the old partitions that have to be read together.
+        work: the executor's function, see `finished_parts`; before its arguments, the Hadoop configuration.
+        doubts: returns the findings by name of the table, sources and results.
+        publish: publishes the output, and returns the results of what was published.
+    """
     hadoop = HadoopJvm.of(context.spark) if any(source.is_remote for source in sources) else None
-    hadoop_conf = hadoop_configuration(hadoop) if hadoop else ""
-    prints = {source.partition: fingerprint(source, request.rules, course.given, hadoop) for source in sources}
-    output = SplitOutput(request.out, request.cluster, request.app, digest([*prints.values(), *course.target]))
-    work = course.work
-
-    def done(task: SplitTask, files: PartitionFiles) -> list[PartitionResult]:
-        return work(task, files, hadoop_conf)
-
-    inputs = SplitInputs(course.groups, sources, prints, request.backup is not None)
+    done = partial(work, hadoop_configuration(hadoop) if hadoop else "")
+    prints = {source.partition: fingerprint(source, request.rules, given, hadoop) for source in sources}
+    output = SplitOutput(request.out, request.cluster, request.app, digest([*prints.values(), *target]))
+    inputs = SplitInputs(groups, sources, prints, request.backup is not None)
     with output.lock():
         staged = finished_parts(context, output, inputs, request.rules, done)
         of_replicas = request.replicas is not None
-        doubts = tuple(course.doubts(request.app, sources, staged.results, of_replicas=of_replicas))
-        is_output = staged.published or not refusals(run, doubts)
+        found = tuple(doubts(request.app, sources, staged.results, of_replicas=of_replicas))
+        is_output = staged.published or not refusals(run, found)
         if is_output and not staged.published:
-            staged = course.publish(output, staged)
+            staged = publish(output, staged)
     location = str(output.final) if is_output else None
     began = None if request.backup is None else backup_began(sources)
-    return OfflineResult(request.app, location, staged.results, doubts, began, staged.published)
+    return OfflineResult(request.app, location, staged.results, found, began, staged.published)
 
 
 def _partition_tools(app_id: int, opener: OpenSource, hadoop_conf: str, files: PartitionFiles) -> PartitionTools:

@@ -3,6 +3,7 @@
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from jobs.cli.context import JobContext
 from pipelines.common.errors import UsageError
@@ -10,7 +11,9 @@ from pipelines.common.instants import is_instant
 from pipelines.common.names import NAME
 from pipelines.files.local_paths import path_here
 from pipelines.lake.findings import Acknowledgement
-from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions
+
+if TYPE_CHECKING:
+    from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions
 
 
 def add_run_options(parser: ArgumentParser) -> None:
@@ -121,12 +124,14 @@ def offline_options(
     parquet: bool,
     drop_expired: bool = False,
     created_with: int | None = None,
-) -> OfflineSplitOptions:
+) -> "OfflineSplitOptions":
     """Returns the values of `add_reading_options` and those that only split-run has.
 
     Raises:
         UsageError: `--committed-decree` is invalid for a table with `count` partitions.
     """
+    from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions
+
     return OfflineSplitOptions(
         now_s=now_ms // 1000,
         drop_expired=drop_expired,

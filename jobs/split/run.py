@@ -1,6 +1,7 @@
 """The job split-run: splits a Pegasus table offline."""
 
 from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
 
 from jobs.cli.context import JobContext
 from jobs.split.options import (
@@ -14,7 +15,9 @@ from jobs.split.options import (
 )
 from pipelines.common.errors import UsageError
 from pipelines.common.job_result import JobResult
-from pipelines.pegasus.domain.offline.plan import PartitionCounts
+
+if TYPE_CHECKING:
+    from pipelines.pegasus.domain.offline.plan import PartitionCounts
 
 NEEDS_SPARK = True
 DESCRIPTION = """\
@@ -78,6 +81,7 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     """Validates the arguments, wires the ports and runs the use case."""
     from jobs.split.offline_wiring import OfflineRequest, split_offline
     from jobs.split.wiring import split_lake
+    from pipelines.pegasus.domain.offline.plan import PartitionCounts
     from pipelines.pegasus.domain.rows import Placement
     from pipelines.pegasus.use_cases.frame import split_run
     from pipelines.pegasus.use_cases.run_split import tell_split
@@ -105,7 +109,7 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     return tell_split(identity, counts, found, split_lake(context, args.lake))
 
 
-def _target_id(args: Namespace, counts: PartitionCounts) -> int:
+def _target_id(args: Namespace, counts: "PartitionCounts") -> int:
     """Returns the id of the table that is to be loaded.
 
     The meta server refuses a bulk load unless id and number of partitions in `bulk_load_info` are those of the table
@@ -142,7 +146,7 @@ def _target_id(args: Namespace, counts: PartitionCounts) -> int:
     return found
 
 
-def _described(args: Namespace, counts: PartitionCounts) -> int:
+def _described(args: Namespace, counts: "PartitionCounts") -> int:
     from pydantic import TypeAdapter
 
     from pipelines.common.errors import SnapshotError

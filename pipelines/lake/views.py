@@ -189,7 +189,7 @@ class SqlDialect:
 
 
 # a timestamp of a WAL's name may be any number of 64 bits, and no engine has dates for all of them
-_YEARS = f"CASE WHEN {{{{0}}}} BETWEEN 0 AND {LAST_MS} THEN {{}} END"
+_YEARS = "CASE WHEN {{0}} BETWEEN 0 AND " + str(LAST_MS) + " THEN {} END"
 
 DIALECTS: Mapping[str, SqlDialect] = {
     "duckdb": SqlDialect(

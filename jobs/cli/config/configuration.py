@@ -27,7 +27,7 @@ from jobs.cli.config.sections import (
 )
 from jobs.cli.config.yaml_lines import parse_yaml
 from jobs.cli.context import JobContext
-from jobs.cli.monitoring.metric_names import check_place
+from jobs.cli.monitoring.metrics_place import check_place
 from pipelines.common.errors import UsageError
 from pipelines.decide.rule.settings import ReconcileSettings, Release
 from pipelines.hbase.replication_queues import RowLayout

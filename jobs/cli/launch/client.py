@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from jobs.cli.command_line import Invocation
 from jobs.cli.context import JobContext
 from jobs.cli.launch.submit import SubmitSettings, UserArguments, default_file_system
-from jobs.cli.monitoring.metric_names import is_gateway
+from jobs.cli.monitoring.metrics_place import is_gateway
 from jobs.cli.registry import JOBS
 from pipelines.common.errors import SparkNeededError
 from pipelines.files.local_paths import path_here

@@ -1,10 +1,6 @@
-"""Every metric of walsafe: its name, its labels beside `cluster`, and what it says (docs/metrics.md has the same).
-
-Also where metrics go: a folder of textfiles, or a Pushgateway.
-"""
+"""Every metric of walsafe: its name, its labels beside `cluster`, and what it says (docs/metrics.md has the same)."""
 
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 PREFIX = "walsafe_"
 RUN = ("walsafe_job", "rehearsal")
@@ -92,21 +88,3 @@ METRICS = (
     Metric("syncup_bytes", "Bytes that ReplicationSyncUp would ship, by the last plan-syncup."),
 )
 """All metrics, in the order of docs/metrics.md."""
-
-
-def check_place(place: str) -> str:
-    """Returns a value of `--metrics`.
-
-    Raises:
-        ValueError: it is a file, or a URL with a password in it.
-    """
-    if place.endswith(".prom"):
-        raise ValueError("expected a folder: each job of each cluster has a file of its own there. Remove this file")
-    if is_gateway(place) and "@" in urlsplit(place).netloc:
-        raise ValueError("a URL with a password belongs into an environment variable; write $NAME of this variable")
-    return place
-
-
-def is_gateway(place: str) -> bool:
-    """Tells whether a place is a Pushgateway; `$NAME` is one whose URL is in an environment variable."""
-    return place.lower().startswith(("http://", "https://", "$"))

@@ -10,8 +10,9 @@ from urllib.parse import unquote, urlsplit
 from jobs.cli.config.configured_options import cluster_of_job
 from jobs.cli.context import JobContext
 from jobs.cli.monitoring.alerts import objects_of
-from jobs.cli.monitoring.metric_names import MEASURED, is_gateway
+from jobs.cli.monitoring.metric_names import MEASURED
 from jobs.cli.monitoring.metrics import MeasuredRun, Samples, samples_of
+from jobs.cli.monitoring.metrics_place import is_gateway
 from jobs.cli.result_file import write_result
 from pipelines.common.errors import WalsafeError
 from pipelines.common.job_result import JobResult

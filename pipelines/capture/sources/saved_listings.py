@@ -14,6 +14,7 @@ from pipelines.snapshot.capture_clocks import StepStamp
 from pipelines.snapshot.model import WalDirectory
 
 _WALS = f"{LIVE_DIRECTORIES[0]}/"
+_LAST_MS_OF_MINUTE = 59_999
 
 
 class WatchedListing:
@@ -48,9 +49,6 @@ class WatchedListing:
         A directory gets the time of its newest file.
         """
         return tuple(WalDirectory(server, *seen) for server, seen in sorted(self._entries.items()))
-
-
-_LAST_MS_OF_MINUTE = 59_999
 
 
 @lru_cache(maxsize=100_000)

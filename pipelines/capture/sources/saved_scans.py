@@ -126,25 +126,22 @@ def parsed_line(form: TypeAdapter[ValueT], line: str, where: str, like: str) -> 
         raise UsageError(f"{error}; not a line like {like}: {line[:120]!r}") from None
 
 
-ItemT = TypeVar("ItemT")
-
-
 def complete_scan(
     lines: Iterable[tuple[int, str]],
     name: str,
-    parse: Callable[[str, str], ItemT],
+    parse: Callable[[str, str], ValueT],
     way_out: str,
     *,
     noun: str = "row",
-    row_of: Callable[[ItemT], object] | None = attrgetter("row"),
-) -> Iterator[ItemT]:
+    row_of: Callable[[ValueT], object] | None = attrgetter("row"),
+) -> Iterator[ValueT]:
     """Yields the elements of a scan in scan order, and checks that the scan is whole.
 
     If a text was cut between two lines, rows are missing, and only the closing line shows it: two scans that were cut
     at the same line agree.
 
     Args:
-        lines: the numbered lines; the last one is `N row(s)`.
+        lines: the numbered lines; the last one is `N row(s)`, or with another noun.
         name: the name of the text, for messages.
         parse: parses a line; its second argument is the place of the line.
         way_out: how to get a whole scan, for messages.
@@ -156,7 +153,7 @@ def complete_scan(
     """
     closing_line = re.compile(rf"([0-9]+) {noun}\(s\)")
     count = 0
-    last: ItemT | None = None
+    last: ValueT | None = None
     closed = False
     for number, line in lines:
         if closed:
@@ -166,9 +163,8 @@ def complete_scan(
             )
         closing = closing_line.fullmatch(line)
         if closing is not None:
-            if (closing.group(1).lstrip("0") or "0") != str(
-                count
-            ):  # Python does not convert numbers with thousands of digits
+            # compared as texts: Python does not convert numbers with thousands of digits
+            if (closing.group(1).lstrip("0") or "0") != str(count):
                 raise SnapshotError(
                     Condition.EXPORT_INCOMPLETE,
                     f"{name}: {count} {noun}s, but its closing line says {closing.group(1)}; {way_out}",

@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 MOST_PARTITIONS = 1 << 20
-"""The most partitions that a table may have here."""
+"""Jobs refuse tables with more partitions."""
 REJECTING = -1
 """`partition_version` of a parent whose child is being registered: it rejects every request."""
 UNREGISTERED = -1

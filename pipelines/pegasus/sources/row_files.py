@@ -8,8 +8,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import from_arrow_schema
-from pyspark.sql.types import StructType
+from pyspark.sql.types import BinaryType, IntegerType, StructType
 
 from pipelines.common.errors import UsageError
 from pipelines.files.file_reader import no_directory
@@ -19,7 +18,7 @@ from pipelines.pegasus.sources.written_rows import WrittenRows, check_written_ro
 from pipelines.pegasus.transforms.row_frames import Heads, detail_rows, row_heads, row_sums
 from pipelines.pegasus.transforms.row_tally import ROW_SCHEMA, ExamineSettings, in_buckets
 
-_COLUMNS = {field.name: field.dataType for field in from_arrow_schema(ROW_SCHEMA)}
+_COLUMNS = dict(zip(ROW_SCHEMA.names, (IntegerType(), BinaryType(), BinaryType()), strict=True))
 _CHECKED = {"parquet.page.verify-checksum.enabled": "true"}
 """Spark verifies pages that have a checksum; those of split-run have one."""
 _BELOW = {"recursiveFileLookup": "true", "pathGlobFilter": "*.parquet"}

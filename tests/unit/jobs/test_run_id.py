@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
-from jobs.cleanup.latest import check_run, latest_cleaned, latest_list, on_run, refuse_latest
+from jobs.cleanup.run_id import check_run, latest_cleaned, latest_list, on_run, refuse_latest
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UsageError
 from pipelines.common.job_result import JobResult
