@@ -1,5 +1,6 @@
 """Writes the traces of a whole table's split with the requested failures."""
 
+import shlex
 from collections.abc import Sequence
 
 from pipelines.common.errors import EXIT_DONE, UsageError
@@ -41,7 +42,8 @@ def emit_table(directory: str, histories: Sequence[WalkHistory], confirmed: int 
 
 
 def audit_commands(directory: str, emitted: Emitted) -> list[str]:
-    """Returns the command lines of the five audits, with the options for this table."""
+    """Returns the command lines of the five audits, with the options for this table, as a shell takes them."""
+    directory = shlex.quote(directory)
     old, new = emitted.counts
     env = "true" if emitted.validates else "unset"
     versions = "".join(f" --version {index}={version}" for index, version in sorted(emitted.versions.items()))
