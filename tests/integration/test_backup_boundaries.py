@@ -22,6 +22,7 @@ from pipelines.snapshot.snapshot_json import parse_snapshot
 from tests.labs.cluster.hbase import HBaseCluster, WalFile
 from tests.labs.cluster.oracle import BackupOracle, BackupSession
 from tests.labs.lake_rows import lake_rows
+from tests.labs.waiting import wait_until
 
 pytestmark = [pytest.mark.realhbase, pytest.mark.long]
 
@@ -80,15 +81,24 @@ def life(hbase_2_cluster: HBaseCluster, hbase_spark: SparkSession, tmp_path_fact
     cluster, work = hbase_2_cluster, tmp_path_factory.mktemp("backups")
     site = cluster.write_conf(work / "conf", SITE) / "hbase-site.xml"
     backups = BackupOracle(cluster)
+
+    def data_wals() -> list[WalFile]:
+        return [file for file in cluster.old_wals() if not file.path.endswith(("$", ".meta"))]
+
     cluster.create_table(TABLE)
     cluster.archive_wals(TABLE)
     cluster.archive_wals(TABLE)
-    wals = [file for file in cluster.old_wals() if not file.path.endswith(("$", ".meta"))]
+    wals = data_wals()
     times: dict[str, list[int]] = {}
     for file in wals:
         times.setdefault(address(file), []).append(timestamp(file))
     first, last = ({one: pick(found) for one, found in times.items()} for pick in (min, max))
-    cluster.archive_wals(TABLE)  # what no backup has: newer than every boundary
+    cluster.archive_wals(TABLE)
+
+    def is_newer(file: WalFile) -> bool:
+        return timestamp(file) > last.get(address(file), timestamp(file))
+
+    wait_until(lambda: any(map(is_newer, data_wals())), "a WAL that no backup has")
 
     def rolled(at: dict[str, int], table: str = "t") -> tuple[tuple[str, str, int], ...]:
         return tuple((table, one, ms) for one, ms in at.items())
