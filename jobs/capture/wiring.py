@@ -145,11 +145,14 @@ class CaptureWiring:
             # the text of the export script, which contains all three
             part = self._export.part("files") if section.path is None else self._stamped(section.path)
             said = part.stamp()
-            return SavedListing(part.lines, LsText(self._wal_root, said.zone, part.name), said.taken)
+            return SavedListing(
+                part.lines, LsText(self._wal_root, said.zone, part.name, said.taken.step.finished_at), said.taken
+            )
         uri = section.path or ""
         path = self._saved.local(uri)
         stamp = StepStamp(CaptureStep("files", section.started_at, section.finished_at), section.clock_host)
-        return SavedListing(lambda: lines_of(path, uri), LsText(self._wal_root, section.time_zone, uri), stamp)
+        text = LsText(self._wal_root, section.time_zone, uri, section.finished_at)
+        return SavedListing(lambda: lines_of(path, uri), text, stamp)
 
     def _stamped(self, uri: str) -> ExportPart:
         return ExportPart(self._saved.local(uri), "files", uri)

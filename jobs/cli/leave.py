@@ -11,12 +11,17 @@ import atexit
 import gc
 import os
 import sys
+import time
 from collections.abc import Callable
 from contextlib import suppress
+from fcntl import ioctl
+from termios import FIONREAD
 from typing import NoReturn
 
 NEW_OBJECTS = 200_000
 """After how many new objects Python looks for garbage among them."""
+_TO_READ_S = 10
+_OF_SPARK_SUBMIT = "PYSPARK_GATEWAY_PORT"
 
 
 def run_and_leave(program: Callable[[], int]) -> NoReturn:
@@ -31,13 +36,27 @@ def run_and_leave(program: Callable[[], int]) -> NoReturn:
     code: list[int] = []
 
     def leave() -> None:
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError):  # a full disk or a closed pipe must not hide the exit code
+                stream.flush()
+        if _OF_SPARK_SUBMIT in os.environ:
+            _wait_until_read(sys.stderr.fileno())
         if code:
-            for stream in (sys.stdout, sys.stderr):
-                with suppress(OSError):  # a full disk or a closed pipe must not hide the exit code
-                    stream.flush()
             os._exit(code[0])
 
     gc.set_threshold(NEW_OBJECTS)
     atexit.register(leave)  # handlers run in reverse order: all that are registered from here on come first
     code.append(program())
     sys.exit(code[0])
+
+
+def _wait_until_read(pipe: int) -> None:
+    """Waits until spark-submit has read what this process has written: it may end before it has copied the last lines.
+
+    Args:
+        pipe: the file descriptor of the pipe to spark-submit.
+    """
+    until = time.monotonic() + _TO_READ_S
+    with suppress(OSError):  # no pipe
+        while time.monotonic() < until and any(ioctl(pipe, FIONREAD, bytes(4))):
+            time.sleep(0.01)

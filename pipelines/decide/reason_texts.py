@@ -76,9 +76,9 @@ REASON_TEXTS: Mapping[str, ReasonText] = {
         "set release.replication_table_wals to have such WALs listed",
     ),
     "CLUSTER_MOVED": ReasonText(
-        "queues moved during the capture, so a missing queue proves nothing",
-        "queues moved while the cluster was read, so the missing queue of a dead server proves nothing",
-        "capture again when no server is crashing",
+        "servers or queues moved during the capture, so a missing queue proves nothing",
+        "servers or queues moved while the cluster was read, so both readings may have missed a queue",
+        "capture again when no server starts, stops or crashes, and no queue comes or goes",
     ),
     "LEFTOVER_WAL_DIR": ReasonText(
         "a directory below WALs/ says its server may not be fully dead",
@@ -91,7 +91,11 @@ REASON_TEXTS: Mapping[str, ReasonText] = {
         "if the peer is disabled, enable it; else it comes free when the server has shipped its first WAL "
         "of the group. After a crash of the server it becomes PENDING",
     ),
-    "PENDING": ReasonText("a queue still has to ship it", "a peer has not shipped it yet", "let the peer catch up"),
+    "PENDING": ReasonText(
+        "a queue still has to ship it",
+        "a queue still has to ship it",
+        "let the peer catch up; if it is disabled or removed, `explain --peer` says what to do",
+    ),
     "REPLICATED": ReasonText("every peer has shipped it", "every peer that had to ship it has done so"),
     "DEAD_NO_QUEUE": ReasonText(
         "its server is fully dead and no peer has a queue of it: all was shipped",

@@ -128,7 +128,7 @@ def _tree(raw: bytes) -> object:
 
 
 def _listing(raw: bytes) -> object:
-    text = LsText(ROOT, ZoneInfo("Europe/Vienna"), "files.txt")
+    text = LsText(ROOT, ZoneInfo("Europe/Vienna"), "files.txt", NOW)
     lines = _lines(raw)
     batches = list(text.batches(lines))
     for batch in batches:

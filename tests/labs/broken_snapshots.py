@@ -143,6 +143,15 @@ def with_a_path_that_is_not_utf8(directory: Path) -> None:
     replaced_content(directory, PART, out.getvalue())
 
 
+def without_a_time(directory: Path) -> None:
+    rows = pq.read_table(directory / PART)
+    column = rows.schema.get_field_index("modification_time")
+    times = pa.array([None, *rows["modification_time"].to_pylist()[1:]], rows.schema.field(column).type)
+    out = io.BytesIO()
+    pq.write_table(rows.set_column(column, rows.schema.field(column), times), out)
+    replaced_content(directory, PART, out.getvalue())
+
+
 ONE_LINE = b'{"row":"***","family":"cXVldWU=","qualifier":"Zw==","value":"Zw=="}\n' * 5
 BROKEN: Mapping[str, Broken] = {
     # the form of the snapshot
@@ -265,6 +274,7 @@ BROKEN: Mapping[str, Broken] = {
     "newline": extra_files("paths_lie_below_wal_root", ArchivedFile("oldWALs/a\nb.1", 1, timestamp(1))),
     "control": extra_files("paths_lie_below_wal_root", ArchivedFile("oldWALs/a\x1bb.1", 1, timestamp(1))),
     "path-not-utf8": Broken("/files: a path is not UTF-8", damage=with_a_path_that_is_not_utf8, listed=False),
+    "no-time": Broken("lengths_and_times_are_known", damage=without_a_time),
     "negative": extra_files("lengths_and_times_are_known", ArchivedFile("oldWALs/a.1", -1, timestamp(1))),
     "endless": replace(
         extra_files(
@@ -301,7 +311,9 @@ NAMED = {
     **dict.fromkeys(("master-changed", "master-unproven"), "MASTER_CHANGED"),
     **dict.fromkeys(("migration", "migration-unknown", "half-migrated"), "MIGRATION_PENDING"),
     **dict.fromkeys(("no-directories", "other-directories", "other-queues", "other-listing"), "MIXED_CLUSTERS"),
-    **dict.fromkeys(("duplicate-path", "dot-dot", "absolute", "newline", "control", "negative"), "GATE_FAILED"),
+    **dict.fromkeys(
+        ("duplicate-path", "dot-dot", "absolute", "newline", "control", "negative", "no-time"), "GATE_FAILED"
+    ),
     "no-peers-at-all": "GATE_FAILED",
     "from-the-future": "CLOCK_WRONG",
     "no-queue-table": "QUEUE_TABLE_MISSING",

@@ -72,6 +72,7 @@ def test_the_others_of_the_fleet_are_done(outcome: JobResult, desk: Desk) -> Non
     "loading-master-is-no-answer",
     "damaged-snapshot-is-untrusted",
     "one-cluster-only",
+    "null-is-held",
     "unreadable-row-is-untrusted",
     "unknown-key-is-refused",
     "orphan-queues-need-an-opt-in",
@@ -128,6 +129,6 @@ def test_what_broke_an_expectation_is_shown_by_example(desk: Desk, outcome: JobR
     assert examples["dot-dot"] == ["oldWALs/../../user/a.1"]
     assert examples["newline"] == ["oldWALs/a\nb.1"]
     assert {one["cluster"] for one in failed} == {
-        "duplicate-path", "dot-dot", "absolute", "newline", "control", "negative", "no-peers-at-all",
+        "duplicate-path", "dot-dot", "absolute", "newline", "control", "negative", "no-time", "no-peers-at-all",
     }  # fmt: skip
     assert all(len(one["examples"]) <= 100 for one in failed)

@@ -29,7 +29,8 @@ HEADER = "\t".join(
         *("NSQUOTA", "DSQUOTA", "Permission", "UserName", "GroupName"),
     )
 )
-TIME = 1_795_226_400_000
+MINUTE = 1_795_226_400_000
+TIME = MINUTE + 3_600_000
 CORPUS = TESTS / "corpus" / "fsimage.json"
 
 
@@ -58,15 +59,17 @@ def test_files_below_the_root_with_quoted_paths(spark: SparkSession, tmp_path: P
         row("/hbase/oldWALs/h1%2C16020%2C5.7", size="0"),
         row('"/hbase/WALs/h1,16020,5/h1%2C16020%2C5.8"'),
         row('"/hbase/oldWALs/a ""quoted"", name"'),
+        row("/hbase/oldWALs/just.1", modified="2026-11-21 04:00"),
         row("/hbase/corrupt/x.1"),
         row("/hbase2/oldWALs/x.1"),
     )
     (batch,) = image.files()
-    # 03:00 in Vienna is 02:00 UTC; the end of that minute counts
+    # 03:00 in Vienna is 02:00 UTC; the end of that minute counts, or the image's own time if it is in that minute
     assert list(zip(batch.paths, batch.lengths, batch.modification_times, strict=True)) == [
-        ("oldWALs/h1%2C16020%2C5.7", 0, TIME + 59_999),
-        ("WALs/h1,16020,5/h1%2C16020%2C5.8", 7, TIME + 59_999),
-        ('oldWALs/a "quoted", name', 7, TIME + 59_999),
+        ("oldWALs/h1%2C16020%2C5.7", 0, MINUTE + 59_999),
+        ("WALs/h1,16020,5/h1%2C16020%2C5.8", 7, MINUTE + 59_999),
+        ('oldWALs/a "quoted", name', 7, MINUTE + 59_999),
+        ("oldWALs/just.1", 7, TIME),
     ]
     assert image.stamp("files") == StepStamp(CaptureStep("files", TIME, TIME), FILE_SYSTEM)
 

@@ -110,7 +110,9 @@ class ExportedState:
     def wal_directories(self) -> tuple[WalDirectory, ...]:
         """See `WalDirectorySource.wal_directories`."""
         part = self._export.part("wal_directories")
-        return LsText(self._root, part.stamp().zone, "wal_directories.txt").directories(part.lines())
+        said = part.stamp()
+        text = LsText(self._root, said.zone, "wal_directories.txt", said.taken.step.finished_at)
+        return text.directories(part.lines())
 
     def settings(self) -> ClusterSettings:
         """See `StateSource.settings`."""

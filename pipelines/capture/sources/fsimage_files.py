@@ -146,6 +146,6 @@ class FsimageFiles:
 
     def _modified(self, text: str | None, path: str) -> int:
         try:
-            return end_of_minute(text or "", self._zone)
+            return end_of_minute(text or "", self._zone, self._time)
         except MalformedError as error:
             raise UsageError(f"{self._uri}: {path}: {error}") from None

@@ -45,13 +45,15 @@ class LsText:
         wal_root: a full URI; the text may have full URIs or bare paths.
         zone: the time zone in which the text was printed.
         name: the name of the text, for messages.
+        finished_at: the end of the listing, ms since the epoch.
     """
 
-    def __init__(self, wal_root: str, zone: ZoneInfo, name: str) -> None:
+    def __init__(self, wal_root: str, zone: ZoneInfo, name: str, finished_at: int) -> None:
         self._root = wal_root
         self._bare = re.sub(r"^[^:/]+://[^/]*", "", wal_root)
         self._zone = zone
         self._name = name
+        self._finished_at = finished_at
 
     def listed(self, lines: Iterable[tuple[int, str]]) -> Iterator[LsLine]:
         """Parses the lines and yields each.
@@ -69,7 +71,7 @@ class LsText:
                 )
             kind, digits, minute, path = match.groups()
             try:
-                length, time = parse_java_long(digits), end_of_minute(minute, self._zone)
+                length, time = parse_java_long(digits), end_of_minute(minute, self._zone, self._finished_at)
             except MalformedError as error:
                 raise UsageError(f"{self._name}, line {number}: {error}") from None
             yield LsLine(self._relative(path, number), kind == "d", length, time)

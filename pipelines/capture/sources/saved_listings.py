@@ -52,14 +52,16 @@ class WatchedListing:
 
 
 @lru_cache(maxsize=100_000)
-def end_of_minute(text: str, zone: ZoneInfo) -> int:
+def end_of_minute(text: str, zone: ZoneInfo, listed_at: int) -> int:
     """Returns the last millisecond of a minute like `2026-11-21 02:00`: a file never counts as older than it is.
 
-    When the clocks are set back, the minute occurs twice; the later one counts.
+    If the listing ended in that minute, its end counts: a later time would say that the clocks differ. When the clocks
+    are set back, the minute occurs twice; the later one counts.
 
     Args:
         text: the time as `hdfs dfs -ls` and `hdfs oiv -p Delimited` print it.
         zone: the time zone of the process that printed it.
+        listed_at: the end of the listing, ms since the epoch.
 
     Returns:
         Ms since the epoch, UTC.
@@ -72,4 +74,6 @@ def end_of_minute(text: str, zone: ZoneInfo) -> int:
         moments = [local.replace(fold=fold).astimezone(UTC).timestamp() for fold in (0, 1)]
     except (ValueError, OverflowError):
         raise MalformedError(f"not a time like 2026-11-21 02:00: {text!r}") from None
-    return int(max(moments)) * 1000 + _LAST_MS_OF_MINUTE
+    begun = int(max(moments)) * 1000
+    end = begun + _LAST_MS_OF_MINUTE
+    return min(end, listed_at) if begun <= listed_at else end

@@ -29,7 +29,7 @@ def bad_names(evidence: Evidence) -> Iterator[FindingRow]:
             Reason.FUTURE_TIMESTAMP,
             WARNING,
             "a modification time after the end of the listing: the clocks differ",
-            "Check NTP on the NameNode and on the host that captured.",
+            "Check NTP on the region servers, the NameNode and the host that captured.",
         ),
     ):
         for odd in evidence.odd_names:
@@ -78,7 +78,8 @@ def leftover_directories(evidence: Evidence) -> Iterator[FindingRow]:
             "LEFTOVER_WAL_DIRECTORY",
             WARNING,
             str(server),
-            f"WALs/{server} stands, but the server is neither online nor has a crash procedure.",
+            f"WALs/{server} (or {server}-splitting) stands, but the server is neither online nor has a crash "
+            "procedure.",
             "It is empty: remove it, or set release.empty_wal_directories."
             if empty
             else f"Its WALs were never split: HBCK2 'scheduleRecoveries {server}'.",

@@ -38,11 +38,17 @@ def backups(evidence: Evidence) -> Iterator[FindingRow]:
             size=size,
         )
         return
+    behind: dict[str, tuple[BackupSession, int]] = {}
     for session in sessions or ():
         since = min(session.tables.values(), default=session.started_at)
         age = evidence.view.files_started - since
         if age > evidence.settings.backup_age_ms:
-            yield _behind(session, age, files, size)
+            known = behind.get(session.root)
+            # while a session is RUNNING, HBase begins no other: it is what to repair
+            if known is None or (known[0].state == COMPLETE and session.state != COMPLETE):
+                behind[session.root] = session, age
+    for session, age in behind.values():
+        yield _behind(session, age, files, size)
 
 
 def _behind(session: BackupSession, age: int, files: int, size: int) -> FindingRow:

@@ -13,7 +13,7 @@ PATHS = [path for batch in file_batches(SHAPE) for path in batch.paths]
 
 def test_a_listing_of_ls() -> None:
     lines = enumerate((line.rstrip("\n") for line in ls_lines(ROOT, file_batches(SHAPE))), start=1)
-    listed = list(LsText(f"hdfs://ns1{ROOT}", ZoneInfo("UTC"), "ls").listed(lines))
+    listed = list(LsText(f"hdfs://ns1{ROOT}", ZoneInfo("UTC"), "ls", SHAPE.now).listed(lines))
     assert [file.path for file in listed if not file.is_directory] == PATHS
     assert [file.path for file in listed if file.is_directory] == ["oldWALs"]
     lengths = [length for batch in file_batches(SHAPE) for length in batch.lengths]

@@ -107,7 +107,7 @@ def captured(sources: CaptureSources, wal_root: str = ROOT) -> set[str]:
 
 def exported_listing(part: ExportPart) -> LsFiles:
     stamp = part.stamp()
-    return LsFiles(lambda: SavedListing(part.lines, LsText(ROOT, stamp.zone, part.name), stamp.taken))
+    return LsFiles(lambda: SavedListing(part.lines, LsText(ROOT, stamp.zone, part.name, NOW), stamp.taken))
 
 
 def from_export(directory: Path) -> CaptureSources:
@@ -202,7 +202,7 @@ def own_listing(directory: Path, text: str) -> LsFiles:
     path = directory / "ls.txt"
     path.write_text(text)
     stamp = StepStamp(CaptureStep("files", *Exported(MADE).times["files"]), EDGE)
-    return LsFiles(lambda: SavedListing(lambda: lines_of(path, "ls.txt"), LsText(ROOT, UTC, "ls.txt"), stamp))
+    return LsFiles(lambda: SavedListing(lambda: lines_of(path, "ls.txt"), LsText(ROOT, UTC, "ls.txt", NOW), stamp))
 
 
 @pytest.mark.promise("cut-listing-frees-nothing-more")

@@ -1,8 +1,11 @@
 """How a process ends: its exit code, its output, its handlers."""
 
 import os
+import select
 import subprocess
 import sys
+
+import pytest
 
 from tests.labs.places import PROJECT
 
@@ -32,6 +35,26 @@ def test_what_is_raised_ends_the_process_as_ever() -> None:
     failed = ended("raise ValueError('of the program')")
     assert failed.returncode == 1
     assert "ValueError: of the program" in failed.stderr
+
+
+@pytest.mark.parametrize("end", ["return 3", "raise SystemExit(3)"])
+def test_a_driver_ends_when_spark_submit_has_read_its_last_words(end: str) -> None:
+    """Spark's JVM ends as soon as its driver does, whatever it has not copied yet."""
+    code = CODE.format(f"import sys; print('walsafe probe: why', file=sys.stderr); {end}")
+    for environment, waits in ({**os.environ, "PYSPARK_GATEWAY_PORT": "1"}, True), (dict(os.environ), False):
+        driver = subprocess.Popen(
+            [sys.executable, "-c", code], cwd=PROJECT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
+        with driver:
+            assert driver.stdout is not None
+            select.select([driver.stdout], [], [])
+            if waits:
+                with pytest.raises(subprocess.TimeoutExpired):
+                    driver.wait(0.5)
+            else:
+                driver.wait()
+            assert driver.stdout.read() == b"walsafe probe: why\n"
+        assert driver.returncode == 3
 
 
 def test_modules_are_not_taken_apart() -> None:

@@ -266,6 +266,18 @@ def test_backups_that_are_behind(sessions: tuple[BackupSession, ...] | None, exp
     assert of(findings(evidence(backup=backup, extras=known))) == {}, "nothing is held for them"
 
 
+def test_of_a_root_whose_backup_hangs_the_hanging_one_is_told() -> None:
+    """HBase begins no other backup before it is repaired, so the older COMPLETE one asks for what cannot be done."""
+    complete, hangs = session(started=NOW - 20 * DAY_MS), session(RUNNING, NOW - 9 * DAY_MS)
+    for sessions in ((complete, hangs), (hangs, complete)):
+        known = evidence(totals=(BACKUP_HELD,), backup=backup_of(sessions), extras=Extras(sessions))
+        (found,) = findings(known)
+        assert (found.evidence["state"], found.remedy) == (
+            RUNNING,
+            "If no such backup runs any more: 'hbase backup repair'.",
+        )
+
+
 def test_a_table_without_backups_needs_a_full_one() -> None:
     """HBase leaves its old timestamps in every new session of the root, and takes it into no incremental backup."""
     sessions = (session(t=NOW, old=NOW - 9 * DAY_MS),)
