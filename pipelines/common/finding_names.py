@@ -91,7 +91,9 @@ FINDINGS: Mapping[str, str] = {
     ),
     "SYNCUP_REMOVED_PEER": "The tool leaves the rows of a peer that does not exist.",
     # directories
-    "LEFTOVER_WAL_DIRECTORY": "`WALs/<server>` (or `-splitting`) exists, but the server is not online and has no crash procedure.",
+    "LEFTOVER_WAL_DIRECTORY": (
+        "`WALs/<server>` (or `-splitting`) exists, but the server is not online and has no crash procedure."
+    ),
     # the cluster
     "CLEANER_NOT_RUNNING": "HBase's own cleaner should have deleted files more than three of its intervals ago.",
     "FOREIGN_CLEANER": (
