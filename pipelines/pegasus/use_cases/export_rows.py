@@ -3,7 +3,7 @@
 from pipelines.common.human import human_count
 from pipelines.common.job_result import JobResult
 from pipelines.lake.job_run import JobLake, JobRun
-from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions, OldPartition, PartitionResult
+from pipelines.pegasus.domain.offline.model import OfflineSplitOptions, OldPartition, PartitionResult
 from pipelines.pegasus.domain.offline.ranges import SplitTask
 from pipelines.pegasus.domain.values import as_version_1
 from pipelines.pegasus.use_cases.frame import deliver

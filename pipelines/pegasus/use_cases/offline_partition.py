@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pipelines.pegasus.domain.keys import escape_bytes
 from pipelines.pegasus.domain.offline.copies import CopyProblem, copy_problem
 from pipelines.pegasus.domain.offline.merge import row_batches
-from pipelines.pegasus.domain.offline.plan import (
+from pipelines.pegasus.domain.offline.model import (
     SAMPLES,
     OfflineSplitOptions,
     OldPartition,

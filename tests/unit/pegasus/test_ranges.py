@@ -7,7 +7,7 @@ import pytest
 
 from pipelines.common.errors import UnavailableError
 from pipelines.pegasus.domain.offline.copies import CopyProblem
-from pipelines.pegasus.domain.offline.plan import PartFile, PartitionResult, UnprovenCopies
+from pipelines.pegasus.domain.offline.model import PartFile, PartitionResult, UnprovenCopies
 from pipelines.pegasus.domain.offline.ranges import SplitTask, StoredPiece, is_uneven, joined, pieces_of, tasks_of
 
 GROUP = range(1, 2)
