@@ -13,12 +13,12 @@ from pipelines.common.progress import Progress
 from pipelines.files.file_batch import FileBatch
 from pipelines.files.file_status import FileStatus
 from pipelines.hbase.server_names import ServerName, server_of_directory
+from pipelines.hbase.wal_root import ARCHIVE, LIVE, REMOTE
 from pipelines.snapshot.model import WalDirectory
 
 logger = logging.getLogger(__name__)
 
-LIVE_DIRECTORIES = ("WALs", "remoteWALs")
-ARCHIVE = "oldWALs"
+LIVE_DIRECTORIES = (LIVE, REMOTE)
 _WALKS = 5
 
 
@@ -108,7 +108,7 @@ class WalTree:
         """See `WalDirectorySource.wal_directories`. A directory that vanishes meanwhile counts as not empty."""
         counts: dict[ServerName, tuple[int, int]] = {}
         try:
-            listing = [entry for page in self._lister.pages(LIVE_DIRECTORIES[0]) for entry in page]
+            listing = [entry for page in self._lister.pages(LIVE) for entry in page]
         except NoSuchDirectoryError:
             raise UsageError(f"{self._root} has no directory WALs: check wal_root (it is hbase.wal.dir)") from None
         for entry in listing:
@@ -116,7 +116,7 @@ class WalTree:
             if server is None:
                 continue
             try:
-                entries = sum(map(len, self._lister.pages(f"{LIVE_DIRECTORIES[0]}/{entry.name}")))
+                entries = sum(map(len, self._lister.pages(f"{LIVE}/{entry.name}")))
             except NoSuchDirectoryError:
                 entries = 1  # renamed to -splitting, or removed: its content is no longer known
             before = counts.get(server, (0, 0))
@@ -168,7 +168,7 @@ def live_key(*path: str) -> str:
 
     A copy below `remoteWALs/` is never archived: a file of this name below `oldWALs/` is another file.
     """
-    return path[-1] if path[0] == LIVE_DIRECTORIES[0] else "/".join(path)
+    return path[-1] if path[0] == LIVE else "/".join(path)
 
 
 def _server(entry: Listed) -> ServerName | None:
