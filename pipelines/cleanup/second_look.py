@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pipelines.capture.capture import CaptureSources
 from pipelines.capture.capture import CaptureTarget as Cluster
 from pipelines.capture.capture_zookeeper import ZooKeeperSources
-from pipelines.capture.ports import FileSource
+from pipelines.capture.ports import FileSource, LiveSource
 from pipelines.capture.timeline import RetryPolicy
 from pipelines.cleanup.audit import LakeAudit
 from pipelines.cleanup.audit_ports import PlannedFile, SecondLookResult
@@ -42,7 +42,7 @@ _COLUMNS = ("path", "length", "modification_time", "verdict", "reason")
 
 
 @dataclass(frozen=True, slots=True)
-class FilesBelow:
+class FilesBelow(LiveSource):
     """Lists the files of a second look through the store; a `FileSource`.
 
     Attributes:
@@ -51,9 +51,6 @@ class FilesBelow:
 
     store: WalStore
     directory: str
-
-    def stamp(self, _step: str) -> None:
-        """Does nothing, because the files are read now."""
 
     def files(self) -> Iterator[FileBatch]:
         """See `FileSource.files`."""

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol, TypeAlias
 
+from pipelines.capture.ports import LiveSource
 from pipelines.common.errors import UnavailableError, UsageError, WalsafeError
 from pipelines.common.progress import Progress
 from pipelines.files.file_batch import FileBatch
@@ -52,12 +53,12 @@ class DirectoryLister(Protocol):
         ...
 
     def free_bytes(self) -> int | None:
-        """See `SpaceSource.free_bytes`."""
+        """Returns the bytes of files that it can still take, replication considered; None = it does not say."""
         ...
 
 
-class WalTree:
-    """Walks a WAL root with a lister; a `FileSource`, `WalDirectorySource` and `SpaceSource`.
+class WalTree(LiveSource):
+    """Walks a WAL root with a lister; a `FileSource` and `WalDirectorySource`.
 
     Args:
         lister: lists the directories of the file system.
@@ -68,11 +69,8 @@ class WalTree:
         self._lister = lister
         self._root = wal_root
 
-    def stamp(self, _step: str) -> None:
-        """See `CaptureSource.stamp`. Returns None: the source is read live."""
-
     def free_bytes(self) -> int | None:
-        """See `SpaceSource.free_bytes`; whatever keeps the file system from saying it, the capture goes on."""
+        """See `DirectoryLister.free_bytes`; whatever keeps the file system from saying it, the capture goes on."""
         try:
             return self._lister.free_bytes()
         except WalsafeError as error:
