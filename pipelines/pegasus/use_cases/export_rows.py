@@ -30,9 +30,15 @@ def export_partition(
             tools.sink.put(source.partition, new)
         tail = opened.tail
         return PartitionResult(
-            source.partition, tools.sink.close(), opened.read, tail.writes, database.flushed, tail.last,
-            left_out=tail.left_out, logs=tuple(opened.logs),
-        )  # fmt: skip
+            source.partition,
+            tools.sink.close(),
+            read=opened.read,
+            logged=tail.writes,
+            flushed=database.flushed,
+            committed=tail.last,
+            left_out=tail.left_out,
+            logs=tuple(opened.logs),
+        )
 
 
 def tell_export(run: JobRun, export: OfflineResult, lake: JobLake) -> JobResult:
