@@ -26,7 +26,7 @@ import rocksdict
 from benchmarks.records import add, begin, benchmark_parser
 from benchmarks.split_pages import DecodeSpeed, SplitPoint, SplitSpeed, as_point, split_tables
 from pipelines.pegasus.domain.keys import encode_key, key_hash
-from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions, OldPartition, PartitionCounts
+from pipelines.pegasus.domain.offline.model import OfflineSplitOptions, OldPartition, PartitionCounts
 from pipelines.pegasus.domain.offline.ranges import SplitTask
 from pipelines.pegasus.domain.private_log.names import Gpid
 from pipelines.pegasus.domain.private_log.reader import PrivateLogReader

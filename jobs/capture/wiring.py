@@ -100,7 +100,8 @@ class CaptureWiring:
             return ZooKeeperSources(watched, watched, znodes, znodes)
         state = self._state()
         files, directories = self._files(state)
-        return CaptureSources(files, directories, self._queues(), state, files if isinstance(files, WalTree) else None)
+        space = files.free_bytes if isinstance(files, WalTree) else None
+        return CaptureSources(files, directories, self._queues(), state, space)
 
     def _files(self, state: StateSource) -> tuple[FileSource, WalDirectorySource]:
         """Returns the source of the listing, and the source that lists `WALs/` after it.
@@ -198,7 +199,7 @@ class CaptureWiring:
         else:
             state = self._state()
         if isinstance(listing, WalTree):
-            return ZooKeeperSources(listing, listing, queues, state, listing, down)
+            return ZooKeeperSources(listing, listing, queues, state, listing.free_bytes, down)
         watched = WatchedListing(listing)
         return ZooKeeperSources(watched, watched, queues, state)
 

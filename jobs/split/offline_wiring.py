@@ -16,7 +16,7 @@ from pipelines.files.local_paths import path_here
 from pipelines.lake.job_run import JobRun
 from pipelines.lake.run_summary import FindingRow
 from pipelines.pegasus.domain.offline.doubts import doubts_of, input_doubts
-from pipelines.pegasus.domain.offline.plan import (
+from pipelines.pegasus.domain.offline.model import (
     OfflineSplitOptions,
     OldPartition,
     PartitionCounts,

@@ -13,7 +13,7 @@ from pipelines.files.local_paths import path_here
 from pipelines.lake.findings import Acknowledgement
 
 if TYPE_CHECKING:
-    from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions
+    from pipelines.pegasus.domain.offline.model import OfflineSplitOptions
 
 
 def add_run_options(parser: ArgumentParser) -> None:
@@ -130,7 +130,7 @@ def offline_options(
     Raises:
         UsageError: `--committed-decree` is invalid for a table with `count` partitions.
     """
-    from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions
+    from pipelines.pegasus.domain.offline.model import OfflineSplitOptions
 
     return OfflineSplitOptions(
         now_s=now_ms // 1000,

@@ -40,17 +40,18 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     from pipelines.pegasus.domain.partitions import is_power_of_two
     from pipelines.pegasus.sources.row_files import parquet_errors
     from pipelines.pegasus.use_cases.frame import split_run
-    from pipelines.pegasus.use_cases.plan import PlanQuestion, run_plan
+    from pipelines.pegasus.use_cases.plan import run_plan
 
     if not is_power_of_two(args.partitions) or args.partitions > 1 << 16:
         raise UsageError(f"--partitions {args.partitions}: a power of two up to 65536; for others see split-preflight")
     known = acknowledged_findings(args, context)
     rows = read_rows(context, args.rows, args.partitions)
-    question = PlanQuestion(rows, args.rows, args.partitions, _size(args.target))
+    target = _size(args.target)
     inputs = [args.rows, args.partitions, args.target]
     identity = split_run(context.job, args.cluster, context.clock.now_ms(), inputs, args.run_id, known)
     with parquet_errors(args.rows, "docs/split-plan.md"):
-        return run_plan(identity, question, split_lake(context, args.lake))
+        lake = split_lake(context, args.lake)
+        return run_plan(identity, rows, lake, where=args.rows, count=args.partitions, target=target)
 
 
 def _size(text: str) -> int:

@@ -41,13 +41,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, context: JobContext) -> JobResult:
     """Validates the arguments, wires the ports and runs the use case."""
-    from jobs.split.wiring import (
-        log_reader,
-        split_lake,
-    )
+    from jobs.split.wiring import log_reader, split_lake
     from pipelines.pegasus.domain.partitions import MOST_PARTITIONS, is_power_of_two
     from pipelines.pegasus.use_cases.frame import split_run
-    from pipelines.pegasus.use_cases.route import RouteQuestion, checked_journal, run_route
+    from pipelines.pegasus.use_cases.route import checked_journal, run_route
 
     if args.old is not None and not (is_power_of_two(args.old) and 2 * args.old <= MOST_PARTITIONS):
         raise UsageError(f"--from {args.old}: a power of two up to {MOST_PARTITIONS // 2}; else see split-preflight")
@@ -58,10 +55,11 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     known = acknowledged_findings(args, context)
     journal = log_reader(context, args.journal).journal(args.journal) if args.journal else None
     at = checked_journal(journal) if journal is not None else context.clock.now_ms()
-    question = RouteQuestion(journal, [_number(text) for text in args.hash], args.old, args.reject_code)
+    hashes = [_number(text) for text in args.hash]
     inputs = [args.journal, args.hash, args.old, args.reject_code]
     identity = split_run(context.job, args.cluster, at, inputs, args.run_id, known)
-    return run_route(identity, question, split_lake(context, args.lake))
+    lake = split_lake(context, args.lake)
+    return run_route(identity, journal, lake, old_count=args.old, hashes=hashes, names=args.reject_code)
 
 
 def _number(text: str) -> int:

@@ -17,7 +17,7 @@ from pipelines.common.errors import UsageError
 from pipelines.common.job_result import JobResult
 
 if TYPE_CHECKING:
-    from pipelines.pegasus.domain.offline.plan import PartitionCounts
+    from pipelines.pegasus.domain.offline.model import PartitionCounts
 
 NEEDS_SPARK = True
 DESCRIPTION = """\
@@ -81,7 +81,7 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     """Validates the arguments, wires the ports and runs the use case."""
     from jobs.split.offline_wiring import OfflineRequest, split_offline
     from jobs.split.wiring import split_lake
-    from pipelines.pegasus.domain.offline.plan import PartitionCounts
+    from pipelines.pegasus.domain.offline.model import PartitionCounts
     from pipelines.pegasus.domain.rows import Placement
     from pipelines.pegasus.use_cases.frame import split_run
     from pipelines.pegasus.use_cases.run_split import tell_split

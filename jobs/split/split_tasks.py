@@ -14,7 +14,7 @@ from pipelines.common.errors import UnavailableError, WalsafeError
 from pipelines.common.version import VERSION
 from pipelines.files.hadoop_jvm import HadoopJvm, java_errors
 from pipelines.files.hadoop_listing import HadoopListing
-from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions, OldPartition, PartitionCounts, PartitionResult
+from pipelines.pegasus.domain.offline.model import OfflineSplitOptions, OldPartition, PartitionCounts, PartitionResult
 from pipelines.pegasus.domain.offline.ranges import SplitTask, joined, tasks_of
 from pipelines.pegasus.sinks.part_files import PartitionFiles
 from pipelines.pegasus.sinks.split_output import SplitOutput, StagedPart, StagedParts

@@ -4,7 +4,7 @@ The order of reading IS the safety argument (docs/safety.md).
 """
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import count
 from typing import TypeVar
@@ -16,7 +16,6 @@ from pipelines.capture.ports import (
     PeerSource,
     QueueSource,
     SnapshotSink,
-    SpaceSource,
     StateSource,
     WalDirectorySource,
 )
@@ -79,7 +78,7 @@ class CaptureSources:
     directories: WalDirectorySource
     queues: QueueSource
     state: StateSource
-    space: SpaceSource | None = None
+    space: Callable[[], int | None] | None = None
 
     def capture(
         self, subject: CaptureTarget, sink: SnapshotSink, *, clock: Clock, patience: RetryPolicy

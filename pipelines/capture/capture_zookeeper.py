@@ -7,7 +7,7 @@ cluster.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,7 +21,6 @@ from pipelines.capture.ports import (
     FileSource,
     PeerSource,
     SnapshotSink,
-    SpaceSource,
     WalDirectorySource,
     ZnodeSource,
 )
@@ -55,7 +54,7 @@ class ZooKeeperSources:
     directories: WalDirectorySource
     znodes: ZnodeSource
     state: PeerSource
-    space: SpaceSource | None = None
+    space: Callable[[], int | None] | None = None
     down: OfflineCluster | None = None
 
     def capture(

@@ -6,10 +6,10 @@ before the queues, so that data pushed meanwhile counts as pushed (docs/safety.m
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from pipelines.capture.ports import ClusterSettings, PeerSource, SnapshotSink, SpaceSource
+from pipelines.capture.ports import ClusterSettings, PeerSource, SnapshotSink
 from pipelines.capture.secrets import without_user_info
 from pipelines.hbase.peers import Peer
 from pipelines.snapshot.backup import BackupSession, backup_of, session_document
@@ -71,9 +71,9 @@ def with_neighbours(snapshot: Snapshot, found: Neighbours, sink: SnapshotSink) -
     return snapshot
 
 
-def with_space(snapshot: Snapshot, space: SpaceSource | None, sink: SnapshotSink) -> Snapshot:
+def with_space(snapshot: Snapshot, space: Callable[[], int | None] | None, sink: SnapshotSink) -> Snapshot:
     """Asks how much the file system has free, writes the extra, and returns the snapshot with it."""
-    free = None if space is None else space.free_bytes()
+    free = None if space is None else space()
     if free is None:
         return snapshot
     sink.documents(extra_file(SPACE), [{"free_bytes": free}])

@@ -24,6 +24,13 @@ class CaptureSource(Protocol):
         ...
 
 
+class LiveSource:
+    """A source that is read while the capture runs."""
+
+    def stamp(self, _step: str) -> None:
+        """See `CaptureSource.stamp`."""
+
+
 class FileSource(CaptureSource, Protocol):
     """Lists the files below the WAL root."""
 
@@ -36,14 +43,6 @@ class FileSource(CaptureSource, Protocol):
         Raises:
             UnavailableError, UsageError: the source did not answer, or its answer has an unknown form.
         """
-        ...
-
-
-class SpaceSource(Protocol):
-    """Knows the free space of the file system of the WAL root."""
-
-    def free_bytes(self) -> int | None:
-        """Returns the bytes of files that it can still take, replication considered; None = it does not say."""
         ...
 
 

@@ -6,8 +6,8 @@ from pyspark.sql import functions as F
 from pipelines.cleanup.deletions import FileOutcome
 from pipelines.decide.rule.verdict import Verdict
 from pipelines.decide.spark.summary import EMPTY_OR_DOTS_OR_CONTROL
+from pipelines.hbase.wal_root import ARCHIVE
 
-ARCHIVE = "oldWALs/"
 SETTLED = (FileOutcome.MOVED, FileOutcome.ALREADY_GONE)
 FILES_AT_ONCE = 200_000
 """The number of files in one piece. The driver holds two pieces at a time, about 300 bytes for each file."""
@@ -23,7 +23,7 @@ def listed_paths(lines: DataFrame, wal_root: str) -> DataFrame:
         wal_root: from the configuration; its scheme, authority and path must be those of the list.
     """
     below = F.substr("line", F.lit(len(wal_root) + 2))
-    sound = F.col("line").startswith(f"{wal_root}/{ARCHIVE}") & ~below.rlike(EMPTY_OR_DOTS_OR_CONTROL)
+    sound = F.col("line").startswith(f"{wal_root}/{ARCHIVE}/") & ~below.rlike(EMPTY_OR_DOTS_OR_CONTROL)
     return lines.select("line", F.when(sound, below).alias("path"))
 
 

@@ -21,8 +21,6 @@ from pipelines.lake.findings import Acknowledgement
 from pipelines.lake.run_summary import DONE
 from pipelines.reconcile.pause import FindingReader
 
-ARCHIVED_WALS = "oldWALs"
-
 
 @dataclass(frozen=True)
 class CleanupPorts:

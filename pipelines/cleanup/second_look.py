@@ -8,11 +8,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pipelines.capture.capture import CaptureSources
 from pipelines.capture.capture import CaptureTarget as Cluster
 from pipelines.capture.capture_zookeeper import ZooKeeperSources
-from pipelines.capture.ports import FileSource
+from pipelines.capture.ports import FileSource, LiveSource
 from pipelines.capture.timeline import RetryPolicy
 from pipelines.cleanup.audit import LakeAudit
 from pipelines.cleanup.audit_ports import PlannedFile, SecondLookResult
-from pipelines.cleanup.clean_plan import ARCHIVE, clean_plan, in_pieces, lines_not_deletable, listed_paths, purge_plan
+from pipelines.cleanup.clean_plan import clean_plan, in_pieces, lines_not_deletable, listed_paths, purge_plan
 from pipelines.cleanup.deletions import CleanupFile, FileOutcome
 from pipelines.cleanup.ports import WalStore
 from pipelines.common.clock import Clock
@@ -27,6 +27,7 @@ from pipelines.decide.spark.decision_frames import decision_frames
 from pipelines.decide.spark.verdicts import looked_up, with_answers
 from pipelines.files.file_batch import FileBatch
 from pipelines.files.scratch import ScratchDirectory
+from pipelines.hbase.wal_root import ARCHIVE
 from pipelines.lake.run_summary import RunKey
 from pipelines.reconcile.cluster_cases import cluster_cases
 from pipelines.reconcile.delete_list import Manifest
@@ -41,7 +42,7 @@ _COLUMNS = ("path", "length", "modification_time", "verdict", "reason")
 
 
 @dataclass(frozen=True, slots=True)
-class FilesBelow:
+class FilesBelow(LiveSource):
     """Lists the files of a second look through the store; a `FileSource`.
 
     Attributes:
@@ -51,13 +52,10 @@ class FilesBelow:
     store: WalStore
     directory: str
 
-    def stamp(self, _step: str) -> None:
-        """Does nothing, because the files are read now."""
-
     def files(self) -> Iterator[FileBatch]:
         """See `FileSource.files`."""
         for batch in self.store.walk(self.directory):
-            paths = [f"{ARCHIVE}{path}" for path in batch.paths]
+            paths = [f"{ARCHIVE}/{path}" for path in batch.paths]
             yield FileBatch(paths, batch.lengths, batch.modification_times)
 
 
@@ -113,15 +111,13 @@ class SparkSecondLook:
         listed = self._audit.listed(run, manifest.files)
         paths = at_hand(listed_paths(self._lists.lines(manifest), self._parts.cluster.wal_root), manifest.files)
         _check_lines(paths, listed, manifest)
-        looked, decisions, _ = self._look(
-            FilesBelow(self._store, f"{self._parts.cluster.wal_root}/{ARCHIVE.rstrip('/')}")
-        )
+        looked, decisions, _ = self._look(FilesBelow(self._store, f"{self._parts.cluster.wal_root}/{ARCHIVE}"))
         plan = clean_plan(paths, listed, decisions, self._audit.outcomes(run))
         return replace(looked, files=_planned(plan, manifest.files))
 
     def at_quarantine(self, directory: str, run: RunKey) -> SecondLookResult:
         """See `SecondLook.at_quarantine`."""
-        looked, decisions, files = self._look(FilesBelow(self._store, f"{directory}/{ARCHIVE.rstrip('/')}"))
+        looked, decisions, files = self._look(FilesBelow(self._store, f"{directory}/{ARCHIVE}"))
         return replace(looked, files=_planned(purge_plan(decisions, self._audit.outcomes(run)), files))
 
     def forget(self) -> None:

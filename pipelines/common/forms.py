@@ -197,6 +197,7 @@ def _dotted(path: KeyPath) -> str:
 
 Text = Annotated[str, StringConstraints(min_length=1)]
 Name = Annotated[str, StringConstraints(pattern=rf"^{NAME.pattern}$")]
+"""The name of a cluster or a run id, which is also a part of paths."""
 Sha256 = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
 Int64 = Annotated[int, Field(ge=-_MAX_LONG - 1, le=_MAX_LONG)]
 Count = Annotated[int, Field(ge=0, le=_MAX_LONG)]

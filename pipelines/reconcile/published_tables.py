@@ -10,8 +10,7 @@ from typing import Any
 from pipelines.common.errors import EXIT_DONE, EXIT_REFUSED, UsageError
 from pipelines.common.human import human_count
 from pipelines.common.job_result import JobResult
-from pipelines.decide.gate.expectations import ColumnAtMost, ColumnsEqual
-from pipelines.decide.gate.validation import documents_of, validate
+from pipelines.decide.gate.validation import ColumnAtMost, ColumnsEqual, documents_of, validate
 from pipelines.decide.reason_texts import REASON_TEXTS
 from pipelines.lake.lake_records import newest_done
 from pipelines.lake.query import Query, rows_of, texts

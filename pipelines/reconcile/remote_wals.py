@@ -8,7 +8,8 @@ is done, and then keeps the directory as `<peer>-snapshot`. Nothing here is ever
 from dataclasses import dataclass
 from enum import StrEnum
 
-FOLDER = "remoteWALs"
+from pipelines.hbase.wal_root import REMOTE
+
 UNFINISHED_SUFFIX = ".syncrep.ren"
 """Suffix of a copy of which HBase does not know yet whether all of it arrived."""
 
@@ -65,7 +66,7 @@ class RemoteDirectory:
     @property
     def path(self) -> str:
         """The path relative to wal_root."""
-        return f"{FOLDER}/{self.name}" if self.name else FOLDER
+        return f"{REMOTE}/{self.name}" if self.name else REMOTE
 
     def row(self) -> dict[str, object]:
         """Returns its columns of `remote_wals`."""

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from markupsafe import Markup
 
 from pipelines.common.human import human_bytes, human_count, human_instant
-from pipelines.common.names import PROGRAM
 from pipelines.lake.findings import ERROR, INFO, WARNING
 from pipelines.lake.forecast import Forecast
 from pipelines.lake.look_back import known_nights
@@ -28,7 +27,7 @@ def report_html(
     summaries: Sequence[RunSummary],
     forecasts: Mapping[str, Forecast],
     data_docs: str | None = None,
-    program: str = PROGRAM,
+    program: str = "walsafe",
 ) -> str:
     """Renders the page of a run.
 

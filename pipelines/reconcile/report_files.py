@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pyspark.sql import SparkSession
 
 from pipelines.common.errors import WalsafeError
-from pipelines.common.names import PROGRAM
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
 from pipelines.files.text_files import text_files_for, write_text
 from pipelines.lake.forecast import Forecast
@@ -37,7 +36,7 @@ class HtmlReports:
         program: what a person types before the name of a job.
     """
 
-    def __init__(self, spark: SparkSession, uri: str, program: str = PROGRAM) -> None:
+    def __init__(self, spark: SparkSession, uri: str, program: str) -> None:
         self._spark = spark
         self._uri = uri.rstrip("/")
         self._program = program

@@ -7,11 +7,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.common.instants import utc_day
+from pipelines.hbase.wal_root import REMOTE
 from pipelines.lake.run_summary import RunKey
 from pipelines.reconcile.lake_history import LakeHistory
 from pipelines.reconcile.past import PastNight
 from pipelines.reconcile.peer_states import NONE, PastSyncState
-from pipelines.reconcile.remote_wals import FOLDER, UNFINISHED_SUFFIX, RemoteDirectory
+from pipelines.reconcile.remote_wals import UNFINISHED_SUFFIX, RemoteDirectory
 from pipelines.snapshot.model import Snapshot
 
 
@@ -32,7 +33,7 @@ def _directories(files: DataFrame) -> DataFrame:
     Args:
         files: listings; Parquet's statistics let Spark skip the row groups of `oldWALs/`.
     """
-    below = files.filter(F.col("path").startswith(f"{FOLDER}/"))
+    below = files.filter(F.col("path").startswith(f"{REMOTE}/"))
     parts = F.split("path", "/")
     empty = F.col("length") == 0
     modified = F.unix_millis("modification_time")

@@ -71,7 +71,7 @@ def names(hdfs: HdfsCluster, folder: str) -> set[str]:
 def test_latest_and_index_follow_the_nights(
     spark: SparkSession, hdfs_cluster: HdfsCluster, folder: str, fetched: Fetch
 ) -> None:
-    reports, runs = HtmlReports(spark, f"{hdfs_cluster.uri}{folder}/"), list[RunRecord]()
+    reports, runs = HtmlReports(spark, f"{hdfs_cluster.uri}{folder}/", "walsafe"), list[RunRecord]()
     written(reports, summary("prod-a", 1), runs)
     written(reports, summary("prod-b", 1), runs)
     assert 'url=night-1.html"' in fetched("prod-a/latest.html")
@@ -98,7 +98,7 @@ def test_latest_and_index_follow_the_nights(
 def test_a_reader_gets_the_old_page_or_the_new_one(
     spark: SparkSession, hdfs_cluster: HdfsCluster, folder: str, fetched: Fetch
 ) -> None:
-    reports, runs = HtmlReports(spark, f"{hdfs_cluster.uri}{folder}"), list[RunRecord]()
+    reports, runs = HtmlReports(spark, f"{hdfs_cluster.uri}{folder}", "walsafe"), list[RunRecord]()
     written(reports, summary("prod-a", 0), runs)
     over = threading.Event()
 

@@ -319,7 +319,7 @@ def test_the_page_of_a_run_is_published(lake_uri: str, spark: SparkSession, tmp_
 
 def test_every_cluster_of_a_fleet_leads_to_the_page_of_its_night(spark: SparkSession, tmp_path: Path) -> None:
     """By default, each cluster has a run id of its own; a snapshot that cannot be read has the same one every night."""
-    reports, runs = HtmlReports(spark, f"file:{tmp_path}"), dict[tuple[str, str], RunRecord]()
+    reports, runs = HtmlReports(spark, f"file:{tmp_path}", PROGRAM), dict[tuple[str, str], RunRecord]()
     for night in (1, 2):
         at = LAST + night * DAY
         one = RunSummary("prod-a", f"a-{night}", "DONE", "NIGHTLY", 0, None, at)
@@ -347,7 +347,8 @@ def test_every_cluster_of_a_fleet_leads_to_the_page_of_its_night(spark: SparkSes
 
 
 def test_a_page_that_is_written_again_still_leads_to_its_data_docs(spark: SparkSession, tmp_path: Path) -> None:
-    reports, one = HtmlReports(spark, f"file:{tmp_path}"), RunSummary("prod-a", "n", "DONE", "NIGHTLY", 0, None, LAST)
+    reports = HtmlReports(spark, f"file:{tmp_path}", PROGRAM)
+    one = RunSummary("prod-a", "n", "DONE", "NIGHTLY", 0, None, LAST)
     link = '<a href="n.quality.html">'
     reports.publish([one])
     assert link not in (tmp_path / "prod-a" / "n.html").read_text(encoding="utf-8")

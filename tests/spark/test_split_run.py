@@ -21,7 +21,7 @@ from jobs.split.split_tasks import SplitInputs, finished_parts
 from pipelines.common.errors import UnavailableError, UsageError
 from pipelines.pegasus.domain.keys import key_hash
 from pipelines.pegasus.domain.offline.merge import merged_rows
-from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions, OldPartition, PartitionResult
+from pipelines.pegasus.domain.offline.model import OfflineSplitOptions, OldPartition, PartitionResult
 from pipelines.pegasus.domain.offline.ranges import SplitTask
 from pipelines.pegasus.domain.private_log.names import Gpid
 from pipelines.pegasus.sinks.part_files import PartitionFiles, SstWriter

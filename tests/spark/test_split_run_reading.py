@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.common.errors import MalformedError, RefusedError, UsageError
 from pipelines.files.file_reader import LocalFileReader
-from pipelines.pegasus.domain.offline.plan import created_with
+from pipelines.pegasus.domain.offline.model import created_with
 from pipelines.pegasus.domain.offline.replica_info import AppInfo, parse_app_info, parse_app_metadata
 from pipelines.pegasus.sources.cold_backup import backup_of
 from pipelines.pegasus.sources.replica_db import opened_db

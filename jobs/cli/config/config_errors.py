@@ -13,11 +13,11 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from jobs.cli.config.capture_sources import NameNodeUrl, ParentZnode, Quorum, ZnodeName
-from jobs.cli.config.config_types import UNKNOWN_KEYS, ClassName, ClusterName, WalRoot
+from jobs.cli.config.config_types import UNKNOWN_KEYS, ClassName, WalRoot
 from jobs.cli.config.sections import ArchiveUri, Variable
 from jobs.cli.config.yaml_lines import YamlDocument
 from pipelines.common.errors import UsageError
-from pipelines.common.forms import problem_of
+from pipelines.common.forms import Name, problem_of
 from pipelines.common.text import closest, did_you_mean
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
@@ -27,7 +27,7 @@ _URI = "a full URI without a slash at its end"
 _FORMS = {
     get_args(form)[1].pattern: words
     for form, words in (
-        (ClusterName, "a letter or digit, then letters, digits, '.', '_' and '-', at most 64 in all, like prod-a"),
+        (Name, "a letter or digit, then letters, digits, '.', '_' and '-', at most 64 in all, like prod-a"),
         (ClassName, "the full name of a class, like org.apache.hadoop.hbase.master.cleaner.TimeToLiveLogCleaner"),
         (WalRoot, f"{_URI}, like hdfs://ns1/hbase"),
         (ArchiveUri, f"{_URI}, like hdfs://cold/walsafe/archive"),

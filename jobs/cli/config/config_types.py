@@ -7,7 +7,6 @@ from typing import Annotated, Final
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
-from pipelines.common.names import NAME
 from pipelines.hbase.server_names import MAX_LONG
 
 _DURATION = re.compile(r"(\d+)\s*(ms|s|m|h|d)", re.ASCII)
@@ -93,7 +92,5 @@ UntilMs = Annotated[int, BeforeValidator(_end_of, json_schema_input_type=Written
 """Ms since the epoch, written as a UTC day (its whole length counts) or an instant."""
 ClassName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)+$")]
 """The full name of a class of Java."""
-ClusterName = Annotated[str, StringConstraints(pattern=rf"^{NAME.pattern}$")]
-"""The name of a cluster, which is also a part of paths."""
 WalRoot = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9+.-]*://[^\x00-\x1f\x7f]*[^/\x00-\x1f\x7f]$")]
 """A full URI such as `hdfs://ns1/hbase`, without a slash at the end."""

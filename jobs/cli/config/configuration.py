@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field, ValidationInfo, field_validator, mod
 
 from jobs.cli.config.capture_section import CaptureSection
 from jobs.cli.config.config_errors import validate_model
-from jobs.cli.config.config_types import ClusterName, Section, SizeBytes, Text, WalRoot
+from jobs.cli.config.config_types import Section, SizeBytes, Text, WalRoot
 from jobs.cli.config.maintain_section import MaintainSection
 from jobs.cli.config.sections import (
     BackupSection,
@@ -29,6 +29,7 @@ from jobs.cli.config.yaml_lines import parse_yaml
 from jobs.cli.context import JobContext
 from jobs.cli.monitoring.metrics_place import check_place
 from pipelines.common.errors import UsageError
+from pipelines.common.forms import Name
 from pipelines.decide.rule.settings import ReconcileSettings, Release
 from pipelines.hbase.replication_queues import RowLayout
 from pipelines.lake.findings import Acknowledgement
@@ -37,7 +38,7 @@ from pipelines.lake.findings import Acknowledgement
 class Config(Section):
     """The whole file. Every section may be left out."""
 
-    cluster: ClusterName | None = Field(default=None, description="name of the cluster that `capture` reads")
+    cluster: Name | None = Field(default=None, description="name of the cluster that `capture` reads")
     wal_root: WalRoot | None = Field(
         default=None, description="its `hbase.wal.dir` as a full URI", examples=["hdfs://ns1/hbase"]
     )

@@ -12,13 +12,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pipelines.capture.sources.saved_listings import end_of_minute
-from pipelines.capture.sources.wal_tree import ARCHIVE, LIVE_DIRECTORIES
+from pipelines.capture.sources.wal_tree import LIVE_DIRECTORIES
 from pipelines.common.errors import MalformedError, UnavailableError, UsageError
 from pipelines.common.progress import Progress
 from pipelines.common.spark.local_rows import local_rows
 from pipelines.files.file_batch import FileBatch
 from pipelines.files.hadoop_jvm import java_cause, java_errors
 from pipelines.hbase.server_names import parse_java_long
+from pipelines.hbase.wal_root import ARCHIVE
 from pipelines.snapshot.capture_clocks import FILE_SYSTEM, StepStamp
 from pipelines.snapshot.model import CaptureStep
 

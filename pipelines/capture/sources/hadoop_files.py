@@ -53,7 +53,7 @@ class HadoopLister:
             yield from self._listing.pages(uri, self._page)
 
     def free_bytes(self) -> int | None:
-        """See `SpaceSource.free_bytes`; None for a local file system, and for one that has no limit."""
+        """See `DirectoryLister.free_bytes`; None for a local file system, and for one that has no limit."""
         path = self._hadoop.path(self._root)
         if str(path.toUri().getScheme()) == "file":
             return None

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from py4j.protocol import Py4JError, Py4JJavaError
 
-from pipelines.capture.ports import ClusterSettings
+from pipelines.capture.ports import ClusterSettings, LiveSource
 from pipelines.capture.sources.hbase_client import HBaseClient
 from pipelines.capture.sources.hbase_neighbours import has_backup_table, read_backups, read_barriers
 from pipelines.capture.sources.hbase_site import site_settings
@@ -39,7 +39,7 @@ _LOADING = ("PleaseHoldException", "MasterNotRunningException", "ServerNotRunnin
 _ID = re.compile(r"[0-9A-Za-z-]{1,64}")
 
 
-class HBaseAdmin:
+class HBaseAdmin(LiveSource):
     """Asks the active master; a `StateSource`.
 
     Args:
@@ -51,9 +51,6 @@ class HBaseAdmin:
     def __init__(self, client: HBaseClient, znodes: ReplicationZnodes) -> None:
         self._client = client
         self._znodes = znodes
-
-    def stamp(self, _step: str) -> None:
-        """See `CaptureSource.stamp`. Returns None: the source is read live."""
 
     @cached_property
     def _options(self) -> JavaObject:

@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from pipelines.capture.ports import LiveSource
 from pipelines.capture.sources.hbase_client import GRANT, HBaseClient, read_right
 from pipelines.common.errors import UnavailableError, UsageError
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject
@@ -19,14 +20,11 @@ _PLAIN, _VERSIONS = "noVersionMap", "map"
 _OTHER_PROPERTIES = ("exists", "stats", "cursor", "stale", "partial", "empty", "cursorResult", "metrics")
 
 
-class HBaseClientQueues:
+class HBaseClientQueues(LiveSource):
     """Scans the queue table with HBase's client, which supports Kerberos; a `QueueSource`."""
 
     def __init__(self, client: HBaseClient) -> None:
         self._client = client
-
-    def stamp(self, _step: str) -> None:
-        """See `CaptureSource.stamp`. Returns None: the source is read live."""
 
     def cells(self, _step: str) -> Iterator[Cell]:
         """See `QueueSource.cells`."""

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 
+from pipelines.capture.ports import LiveSource
 from pipelines.capture.sources.hbase_client_scan import cells_of_row, result_mapper
 from pipelines.capture.sources.hbase_library import HBaseLibrary
 from pipelines.common.conditions import Condition
@@ -28,7 +29,7 @@ _SEQUENCE_ID = b"MAX_SEQ_ID_KEY"
 _RECOVERED_EDITS = "recovered.edits"
 
 
-class HFileTable:
+class HFileTable(LiveSource):
     """Copies the directory of `hbase:replication` while HBase is down, and reads the copy once; a `QueueSource`.
 
     Args:
@@ -47,9 +48,6 @@ class HFileTable:
         self._below_wals = f"{wal_root}/{self._below}"
         self._scratch = tempfile.TemporaryDirectory(prefix="walsafe-table-")
         self._listed: tuple[tuple[str, int, int], ...] | None = None
-
-    def stamp(self, _step: str) -> None:
-        """See `CaptureSource.stamp`. Returns None: the source is read live."""
 
     def cells(self, step: str) -> Iterator[Cell]:
         """See `QueueSource.cells`. The second step checks that the store files are still those that were read.

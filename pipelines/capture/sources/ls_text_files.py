@@ -8,11 +8,12 @@ from typing import TypeAlias
 from zoneinfo import ZoneInfo
 
 from pipelines.capture.sources.saved_listings import end_of_minute
-from pipelines.capture.sources.wal_tree import ARCHIVE, LIVE_DIRECTORIES, live_key
+from pipelines.capture.sources.wal_tree import LIVE_DIRECTORIES, live_key
 from pipelines.common.errors import MalformedError, UsageError
 from pipelines.common.progress import Progress
 from pipelines.files.file_batch import FileBatch
 from pipelines.hbase.server_names import ServerName, parse_java_long, server_of_directory
+from pipelines.hbase.wal_root import ARCHIVE, LIVE, REMOTE
 from pipelines.snapshot.capture_clocks import StepStamp
 from pipelines.snapshot.model import WalDirectory
 
@@ -114,7 +115,7 @@ class LsText:
                     yield batch_of(rows)
                     rows = []
             else:
-                raise UsageError(f"{self._name}: {file.path[:120]!r} is below none of WALs, remoteWALs, {ARCHIVE}")
+                raise UsageError(f"{self._name}: {file.path[:120]!r} is below none of {LIVE}, {REMOTE}, {ARCHIVE}")
         rows += [file for files in live.values() for file in files]
         progress.more(len(rows))
         if rows:
@@ -129,12 +130,11 @@ class LsText:
             UsageError: for the reasons of `listed`; or the text has a file but no line for the file's directory. A
                 directory proves that its server lives, so none may be missing.
         """
-        top = LIVE_DIRECTORIES[0]
         times: dict[ServerName, int] = {}
         entries: dict[ServerName, int] = {}
         for file in self.listed(lines):
             parts = file.path.split("/")
-            server = server_of_directory(parts[1]) if parts[0] == top and len(parts) > 1 else None
+            server = server_of_directory(parts[1]) if parts[0] == LIVE and len(parts) > 1 else None
             if server is None:
                 continue
             if len(parts) == 2 and file.is_directory:
@@ -143,7 +143,7 @@ class LsText:
                 entries[server] = entries.get(server, 0) + 1
         for server in sorted(entries.keys() - times.keys()):
             raise UsageError(
-                f"{self._name} has files below {top}/{server}, but no line for that directory; list {top} completely"
+                f"{self._name} has files below {LIVE}/{server}, but no line for that directory; list {LIVE} completely"
             )
         return tuple(WalDirectory(server, entries.get(server, 0), times[server]) for server in sorted(times))
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 
-from pipelines.capture.ports import ClusterSettings
+from pipelines.capture.ports import ClusterSettings, LiveSource
 from pipelines.capture.sources.zookeeper_client import ZooKeeperReads
 from pipelines.capture.sources.zookeeper_state import ZooKeeperState
 from pipelines.common.errors import UsageError
@@ -22,7 +22,7 @@ _LARGEST_INFO = 4096
 _UNREAD = {WalEnd.CORRUPT, WalEnd.ENCRYPTED, WalEnd.FOREIGN}
 
 
-class OfflineCluster:
+class OfflineCluster(LiveSource):
     """Reads a cluster whose masters and region servers are down, while HDFS and ZooKeeper are up.
 
     Args:
@@ -49,9 +49,6 @@ class OfflineCluster:
         self._wal_root = wal_root
         self._parent = parent.rstrip("/")
         self._replication = replication
-
-    def stamp(self, _step: str) -> None:
-        """See `CaptureSource.stamp`. Returns None: the source is read live."""
 
     def settings(self) -> ClusterSettings:
         """See `PeerSource.settings`."""

@@ -6,14 +6,14 @@ from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 from pipelines.capture.ports import FileSource
-from pipelines.capture.sources.wal_tree import LIVE_DIRECTORIES
 from pipelines.common.errors import MalformedError
 from pipelines.files.file_batch import FileBatch
 from pipelines.hbase.server_names import ServerName, server_of_directory
+from pipelines.hbase.wal_root import LIVE
 from pipelines.snapshot.capture_clocks import StepStamp
 from pipelines.snapshot.model import WalDirectory
 
-_WALS = f"{LIVE_DIRECTORIES[0]}/"
+_WALS = f"{LIVE}/"
 _LAST_MS_OF_MINUTE = 59_999
 
 

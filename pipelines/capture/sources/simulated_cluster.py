@@ -11,7 +11,7 @@ step, so a cluster can change while it is captured; the clock stamps the steps a
 from collections.abc import Iterator
 from pathlib import Path
 
-from pipelines.capture.ports import ClusterSettings
+from pipelines.capture.ports import ClusterSettings, LiveSource
 from pipelines.capture.sources.saved_scans import complete_scan, parse_cell
 from pipelines.common.errors import SnapshotError, UnavailableError
 from pipelines.common.strict_json import read_json
@@ -27,14 +27,11 @@ from pipelines.snapshot.snapshot_json import parse_snapshot
 STATE, QUEUES = "state.json", "queues.jsonl"
 
 
-class SimulatedQueues:
+class SimulatedQueues(LiveSource):
     """Reads `queues.jsonl` as a `QueueSource`."""
 
     def __init__(self, directory: str) -> None:
         self._file = Path(directory) / QUEUES
-
-    def stamp(self, _step: str) -> None:
-        """See `CaptureSource.stamp`. Returns None: the source is read live."""
 
     def cells(self, _step: str) -> Iterator[Cell]:
         """See `QueueSource.cells`."""
@@ -42,14 +39,11 @@ class SimulatedQueues:
         return complete_scan(lines, str(self._file), parse_cell, "write all rows, and their count as the last line")
 
 
-class SimulatedState:
+class SimulatedState(LiveSource):
     """Reads `state.json` as a `StateSource`."""
 
     def __init__(self, directory: str) -> None:
         self._file = Path(directory) / STATE
-
-    def stamp(self, _step: str) -> None:
-        """See `CaptureSource.stamp`. Returns None: the source is read live."""
 
     def settings(self) -> ClusterSettings:
         """See `StateSource.settings`."""

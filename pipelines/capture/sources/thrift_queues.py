@@ -5,6 +5,7 @@ from typing import Any
 
 import happybase
 
+from pipelines.capture.ports import LiveSource
 from pipelines.common.errors import UnavailableError
 from pipelines.hbase.replication_queues import Cell
 
@@ -12,7 +13,7 @@ _ROWS_AT_A_TIME = 500
 _CELLS_OF_A_ROW_AT_A_TIME = 1_000
 
 
-class ThriftQueues:
+class ThriftQueues(LiveSource):
     """Scans the queue table through the Thrift gateway; a `QueueSource`.
 
     It supports neither Kerberos nor TLS; use `hbase` for such clusters.
@@ -45,9 +46,6 @@ class ThriftQueues:
         }
         self._table = table
         self._where = f"Thrift gateway {host}:{port}"
-
-    def stamp(self, _step: str) -> None:
-        """See `CaptureSource.stamp`. Returns None: the source is read live."""
 
     def cells(self, _step: str) -> Iterator[Cell]:
         """See `QueueSource.cells`. Each pass opens its own connection, because gateways close idle ones."""

@@ -8,17 +8,18 @@ import logging
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol, TypeAlias
 
+from pipelines.capture.ports import LiveSource
 from pipelines.common.errors import UnavailableError, UsageError, WalsafeError
 from pipelines.common.progress import Progress
 from pipelines.files.file_batch import FileBatch
 from pipelines.files.file_status import FileStatus
 from pipelines.hbase.server_names import ServerName, server_of_directory
+from pipelines.hbase.wal_root import ARCHIVE, LIVE, REMOTE
 from pipelines.snapshot.model import WalDirectory
 
 logger = logging.getLogger(__name__)
 
-LIVE_DIRECTORIES = ("WALs", "remoteWALs")
-ARCHIVE = "oldWALs"
+LIVE_DIRECTORIES = (LIVE, REMOTE)
 _WALKS = 5
 
 
@@ -52,12 +53,12 @@ class DirectoryLister(Protocol):
         ...
 
     def free_bytes(self) -> int | None:
-        """See `SpaceSource.free_bytes`."""
+        """Returns the bytes of files that it can still take, replication considered; None = it does not say."""
         ...
 
 
-class WalTree:
-    """Walks a WAL root with a lister; a `FileSource`, `WalDirectorySource` and `SpaceSource`.
+class WalTree(LiveSource):
+    """Walks a WAL root with a lister; a `FileSource` and `WalDirectorySource`.
 
     Args:
         lister: lists the directories of the file system.
@@ -68,11 +69,8 @@ class WalTree:
         self._lister = lister
         self._root = wal_root
 
-    def stamp(self, _step: str) -> None:
-        """See `CaptureSource.stamp`. Returns None: the source is read live."""
-
     def free_bytes(self) -> int | None:
-        """See `SpaceSource.free_bytes`; whatever keeps the file system from saying it, the capture goes on."""
+        """See `DirectoryLister.free_bytes`; whatever keeps the file system from saying it, the capture goes on."""
         try:
             return self._lister.free_bytes()
         except WalsafeError as error:
@@ -108,7 +106,7 @@ class WalTree:
         """See `WalDirectorySource.wal_directories`. A directory that vanishes meanwhile counts as not empty."""
         counts: dict[ServerName, tuple[int, int]] = {}
         try:
-            listing = [entry for page in self._lister.pages(LIVE_DIRECTORIES[0]) for entry in page]
+            listing = [entry for page in self._lister.pages(LIVE) for entry in page]
         except NoSuchDirectoryError:
             raise UsageError(f"{self._root} has no directory WALs: check wal_root (it is hbase.wal.dir)") from None
         for entry in listing:
@@ -116,7 +114,7 @@ class WalTree:
             if server is None:
                 continue
             try:
-                entries = sum(map(len, self._lister.pages(f"{LIVE_DIRECTORIES[0]}/{entry.name}")))
+                entries = sum(map(len, self._lister.pages(f"{LIVE}/{entry.name}")))
             except NoSuchDirectoryError:
                 entries = 1  # renamed to -splitting, or removed: its content is no longer known
             before = counts.get(server, (0, 0))
@@ -168,7 +166,7 @@ def live_key(*path: str) -> str:
 
     A copy below `remoteWALs/` is never archived: a file of this name below `oldWALs/` is another file.
     """
-    return path[-1] if path[0] == LIVE_DIRECTORIES[0] else "/".join(path)
+    return path[-1] if path[0] == LIVE else "/".join(path)
 
 
 def _server(entry: Listed) -> ServerName | None:

@@ -96,7 +96,7 @@ class WebHdfsLister:
         yield self._whole(path)
 
     def free_bytes(self) -> int | None:
-        """See `SpaceSource.free_bytes`; None from a Hadoop before 3.4.0, whose WebHDFS has no GETSTATUS."""
+        """See `DirectoryLister.free_bytes`; None from a Hadoop before 3.4.0, whose WebHDFS has no GETSTATUS."""
         try:
             remaining = int(self._ask(self._path, "get_status", {})["FsStatus"]["remaining"])
             replication = int(self._ask(self._path, "get_server_defaults", {})["FsServerDefaults"]["replication"])

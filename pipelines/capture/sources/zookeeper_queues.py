@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 
+from pipelines.capture.ports import LiveSource
 from pipelines.capture.sources.zookeeper_client import ZooKeeperReads
 from pipelines.common.errors import MalformedError, UsageError
 from pipelines.common.progress import Progress
@@ -17,7 +18,7 @@ _LEVELS = {HFILE_REFS: 2, REGIONS: 3}
 """The depth of each part that contains no queues."""
 
 
-class ZooKeeperQueues:
+class ZooKeeperQueues(LiveSource):
     """Reads queues, peers and the cluster's id from ZooKeeper; a `ZnodeSource`.
 
     Args:
@@ -36,9 +37,6 @@ class ZooKeeperQueues:
     def section(self) -> str:
         """Returns the section of the configuration that says where ZooKeeper is, for messages."""
         return self._client.section
-
-    def stamp(self, _step: str) -> None:
-        """See `CaptureSource.stamp`. Returns None: the source is read live."""
 
     def znode_names(self) -> Mapping[str, str]:
         """Returns the names of the znodes that are read, by the property that sets each.

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from pipelines.capture.ports import ClusterSettings
+from pipelines.capture.ports import ClusterSettings, LiveSource
 from pipelines.capture.sources.hbase_neighbours import backup_table
 from pipelines.capture.sources.hbase_site import hbase_root, site_resource, site_settings
 from pipelines.capture.sources.zookeeper_queues import ZooKeeperQueues
@@ -22,7 +22,7 @@ _IN_ZOOKEEPER = ("zookeeper", "org.apache.hadoop.hbase.replication.zkreplication
 """In lower case, the default first. The other storage is HBase 3's `filesystem`."""
 
 
-class ZooKeeperState:
+class ZooKeeperState(LiveSource):
     """Reads the state of a cluster for sites that give no access to the master; a `PeerSource`.
 
     Args:
@@ -37,9 +37,6 @@ class ZooKeeperState:
         self._hadoop = hadoop
         self._site = site
         self._properties = properties
-
-    def stamp(self, _step: str) -> None:
-        """See `CaptureSource.stamp`. Returns None: the source is read live."""
 
     def peers(self) -> tuple[Peer, ...]:
         """See `PeerSource.peers`."""

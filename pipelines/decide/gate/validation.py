@@ -3,16 +3,35 @@
 import logging
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from threading import Lock
 from types import ModuleType
 from typing import Any
 
-from pipelines.decide.gate.expectations import ColumnAtMost, ColumnsEqual
-
 _STATISTICS = "scipy.stats"
 """The library imports it when it is loaded, for expectations that walsafe does not use."""
 _LOADING = Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnsEqual:
+    """Requires that two columns are equal in every row."""
+
+    name: str
+    description: str
+    left: str
+    right: str
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnAtMost:
+    """Requires that a column lies between 0 and a limit in every row."""
+
+    name: str
+    description: str
+    column: str
+    limit: float = 0
 
 
 class _LoadedWhenUsed(ModuleType):

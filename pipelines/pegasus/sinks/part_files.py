@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipelines.common.errors import UnavailableError
-from pipelines.pegasus.domain.offline.plan import PartFile
+from pipelines.pegasus.domain.offline.model import PartFile
 from pipelines.pegasus.transforms.row_tally import ROW_SCHEMA
 
 FORMAT_VERSION = 5

@@ -13,7 +13,7 @@ from uuid import uuid4
 from pydantic import TypeAdapter
 
 from pipelines.common.errors import UnavailableError, UsageError
-from pipelines.pegasus.domain.offline.plan import MANIFEST, PartFile, PartitionResult
+from pipelines.pegasus.domain.offline.model import MANIFEST, PartFile, PartitionResult
 from pipelines.pegasus.domain.offline.ranges import SplitTask
 
 _PART, _INPUTS = "part.json", "inputs.json"

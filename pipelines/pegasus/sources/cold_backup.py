@@ -13,7 +13,7 @@ from pipelines.common.errors import RefusedError, SnapshotError, UnavailableErro
 from pipelines.common.forms import OpenForm, read_value
 from pipelines.files.file_reader import FileReader, no_directory
 from pipelines.pegasus.domain.encryption import refuse_encrypted
-from pipelines.pegasus.domain.offline.plan import OldPartition
+from pipelines.pegasus.domain.offline.model import OldPartition
 from pipelines.pegasus.domain.offline.replica_info import parse_app_metadata
 from pipelines.pegasus.sources.replica_tree import agreed, each_once
 

@@ -12,7 +12,7 @@ import pyarrow.dataset as ds
 from pipelines.common.errors import UsageError
 from pipelines.files.file_reader import no_directory
 from pipelines.pegasus.domain.offline.merge import BATCH_BYTES
-from pipelines.pegasus.domain.offline.plan import MANIFEST
+from pipelines.pegasus.domain.offline.model import MANIFEST
 from pipelines.pegasus.sources.local_rows import rows_per_batch
 from pipelines.pegasus.sources.replica_db import ReplicaDb, rocksdict_module
 from pipelines.pegasus.sources.written_rows import WrittenRows, check_written_rows, files_below, is_read

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pipelines.common.errors import MalformedError, UsageError
 from pipelines.files.file_reader import FileReader, no_directory
 from pipelines.pegasus.domain.encryption import refuse_encrypted
-from pipelines.pegasus.domain.offline.plan import OldPartition
+from pipelines.pegasus.domain.offline.model import OldPartition
 from pipelines.pegasus.domain.offline.replica_info import (
     APP_INFO,
     INIT_INFO,

@@ -20,7 +20,7 @@ from pipelines.common.forms import OpenForm, read_value
 from pipelines.common.human import human_count
 from pipelines.files.file_reader import LocalFileReader, file_reader_for, is_local
 from pipelines.files.hadoop_jvm import HadoopJvm, java_errors
-from pipelines.pegasus.domain.offline.plan import MANIFEST
+from pipelines.pegasus.domain.offline.model import MANIFEST
 
 _AGAIN = "Copy the folder again, with all its files, to an empty place"
 

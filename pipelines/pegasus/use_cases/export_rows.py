@@ -3,7 +3,7 @@
 from pipelines.common.human import human_count
 from pipelines.common.job_result import JobResult
 from pipelines.lake.job_run import JobLake, JobRun
-from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions, OldPartition, PartitionResult
+from pipelines.pegasus.domain.offline.model import OfflineSplitOptions, OldPartition, PartitionResult
 from pipelines.pegasus.domain.offline.ranges import SplitTask
 from pipelines.pegasus.domain.values import as_version_1
 from pipelines.pegasus.use_cases.frame import deliver
@@ -30,9 +30,15 @@ def export_partition(
             tools.sink.put(source.partition, new)
         tail = opened.tail
         return PartitionResult(
-            source.partition, tools.sink.close(), opened.read, tail.writes, database.flushed, tail.last,
-            left_out=tail.left_out, logs=tuple(opened.logs),
-        )  # fmt: skip
+            source.partition,
+            tools.sink.close(),
+            read=opened.read,
+            logged=tail.writes,
+            flushed=database.flushed,
+            committed=tail.last,
+            left_out=tail.left_out,
+            logs=tuple(opened.logs),
+        )
 
 
 def tell_export(run: JobRun, export: OfflineResult, lake: JobLake) -> JobResult:

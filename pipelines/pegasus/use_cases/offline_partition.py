@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pipelines.pegasus.domain.keys import escape_bytes
 from pipelines.pegasus.domain.offline.copies import CopyProblem, copy_problem
 from pipelines.pegasus.domain.offline.merge import row_batches
-from pipelines.pegasus.domain.offline.plan import (
+from pipelines.pegasus.domain.offline.model import (
     SAMPLES,
     OfflineSplitOptions,
     OldPartition,
@@ -133,10 +133,21 @@ class _Reader:
         """Returns the result without the files, after the last batch."""
         tail = self._mine.tail
         return PartitionResult(
-            self._index, (), self._mine.read, tail.writes, self._mine.database.flushed, tail.last, self._owned,
-            self._expired, self._stale, self._malformed, self._empty, tail.left_out, tuple(self._mine.logs),
-            tuple(self._problems.values()), tuple(sorted(self._owners)),
-        )  # fmt: skip
+            self._index,
+            read=self._mine.read,
+            logged=tail.writes,
+            flushed=self._mine.database.flushed,
+            committed=tail.last,
+            owned=self._owned,
+            expired=self._expired,
+            stale=self._stale,
+            malformed=self._malformed,
+            empty=self._empty,
+            left_out=tail.left_out,
+            logs=tuple(self._mine.logs),
+            copies=tuple(self._problems.values()),
+            owners=tuple(sorted(self._owners)),
+        )
 
     def _kept(self, batch: list[Row]) -> Batch:
         found = _hashed(batch)

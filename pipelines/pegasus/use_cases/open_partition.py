@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from pipelines.pegasus.domain.offline.merge import merged_rows, row_batches
-from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions, OldPartition
+from pipelines.pegasus.domain.offline.model import OfflineSplitOptions, OldPartition
 from pipelines.pegasus.domain.offline.ranges import SplitTask
 from pipelines.pegasus.domain.offline.tail import log_tail, refuse_incomplete, refuse_missing_log
 from pipelines.pegasus.domain.private_log.log_file import LogFile

@@ -1,7 +1,7 @@
 """split-plan: predicts the result of a split, and whether it helps."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -26,72 +26,63 @@ SKEWED = 1.5
 _SHOWN = 16
 
 
-@dataclass(frozen=True, slots=True)
-class PlanQuestion:
-    """The input of the job.
+def run_plan(run: JobRun, rows: DataFrame, lake: JobLake, *, where: str, count: int, target: int) -> JobResult:
+    """Plans a split.
 
-    Attributes:
-        rows: the hashed keys, see `transforms.plan_rows.hashed_keys`.
+    Args:
+        run: the run.
+        rows: keys and values, see `transforms.plan_rows.hashed_keys`.
+        lake: gets the tables.
         where: the name of the rows in messages.
         count: the current number of partitions.
         target: the largest wanted size of a partition in bytes.
-    """
-
-    rows: DataFrame
-    where: str
-    count: int
-    target: int
-
-
-def run_plan(run: JobRun, question: PlanQuestion, lake: JobLake) -> JobResult:
-    """Plans a split.
 
     Raises:
         UsageError: the rows have other columns or partitions, or there are none.
     """
-    every = hashed_keys(question.rows, question.where, question.count).persist()
-    check_partitions(question.rows, question.where, question.count)
+    every = hashed_keys(rows, where, count).persist()
+    check_partitions(rows, where, count)
     keys = every.where("NOT copy")
-    found = sizes_by_hash_bits(keys, question.count << most_doublings(question.count))
+    found = sizes_by_hash_bits(keys, count << most_doublings(count))
     if not found:
-        raise UsageError(f"{question.where} contains no row")
-    plan = one_split(found, question.count)
-    after = split_levels(found, question.count)
-    needed = doublings_for(after, question.target)
-    hot = hot_hashes(keys, question.target, MOST_HOT)
+        raise UsageError(f"{where} contains no row")
+    plan = one_split(found, count)
+    after = split_levels(found, count)
+    needed = doublings_for(after, target)
+    hot = hot_hashes(keys, target, MOST_HOT)
     malformed, copies = every.agg(F.count_if("malformed"), F.count_if("copy")).collect()[0]
     every.unpersist()
-    findings = [*_hot(hot, question.target), *_skewed(plan), *_malformed(malformed, question.where)]
+    findings = [*_hot(hot, target), *_skewed(plan), *_malformed(malformed, where)]
     result = {
-        "partitions": question.count,
+        "partitions": count,
         "rows": sum(row.rows for row in plan),
         "bytes": sum(row.bytes for row in plan),
         "malformed": malformed,
         "copies": copies,
-        "target_bytes": question.target,
+        "target_bytes": target,
         "doublings": needed,
         "levels": [asdict(level) for level in after],
         "plan": [asdict(row) for row in plan],
     }
     total = sum(row.bytes for row in plan)
     lines = [
-        f"{human_count(question.count, 'partition')}, {result['rows']:,} rows, {human_bytes(total)}",
+        f"{human_count(count, 'partition')}, {result['rows']:,} rows, {human_bytes(total)}",
         *([f"  not counted: {human_count(copies, 'row')} in partitions that do not own them"] if copies else []),
         *_plan_lines(plan),
         f"  largest partition now {human_bytes(after[0].largest)}, after one split {human_bytes(after[1].largest)}",
-        _needed(needed, question),
+        _needed(needed, count, target),
     ]
     return deliver(run, lake, [(SPLIT_PLAN, plan)], findings, result, lines)
 
 
-def _needed(doublings: int | None, question: PlanQuestion) -> str:
-    size = human_bytes(question.target)
+def _needed(doublings: int | None, count: int, target: int) -> str:
+    size = human_bytes(target)
     if doublings is None:
-        return f"  {most_doublings(question.count)} doublings are not enough to bring every partition to {size}"
+        return f"  {most_doublings(count)} doublings are not enough to bring every partition to {size}"
     if doublings == 0:
         return f"  no partition is above {size}: no split is needed"
-    count = question.count << doublings
-    return f"  {human_count(doublings, 'doubling')} needed for no partition above {size}: {count} partitions"
+    new = count << doublings
+    return f"  {human_count(doublings, 'doubling')} needed for no partition above {size}: {new} partitions"
 
 
 def _plan_lines(plan: Sequence[SplitPlanRow]) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import reduce
 from typing import NamedTuple
 
@@ -40,23 +40,6 @@ class _Rule(NamedTuple):
     remedy: str
 
 
-@dataclass(frozen=True, slots=True)
-class RouteQuestion:
-    """The input of the job.
-
-    Attributes:
-        journal: the requests, `transforms.journal_rows.ASKED`; None = only a what-if.
-        hashes: the hashes for the what-if, in addition to those of the journal.
-        old_count: the number of partitions before the split; None = unknown, so no what-if.
-        names: `seed` or `shipped`: which error code a rejection has, see `REJECT_CODES`.
-    """
-
-    journal: DataFrame | None
-    hashes: Sequence[int] = ()
-    old_count: int | None = None
-    names: str = "seed"
-
-
 def checked_journal(journal: DataFrame) -> int:
     """Checks that every line of the journal is valid.
 
@@ -71,24 +54,41 @@ def checked_journal(journal: DataFrame) -> int:
     return int(row["newest"]) // 1000 if row else 0
 
 
-def run_route(run: JobRun, question: RouteQuestion, lake: JobLake) -> JobResult:
-    """Checks the journal and computes the what-if; see `deliver` for the exit code."""
+def run_route(
+    run: JobRun,
+    journal: DataFrame | None,
+    lake: JobLake,
+    *,
+    old_count: int | None,
+    hashes: Sequence[int] = (),
+    names: str = "seed",
+) -> JobResult:
+    """Checks the journal and computes the what-if; see `deliver` for the exit code.
+
+    Args:
+        run: the run.
+        journal: the requests, `transforms.journal_rows.ASKED`; None = only a what-if.
+        lake: gets the tables.
+        old_count: the number of partitions before the split; None = unknown, so no what-if.
+        hashes: the hashes for the what-if, in addition to those of the journal.
+        names: `seed` or `shipped`: which error code a rejection has, see `REJECT_CODES`.
+    """
     counts: dict[str, int] = {}
     findings: list[FindingRow] = []
-    bits = Counter(question.hashes)
+    bits = Counter(hashes)
     lines = []
-    if question.journal is not None:
-        rows = question.journal.groupBy("code").count().orderBy("code").collect()
+    if journal is not None:
+        rows = journal.groupBy("code").count().orderBy("code").collect()
         counts = {row["code"]: row["count"] for row in rows}
-        findings = list(_violations(_rules(question.journal, question.old_count)))
+        findings = list(_violations(_rules(journal, old_count)))
         lines.append(f"{human_count(sum(counts.values()), 'request')}")
         lines += text_table("  {:>9}  {:<}", [(number, code) for code, number in counts.items()])
-        if question.old_count is not None:
-            bits.update(_bits(question.journal, question.old_count))
+        if old_count is not None:
+            bits.update(_bits(journal, old_count))
     routes: list[RouteRow] = []
-    if question.old_count is not None:
-        routes = what_if(bits, question.old_count, question.names)
-        lines += _route_lines(routes, question.old_count)
+    if old_count is not None:
+        routes = what_if(bits, old_count, names)
+        lines += _route_lines(routes, old_count)
     result = {"requests": sum(counts.values()), "codes": counts, "what_if": [asdict(row) for row in routes]}
     return deliver(run, lake, [(SPLIT_ROUTES, routes)], findings, result, lines)
 

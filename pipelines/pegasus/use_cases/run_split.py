@@ -8,7 +8,7 @@ from pipelines.common.instants import format_instant
 from pipelines.common.job_result import JobResult
 from pipelines.lake.job_run import JobLake, JobRun
 from pipelines.lake.run_summary import FindingRow
-from pipelines.pegasus.domain.offline.plan import PartFile, PartitionCounts, PartitionResult
+from pipelines.pegasus.domain.offline.model import PartFile, PartitionCounts, PartitionResult
 from pipelines.pegasus.use_cases.frame import deliver, refusals
 from schemas.split_manifest import SPLIT_MANIFEST
 

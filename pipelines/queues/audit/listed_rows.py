@@ -8,16 +8,16 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from pipelines.common.spark.columns import in_turn
 from pipelines.common.spark.local_frames import local_frame
-from pipelines.decide.spark.wal_names import ARCHIVE, WAL_NAME_REGEX, ascii_lower, is_meta_wal, name, own_server
+from pipelines.decide.spark.wal_names import WAL_NAME_REGEX, ascii_lower, is_meta_wal, name, own_server
+from pipelines.hbase.wal_root import ARCHIVE, LIVE
 
-LIVE = "WALs/"
 _SERVERS = StructType([StructField("own_server", StringType())])
 
 
 def live_directories(files: DataFrame) -> DataFrame:
     """Returns the directories below `WALs/` that contain files: `directory` (its name), `files`."""
     return (
-        files.filter(F.col("path").startswith(LIVE) & (F.substring_index("path", "/", 2) != F.col("path")))
+        files.filter(F.col("path").startswith(f"{LIVE}/") & (F.substring_index("path", "/", 2) != F.col("path")))
         .groupBy(F.split_part(F.col("path"), F.lit("/"), F.lit(2)).alias("directory"))
         .agg(F.count(F.lit(1)).alias("files"))
     )
@@ -40,7 +40,7 @@ def archived_of(files: DataFrame, servers: Collection[str]) -> DataFrame:
         F.concat_ws(".", own_groups, own_groups, F.lit("rep."))
     )
     wals = (
-        files.filter(F.col("path").startswith(ARCHIVE) & ~is_meta_wal())
+        files.filter(F.col("path").startswith(f"{ARCHIVE}/") & ~is_meta_wal())
         .withColumn("wal_group", F.nullif(F.regexp_extract(name(), WAL_NAME_REGEX, 1), F.lit("")))
         .filter(F.col("wal_group").isNotNull())
     )

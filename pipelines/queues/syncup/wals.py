@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from pipelines.hbase.replication_queues import GroupOffset
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.wal_names import WalName, encode_prefix, is_replication_table_group, parse_wal_name
+from pipelines.hbase.wal_root import ARCHIVE, LIVE
 from pipelines.queues.syncup.rows import SyncUpContent
-
-LIVE, ARCHIVE = "WALs", "oldWALs"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 
 from pipelines.common.human import human_bytes, human_count
+from pipelines.hbase.wal_root import ARCHIVE
 from pipelines.lake.findings import ERROR, finding
 from pipelines.lake.run_summary import FindingRow
 from pipelines.queues.syncup.findings import peer_state_znode, removed_peers
 from pipelines.queues.syncup.plan import SyncUpPlan
 from pipelines.queues.syncup.rows import SyncUpAction, SyncUpContent
-from pipelines.queues.syncup.wals import ARCHIVE
 from pipelines.queues.syncup.zookeeper_plan import ZooKeeperQueuePlan
 
 _SHOWN = 10

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 
 from pipelines.decide.rule.cluster_view import MergedQueueRow
 from pipelines.hbase.peers import Peer
+from pipelines.hbase.wal_root import ARCHIVE, LIVE
 from pipelines.hbase.zookeeper.queued_wals import group_of, number_of, queue_key
 from pipelines.hbase.zookeeper.tree import ZkQueue
 from pipelines.queues.syncup.plan import QueuePlan, SyncUpPlan
 from pipelines.queues.syncup.rows import SyncUpAction, SyncUpContent
-from pipelines.queues.syncup.wals import ARCHIVE, LIVE, ListedWal, PlannedWal
+from pipelines.queues.syncup.wals import ListedWal, PlannedWal
 
 
 @dataclass(frozen=True, slots=True)

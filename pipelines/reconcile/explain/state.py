@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from pipelines.common.instants import DEFAULT_GRACE_MS, format_instant, utc_day
-from pipelines.common.names import PROGRAM
 from pipelines.lake.cleanup_history import CLEAN, CleanupStep, cleanup_steps, quarantined
 from pipelines.lake.findings import Acknowledgement
 from pipelines.lake.forecast import NIGHTS, capacity_of, days_until_full, night_totals
@@ -48,7 +47,7 @@ class StateSettings:
     capacity_bytes: int | None = None
     grace_ms: int = DEFAULT_GRACE_MS
     automatic: bool = False
-    clean_command: str | None = f"{PROGRAM} clean --config FILE"
+    clean_command: str | None = "walsafe clean --config FILE"
 
 
 def cluster_state(

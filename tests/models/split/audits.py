@@ -16,7 +16,7 @@ from pipelines.pegasus.simulate.emission.files import Emitted, write_table
 from pipelines.pegasus.use_cases.audit_config import run_audit_config
 from pipelines.pegasus.use_cases.audit_log import run_audit_log
 from pipelines.pegasus.use_cases.frame import split_run
-from pipelines.pegasus.use_cases.route import RouteQuestion, run_route
+from pipelines.pegasus.use_cases.route import run_route
 from pipelines.pegasus.use_cases.split_stale import StaleRequest
 from pipelines.pegasus.use_cases.split_verify import ComparedSide, VerifyRequest
 from tests.models.split.audit_matrix import Seen, matrix_lines, seen
@@ -79,7 +79,7 @@ def audited(context: JobContext, root: Path, emitted: Emitted) -> Mapping[str, M
         STALE: run_split_stale(context, stale, run(STALE), None).result,
         LOG: run_audit_log(run(LOG), inputs, nothing).result,
         CONFIG: run_audit_config(run(CONFIG), read_states(context, f"{uri}/states"), TimeLimits(), nothing).result,
-        ROUTE: run_route(run(ROUTE), RouteQuestion(journal, (), old), nothing).result,
+        ROUTE: run_route(run(ROUTE), journal, nothing, old_count=old).result,
     }
 
 

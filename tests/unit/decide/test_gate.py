@@ -8,9 +8,9 @@ import pytest
 
 from pipelines.common.errors import UsageError
 from pipelines.decide.gate import gate
-from pipelines.decide.gate.expectations import ACCEPTABLE, SHARE, ColumnAtMost, ColumnsEqual, expectations
-from pipelines.decide.gate.gate import check, check_acceptances
+from pipelines.decide.gate.gate import ACCEPTABLE, SHARE, check, check_acceptances, expectations
 from pipelines.decide.gate.gate_metrics import ClusterMetrics
+from pipelines.decide.gate.validation import ColumnAtMost, ColumnsEqual
 
 SOUND = ClusterMetrics(
     cluster="prod-a",

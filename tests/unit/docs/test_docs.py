@@ -17,7 +17,7 @@ from jobs.cli.config.configuration import parse_config
 from jobs.cli.monitoring.metric_names import METRICS
 from jobs.cli.registry import JOBS
 from pipelines.common.spark.local_frames import arrow_schema
-from pipelines.decide.gate.expectations import ACCEPTABLE, expectations
+from pipelines.decide.gate.gate import ACCEPTABLE, expectations
 from pipelines.decide.reason_texts import REASON_TEXTS
 from pipelines.decide.rule import table_rule, verdict, zookeeper_rule
 from pipelines.decide.rule.settings import Release

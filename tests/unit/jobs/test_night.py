@@ -17,7 +17,7 @@ from pipelines.cleanup.pause_checks import say_pause_first
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError
 from pipelines.common.job_result import JobResult
-from pipelines.decide.gate.expectations import SHARE
+from pipelines.decide.gate.gate import SHARE
 from pipelines.reconcile.pause import unknown_pause
 from tests.labs.places import PROJECT
 from tests.labs.small_cluster import At

@@ -4,7 +4,7 @@ import pytest
 
 from pipelines.pegasus.domain.keys import encode_key, key_hash
 from pipelines.pegasus.domain.offline.copies import CopyProblem, copy_problem
-from pipelines.pegasus.domain.offline.plan import PartitionCounts
+from pipelines.pegasus.domain.offline.model import PartitionCounts
 from pipelines.pegasus.domain.rows import Placement
 from pipelines.pegasus.domain.values import EPOCH_S, StoredValue, Timetag, as_version_1, decode_value, encode_value
 

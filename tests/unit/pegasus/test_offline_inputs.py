@@ -21,7 +21,7 @@ from pipelines.lake.findings import ERROR
 from pipelines.pegasus.domain.offline.copies import CopyProblem
 from pipelines.pegasus.domain.offline.doubts import doubts_of, input_doubts
 from pipelines.pegasus.domain.offline.merge import row_batches
-from pipelines.pegasus.domain.offline.plan import (
+from pipelines.pegasus.domain.offline.model import (
     OfflineSplitOptions,
     OldPartition,
     PartitionCounts,

@@ -7,7 +7,7 @@ import pytest
 
 from pipelines.common.errors import UnavailableError
 from pipelines.pegasus.domain.offline.copies import CopyProblem
-from pipelines.pegasus.domain.offline.plan import PartFile, PartitionResult, UnprovenCopies
+from pipelines.pegasus.domain.offline.model import PartFile, PartitionResult, UnprovenCopies
 from pipelines.pegasus.domain.offline.ranges import SplitTask, StoredPiece, is_uneven, joined, pieces_of, tasks_of
 
 GROUP = range(1, 2)
@@ -61,9 +61,21 @@ def test_pieces_of_keys_give_even_ranges() -> None:
 def part(number: int, file: PartFile, *, resumed: bool = False) -> PartitionResult:
     copies = (UnprovenCopies(CopyProblem.NEWER, 4, tuple(f"{number}/{key}" for key in range(4))),)
     return PartitionResult(
-        1, (file, replace(file, partition=9, file=f"b{number}")), 10, 3, 20, 23, 7, 1, 2, 3, 4, (), (), copies,
-        (number, 5), resumed=resumed,
-    )  # fmt: skip
+        1,
+        (file, replace(file, partition=9, file=f"b{number}")),
+        read=10,
+        logged=3,
+        flushed=20,
+        committed=23,
+        owned=7,
+        expired=1,
+        stale=2,
+        malformed=3,
+        empty=4,
+        copies=copies,
+        owners=(number, 5),
+        resumed=resumed,
+    )
 
 
 def test_the_results_of_ranges_are_joined() -> None:

@@ -7,7 +7,7 @@ import pytest
 from pipelines.common.errors import EXIT_DONE, EXIT_REFUSED, UnavailableError, UsageError
 from pipelines.lake.findings import ERROR
 from pipelines.lake.job_run import JobLake
-from pipelines.pegasus.domain.offline.plan import MANIFEST, PartFile, PartitionCounts, PartitionResult
+from pipelines.pegasus.domain.offline.model import MANIFEST, PartFile, PartitionCounts, PartitionResult
 from pipelines.pegasus.domain.offline.ranges import SplitTask
 from pipelines.pegasus.domain.rule_violations import rule_violation
 from pipelines.pegasus.sinks.part_files import PartitionFiles

@@ -12,7 +12,7 @@ import pytest
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError
-from pipelines.pegasus.domain.offline.plan import MANIFEST, PartitionResult
+from pipelines.pegasus.domain.offline.model import MANIFEST, PartitionResult
 from pipelines.pegasus.sinks.part_files import PartitionFiles
 from pipelines.pegasus.sinks.split_output import SplitOutput, StagedParts
 from pipelines.pegasus.sources.parquet_rows import _batches, _dataset, check_rows, opened_rows

@@ -7,7 +7,7 @@ from pipelines.lake.findings import ERROR
 from pipelines.lake.run_summary import FindingRow
 from pipelines.pegasus.domain.audit_log.files import check_files
 from pipelines.pegasus.domain.offline.copies import CopyProblem
-from pipelines.pegasus.domain.offline.plan import OldPartition, PartitionResult
+from pipelines.pegasus.domain.offline.model import OldPartition, PartitionResult
 from pipelines.pegasus.domain.rule_violations import rule_violation
 
 _COPIES = {

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from pipelines.common.errors import UnavailableError
-from pipelines.pegasus.domain.offline.plan import SAMPLES, PartitionResult, UnprovenCopies
+from pipelines.pegasus.domain.offline.model import SAMPLES, PartitionResult, UnprovenCopies
 
 _TOO_MUCH = 3
 """A range is uneven if the SSTs that it needs have more than so many times the bytes of a task."""

@@ -1,4 +1,4 @@
-"""Values of an offline split: its input, its options, and its result for each old partition."""
+"""What an offline split is made of: its input, its options, and its result for each old partition."""
 
 import re
 from collections.abc import Iterable, Mapping
