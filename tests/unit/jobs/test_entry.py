@@ -1,10 +1,12 @@
 """The frame of a job: arguments, answers, exit codes."""
 
 import json
+import os
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from pathlib import Path
+from threading import Thread
 from types import ModuleType
 
 import pytest
@@ -61,6 +63,22 @@ def test_result_takes_a_file_uri(install: Install, tmp_path: Path) -> None:
     install(lambda _args, _context: JobResult(0, {}, ""))
     assert entry.main(["probe", "--result", f"file://{tmp_path}/r.json"]) == 0
     assert json.loads((tmp_path / "r.json").read_text()) == {"job": "probe", "exit_code": 0}
+
+
+def test_a_link_stays_and_a_pipe_is_written_to(install: Install, tmp_path: Path) -> None:
+    install(lambda _args, _context: JobResult(0, {}, ""))
+    link, pipe = tmp_path / "latest.json", tmp_path / "pipe"
+    link.symlink_to(tmp_path / "answers" / "today.json")
+    os.mkfifo(pipe)
+    received: list[str] = []
+    reader = Thread(target=lambda: received.append(pipe.read_text()))
+    reader.start()
+    for place in (link, pipe):
+        assert entry.main(["probe", "--result", str(place)]) == 0
+    reader.join()
+    assert link.is_symlink()
+    assert pipe.is_fifo()
+    assert link.read_text() == (tmp_path / "answers" / "today.json").read_text() == received[0]
 
 
 @pytest.mark.parametrize(
