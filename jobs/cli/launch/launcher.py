@@ -85,9 +85,8 @@ def main(argv: Sequence[str]) -> int:
 def _remove_older(result: str | None) -> None:
     """Removes an older `--result` of this machine, which would else be taken for the answer of a driver that died."""
     here = path_here(result) if result else None
-    older = file_behind(here) if here is not None else None
-    if older is not None:
-        with suppress(OSError):  # if it cannot be removed, the new one cannot be written either, which is told then
+    with suppress(OSError):  # if it cannot be removed, the new one cannot be written either, which is told then
+        if here is not None and (older := file_behind(here)) is not None:
             older.unlink()
 
 
