@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -241,6 +242,15 @@ def test_the_second_ends_it_at_once(tmp_path: Path) -> None:
     process = started(tmp_path / "stop", "long batch")
     os.kill(process.pid, signal.SIGINT)
     wait_for(tmp_path / "stop", process)
+    os.kill(process.pid, signal.SIGINT)
+    process.communicate(timeout=PATIENCE_SECONDS)
+    assert process.returncode == 9
+
+
+def test_the_first_ends_it_at_once_if_it_cannot_be_asked(tmp_path: Path) -> None:
+    (tmp_path / "gone").mkdir()
+    process = started(tmp_path / "gone" / "stop", "long batch")
+    shutil.rmtree(tmp_path / "gone")
     os.kill(process.pid, signal.SIGINT)
     process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == 9
