@@ -163,7 +163,7 @@ def _damaged(folder: Path, wanted: Sequence[Jar]) -> list[str]:
 
 @contextmanager
 def one_at_a_time(cache: Path, tell: Callable[[str], None]) -> Iterator[None]:
-    """Lets only one first start work at a time; the kernel frees the lock if its process is killed."""
+    """Lets only one first start work at a time; the kernel frees the lock if it is killed and its step has ended."""
     cache.mkdir(parents=True, exist_ok=True)
     with (cache / "set-up.lock").open("w", encoding="utf-8") as file:
         try:
@@ -171,6 +171,7 @@ def one_at_a_time(cache: Path, tell: Callable[[str], None]) -> Iterator[None]:
         except BlockingIOError:
             tell("walsafe: another start is preparing walsafe; waiting for it")
             fcntl.flock(file, fcntl.LOCK_EX)
+        os.set_inheritable(file.fileno(), True)  # a step holds the lock, too: pip works on after its start was killed
         yield
 
 
@@ -180,7 +181,7 @@ def run_step(command: Sequence[str], problem: str) -> None:
     Raises:
         StepError: it failed; the message is `problem`.
     """
-    done = subprocess.run(command, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    done = subprocess.run(command, check=False, close_fds=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if done.returncode != 0:
         sys.stderr.buffer.write(done.stdout)
         sys.stderr.flush()
