@@ -143,6 +143,20 @@ def test_java_17_21_and_25_pass(programs: Path, version: str) -> None:
     assert done.stdout == str(home / "bin" / "java")
 
 
+def test_the_script_of_a_version_manager_leads_to_its_java(programs: Path) -> None:
+    home = programs / "jdk-17"
+    script(home / "bin" / "java", f"echo '    java.home = {home}' >&2; echo 'openjdk version \"17.0.15\"' >&2")
+    script(programs / "java", f'exec {home}/bin/java "$@"')
+    done = subprocess.run(
+        ["bash", "-c", 'source "$0"; find_java; printf %s "$JAVA"', str(PROJECT / "scripts" / "environment.sh")],
+        env={"PATH": str(programs)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == str(home / "bin" / "java")
+
+
 def test_the_set_up_is_for_every_user_and_takes_nothing_of_a_pythonpath(fresh: Path, programs: Path) -> None:
     script(programs / "python3", f'case "$*" in *set_up.py*) echo "$1 $(umask)" > {programs}/told ;; esac')
     home = programs / "jdk"
