@@ -52,8 +52,9 @@ def child_environment(
     environment.setdefault("JAVA_HOME", str(java.resolve().parent.parent))
     environment.setdefault("LOG4J_CONFIGURATION_FILE", str(PROJECT / "conf" / "log4j2.properties"))
     environment.setdefault("PYTHONUTF8", "1")
-    if not any(environment.get(name) for name in ("LC_ALL", "LC_CTYPE", "LANG")):
-        environment["LC_ALL"] = "C.UTF-8"  # under cron, Java 17 cannot name a file with an umlaut without it
+    locale = next(filter(None, map(environment.get, ("LC_ALL", "LC_CTYPE", "LANG"))), "C")
+    if locale in ("C", "POSIX"):
+        environment["LC_ALL"] = "C.UTF-8"  # as under cron, Java 17 cannot name a file with an umlaut without it
     # the small JVM that builds Spark's command else opens some two hundred jars to find its class (measured: 0.3 s)
     launcher = next((spark_home / "jars").glob("spark-launcher_*.jar"), None)
     if launcher is not None and " " not in str(launcher):
