@@ -98,15 +98,17 @@ def test_only_a_path_or_a_file_uri_is_of_this_machine(uri: str, here: str | None
     assert path_here(uri) == (None if here is None else Path(here))
 
 
+@pytest.mark.parametrize(("ended", "code"), [(0, 4), (3, 3)])
 def test_result_that_cannot_be_written_is_a_failure_but_never_hides_the_answer(
-    install: Install, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    install: Install, capsys: pytest.CaptureFixture[str], tmp_path: Path, ended: int, code: int
 ) -> None:
-    install(lambda _args, _context: JobResult(0, {}, "the answer"))
+    install(lambda _args, _context: JobResult(ended, {}, "the answer"))
     (tmp_path / "file").touch()
-    assert entry.main(["probe", "--result", str(tmp_path / "file" / "r.json")]) == 4
+    assert entry.main(["probe", "--result", str(tmp_path / "file" / "r.json")]) == code
     captured = capsys.readouterr()
     assert captured.out == "the answer\n"
-    assert "--result" in captured.err
+    assert captured.err.startswith(f"walsafe probe: --result {tmp_path}/file/r.json cannot be written: ")
+    assert captured.err.count("\n") == 1
 
 
 @pytest.mark.parametrize(("ended", "code"), [(0, 4), (3, 3)])
