@@ -10,6 +10,23 @@ from pipelines.common.errors import UsageError
 _FILE = re.compile(r"file:(?://[^/]*)?/+", re.IGNORECASE)
 _URI = re.compile(r"file:|[A-Za-z][A-Za-z0-9+.-]+:/", re.IGNORECASE)
 """Hadoop takes `hdfs:/walsafe/r.json`, too. A colon without a slash is one in a name, such as that of a time."""
+_HOME = re.compile(r"~[^/]*/|~$")
+
+
+def check_place(place: str) -> str:
+    """Returns the path or URI of a place.
+
+    Raises:
+        ValueError: it is a relative `file:` URI, or begins with `~`, which only a shell knows: a directory of this name
+            would be made wherever the job runs.
+    """
+    if _HOME.match(place):
+        raise ValueError(f"{place}: write the whole path instead of ~, or put ./ before a directory of this name")
+    try:
+        local_path(place)
+    except UsageError as error:
+        raise ValueError(str(error)) from None
+    return place
 
 
 def local_path(uri: str) -> Path | None:
