@@ -6,6 +6,8 @@ from argparse import Namespace
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
+from jobs.cli.context import SHIPPED_ENV
+
 CONFIG_ENV = "WALSAFE_CONFIG"
 FROM_ENVIRONMENT, OF_ANY_CLUSTER = "environment", "any cluster"
 """Values of `JobEntry.configured`."""
@@ -20,7 +22,8 @@ def complete_options(
 ) -> list[str]:
     """Returns the options with those that the environment and the configuration add; what is given overrules them.
 
-    A file that cannot be read adds nothing: the job reports what is wrong with it.
+    A file that cannot be read adds nothing: the job reports what is wrong with it. Nor is anything added on the
+    cluster: the launcher has done so, and a file of the same path there may be old.
 
     Args:
         options: of one job, as given.
@@ -29,7 +32,7 @@ def complete_options(
         environ: the environment of this process.
     """
     added: list[str] = []
-    if {"-h", "--help"} & set(options):
+    if {"-h", "--help"} & set(options) or environ.get(SHIPPED_ENV):
         return list(options)
     config = given_option("--config", options)
     keys: Sequence[str] = CONFIGURED if configured else _OF_EVERY_JOB
