@@ -19,7 +19,6 @@ from jobs.cli.config.configured_options import (
     options_of,
 )
 from jobs.cli.launch.places import PROGRAM
-from jobs.cli.monitoring.metric_names import MEASURED
 from jobs.cli.monitoring.metrics_place import check_metrics
 from jobs.cli.registry import GROUPS, JOBS, PEGASUS, Job, JobEntry
 from pipelines.common.errors import EXIT_DONE, EXIT_USAGE
@@ -86,12 +85,12 @@ def invocation_of(program: str, name: str, job: Job, options: Sequence[str]) -> 
         allow_abbrev=False,
     )
     job.add_arguments(parser)
-    _add_common_arguments(parser, measured=name in MEASURED)
+    entry = JOBS.get(name)
+    _add_common_arguments(parser, measured=entry is not None and entry.measured)
     known = options_of(parser.format_usage())
     unknown = _unknown_option(options, known)
     if unknown:  # argparse would report first what is missing because of it
         parser.error(unknown)
-    entry = JOBS.get(name)
     completed = complete_options(options, known, entry.configured if entry else "", os.environ)
     parser.config_file = given_option("--config", completed)
     if entry and entry.configured:
