@@ -16,7 +16,6 @@ from jobs.cli.config.configured_options import (
     config_mistakes,
     given_option,
     option_of,
-    options_of,
 )
 from jobs.cli.launch.places import PROGRAM
 from jobs.cli.monitoring.metrics_place import check_metrics
@@ -87,7 +86,7 @@ def invocation_of(program: str, name: str, job: Job, options: Sequence[str]) -> 
     job.add_arguments(parser)
     entry = JOBS.get(name)
     _add_common_arguments(parser, measured=entry is not None and entry.measured)
-    known = options_of(parser.format_usage())
+    known = parser.options()
     unknown = _unknown_option(options, known)
     if unknown:  # argparse would report first what is missing because of it
         parser.error(unknown)
@@ -105,6 +104,10 @@ class _Parser(ArgumentParser):
     config_file: str | None = None
     configured = False
     """Whether keys of the configuration stand for options of the job."""
+
+    def options(self) -> set[str]:
+        """Returns every option of the job by its long name."""
+        return {option for action in self._actions for option in action.option_strings if option.startswith("--")}
 
     def error(self, message: str) -> NoReturn:
         """See `ArgumentParser.error`."""

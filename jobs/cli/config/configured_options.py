@@ -1,7 +1,6 @@
 """Adds options that the user did not give, from the configuration file; `$WALSAFE_CONFIG` may name that file."""
 
 import os
-import re
 from argparse import Namespace
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
@@ -70,10 +69,7 @@ def given_option(option: str, options: Sequence[str]) -> str | None:
 
 def config_mistakes(file: str) -> str | None:
     """Returns what is wrong with a configuration file; None if nothing is."""
-    try:
-        from jobs.cli.config.configuration import parse_config
-    except ImportError:  # the packages are not installed yet
-        return None
+    from jobs.cli.config.configuration import parse_config
     from pipelines.common.errors import UsageError
 
     try:
@@ -83,11 +79,6 @@ def config_mistakes(file: str) -> str | None:
     except UsageError as error:
         return str(error)
     return None
-
-
-def options_of(usage: str) -> set[str]:
-    """Returns every long option that argparse's usage text shows."""
-    return {*re.findall(r"--[\w-]+", usage), "--help"}
 
 
 def read_values(file: Path) -> Mapping[str, object]:
