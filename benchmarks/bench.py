@@ -17,10 +17,10 @@ from benchmarks.generate import write
 from benchmarks.speed_report import JobSpeed
 from jobs.cli.config.configuration import Config
 from jobs.cli.context import JobContext
-from jobs.cli.session import local_session
 from jobs.reconcile.wiring import OutputPlaces, run_reconcile
 from pipelines.common.instants import DAY_MS
 from pipelines.snapshot.capture_order import CAPTURE_ORDER
+from tests.labs.spark.local_session import local_session
 from tests.models.large import STEP_MS, Shape
 
 P = ParamSpec("P")

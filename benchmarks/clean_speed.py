@@ -36,7 +36,6 @@ from jobs.cleanup.settings import checked_configuration
 from jobs.cleanup.wiring import open_cleanup
 from jobs.cli.config.configuration import Config, load_config
 from jobs.cli.context import JobContext
-from jobs.cli.session import local_session
 from jobs.demo.cluster.on_disk import write_answers
 from jobs.reconcile.wiring import OutputPlaces, run_reconcile
 from pipelines.cleanup.clean import CleanRequest, clean
@@ -48,6 +47,7 @@ from pipelines.snapshot.model import Retention
 from tests.labs.cluster.hdfs import HdfsCluster
 from tests.labs.cluster.jvm import OPTIMIZED
 from tests.labs.small_cluster import H1, H2, group, small, with_snapshot
+from tests.labs.spark.local_session import local_session
 
 CLUSTER, RUN, ROOT = "bench", "night", "/hbase"
 FIRST_WAL = 1_760_000_000_000

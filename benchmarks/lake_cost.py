@@ -26,7 +26,6 @@ from benchmarks.records import add, begin, benchmark_parser
 from benchmarks.year import year
 from jobs.cli.config.configuration import Config
 from jobs.cli.context import JobContext
-from jobs.cli.session import local_session
 from jobs.maintain.retention import retention_policy
 from jobs.maintain.wiring import run_maintain
 from pipelines.common.human import human_bytes
@@ -34,6 +33,7 @@ from pipelines.common.instants import DAY_MS
 from pipelines.lake.maintenance import LakeMaintenance
 from schemas.registry import DECISION_TABLES
 from schemas.wal_verdicts import WAL_VERDICTS
+from tests.labs.spark.local_session import local_session
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,6 @@ from pyspark.sql import functions as F
 
 from benchmarks.records import add, begin, benchmark_parser
 from benchmarks.split_pages import EQUAL, LEFT, LOST, HashSpeed, SplitPoint, VerifySpeed, as_point, split_tables
-from jobs.cli.session import local_session
 from pipelines.lake.job_run import JobLake
 from pipelines.pegasus.domain.rows import Placement
 from pipelines.pegasus.sources.row_files import ParquetRows
@@ -39,6 +38,7 @@ from pipelines.pegasus.transforms.key_columns import binary_column, key_hashes, 
 from pipelines.pegasus.transforms.row_tally import ROW_SCHEMA
 from pipelines.pegasus.use_cases.frame import split_run
 from pipelines.pegasus.use_cases.split_verify import ComparedSide, VerifyRequest, split_verify
+from tests.labs.spark.local_session import local_session
 
 RUNS = 3
 OLD, NEW = 8, 16

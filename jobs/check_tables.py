@@ -1,7 +1,6 @@
 """The job check-tables: lets Great Expectations validate the published tables of the newest nights."""
 
 import logging
-import os
 from argparse import ArgumentParser, Namespace
 from dataclasses import replace
 
@@ -35,14 +34,12 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace, context: JobContext) -> JobResult:
     """Validates the tables, and writes the Data Docs."""
     from jobs.cli.config.configuration import load_config
-    from pipelines.common.errors import EXIT_UNAVAILABLE, UsageError
+    from pipelines.common.errors import EXIT_UNAVAILABLE
     from pipelines.reconcile.published_tables import SUITE, check_tables
     from pipelines.reconcile.report_templates import data_docs, json_of
 
-    if args.out is not None and os.path.expanduser(args.out).startswith("~"):
-        raise UsageError(f"--out {args.out}: there is no such user; put ./ before a directory of this name")
     load_config(args.config, context)  # a wrong file is reported, although only its keys for options are used
-    folder = None if args.out is None else directory_here(os.path.expanduser(args.out))
+    folder = None if args.out is None else directory_here(args.out)
     result, documents = check_tables(context.lake(args.lake), args.cluster)
     if folder is not None:
         try:

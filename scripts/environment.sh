@@ -26,7 +26,7 @@ find_python() {
 
 # Sets JAVA: a java command of version 17, 21 or 25.
 find_java() {
-    local version home
+    local version home told
     if [[ -n ${JAVA_HOME:-} ]]; then
         JAVA=$JAVA_HOME/bin/java
         [[ -x $JAVA ]] || die 2 "JAVA_HOME is $JAVA_HOME, which has no bin/java: point it to a Java 17, 21 or 25, or unset it."
@@ -39,7 +39,11 @@ find_java() {
     if [[ -r $home/release ]]; then
         version=$(sed -n 's/^JAVA_VERSION="\([^"]*\)".*/\1/p' "$home/release")
     else
-        version=$("$JAVA" -version 2>&1 | sed -n 's/.* version "\([^"]*\)".*/\1/p' | head -n 1) || version=
+        told=$("$JAVA" -XshowSettings:properties -version 2>&1) || told=
+        version=$(sed -n 's/.* version "\([^"]*\)".*/\1/p' <<<"$told" | head -n 1)
+        home=$(sed -n 's/^ *java\.home = //p' <<<"$told")
+        # the java of a version manager is a script, and Spark looks for bin/java beside it
+        [[ ! -x $home/bin/java ]] || JAVA=$home/bin/java
     fi
     case ${version:-} in
     17 | 17.* | 17[+-]* | 21 | 21.* | 21[+-]* | 25 | 25.* | 25[+-]*) ;;

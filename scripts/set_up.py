@@ -90,7 +90,7 @@ def _environment(project: Path, *, dev: bool) -> None:
     )
     # pip compiles on one core, the tests of packages too: 54 s instead of 74 for both steps, on two cores
     compile_all = [str(python), "-I", "-m", "compileall", "-qq", "-j", "0", "-x", "site-packages/.*/tests?/"]
-    subprocess.run([*compile_all, *map(str, home.glob("lib/python*/site-packages"))], check=False)
+    subprocess.run([*compile_all, *map(str, home.glob("lib/python*/site-packages"))], check=False, close_fds=False)
     for stamp, wanted in stamps.items():
         stamp.write_bytes(wanted)
     incomplete.unlink()

@@ -14,13 +14,13 @@ from pyspark.sql import SparkSession
 from xdist.remote import Producer
 
 from jobs.cli.leave import NEW_OBJECTS
-from jobs.cli.session import local_session
 from pipelines.lake import findings
 from pipelines.lake.run_summary import FindingRow
 from pipelines.pegasus.domain import rule_violations
 from scripts.finding_evidence import EVIDENCE, EvidenceValue
 from scripts.split_evidence import SPLIT_EVIDENCE
 from tests.labs.spark.evaluation import INTERPRETED
+from tests.labs.spark.local_session import local_session
 from tests.suite import sizes
 from tests.suite.processes import SharedTogether, order
 

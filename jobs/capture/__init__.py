@@ -121,7 +121,7 @@ def capture_cluster(
         f"Captured {cluster}: {captured.files:,} files below oldWALs, WALs and remoteWALs, "
         f"{human_count(captured.cells, noun)}, {human_count(len(snapshot.peers), 'peer')}; the cluster was {quiet}.\n"
         f"Snapshot: {captured.uri}\n"
-        f"Next: {PROGRAM} {after} --snapshot {captured.uri} {options}"
+        f"Next: {PROGRAM} {after} --snapshot {shlex.quote(captured.uri)} {options}"
     )
     if result["migrating"]:
         text += f"\nEvery job but verify-migration will refuse it: {result['migrating']} (docs/migration.md)"

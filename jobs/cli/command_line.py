@@ -2,7 +2,7 @@
 
 import os
 import sys
-from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
+from argparse import Action, ArgumentError, ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
@@ -16,15 +16,14 @@ from jobs.cli.config.configured_options import (
     config_mistakes,
     given_option,
     option_of,
-    options_of,
 )
 from jobs.cli.launch.places import PROGRAM
-from jobs.cli.monitoring.metric_names import MEASURED
-from jobs.cli.monitoring.metrics_place import check_place
+from jobs.cli.monitoring.metrics_place import check_metrics
 from jobs.cli.registry import GROUPS, JOBS, PEGASUS, Job, JobEntry
 from pipelines.common.errors import EXIT_DONE, EXIT_USAGE
 from pipelines.common.text import closest, did_you_mean, in_words, one_of_these, text_table
 from pipelines.common.version import VERSION
+from pipelines.files.local_paths import check_place
 
 SPLIT = "split"
 """No job: `split --help` lists the jobs of the group Pegasus."""
@@ -85,17 +84,17 @@ def invocation_of(program: str, name: str, job: Job, options: Sequence[str]) -> 
         allow_abbrev=False,
     )
     job.add_arguments(parser)
-    _add_common_arguments(parser, measured=name in MEASURED)
-    known = options_of(parser.format_usage())
+    entry = JOBS.get(name)
+    _add_common_arguments(parser, measured=entry is not None and entry.measured)
+    known = parser.options()
     unknown = _unknown_option(options, known)
     if unknown:  # argparse would report first what is missing because of it
         parser.error(unknown)
-    entry = JOBS.get(name)
     completed = complete_options(options, known, entry.configured if entry else "", os.environ)
+    parser.config_file = given_option("--config", completed)
     if entry and entry.configured:
         parser.configured = bool(entry.configured)
         parser.epilog = _of_the_file(entry.configured, known)
-        parser.config_file = given_option("--config", completed)
     return Invocation(name, job, parser.parse_args(completed), tuple(completed))
 
 
@@ -106,11 +105,27 @@ class _Parser(ArgumentParser):
     configured = False
     """Whether keys of the configuration stand for options of the job."""
 
+    def options(self) -> set[str]:
+        """Returns every option of the job by its long name."""
+        return {option for action in self._actions for option in action.option_strings if option.startswith("--")}
+
     def error(self, message: str) -> NoReturn:
         """See `ArgumentParser.error`."""
         mistakes = config_mistakes(self.config_file) if self.config_file else None
         keys = _keys_for(message) if self.configured else ""
         super().error(mistakes or f"{message}{self._words_of(message)}{keys}")
+
+    def _get_value(self, action: Action, arg_string: str) -> object:
+        """Refuses what no option takes: nothing, as of a variable of the shell that is not set, and no place."""
+        if action.option_strings:
+            if not arg_string:
+                raise ArgumentError(action, "its value is empty; give one, or leave the option out")
+            try:
+                check_place(arg_string)
+            except ValueError as error:
+                if action.dest != "config":  # whoever reads it knows ~
+                    raise ArgumentError(action, str(error)) from None
+        return super()._get_value(action, arg_string)
 
     def _words_of(self, message: str) -> str:
         """Returns the words that a missing option takes."""
@@ -218,7 +233,7 @@ def _add_common_arguments(parser: ArgumentParser, *, measured: bool) -> None:
 
 def _metrics_place(text: str) -> str:
     try:
-        return check_place(text)
+        return check_metrics(text)
     except ValueError as error:
         raise ArgumentTypeError(str(error)) from None
 

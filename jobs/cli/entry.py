@@ -123,10 +123,9 @@ def _deliver(outcome: JobResult, document: Mapping[str, object], args: Namespace
     if args.result:
         try:
             write_result(args.result, text + "\n", context)
-        except Exception as error:
-            code = code or _failed(context.job, error).exit_code
-            if outcome.exit_code:
-                logger.exception("the result file was not written")
+        except Exception as error:  # noqa: BLE001 - the answer is given all the same
+            failed = _failed(context.job, error).exit_code
+            code = code or failed
     answer = text if args.output == "json" else outcome.text
     if answer:
         code = write_answer(answer.rstrip("\n") + "\n", code, os.environ.get(OUTPUT_FILE_ENV))

@@ -27,8 +27,9 @@ _OF_SPARK_SUBMIT = "PYSPARK_GATEWAY_PORT"
 def run_and_leave(program: Callable[[], int]) -> NoReturn:
     """Runs a program and ends this process with its exit code; sets how often Python looks for garbage.
 
-    Exit handlers that are registered from here on run, and output is written. If the program raises, the process ends
-    as Python ends it.
+    Exit handlers that are registered from here on run, and output is written. After a Ctrl-C where no job answers for
+    it, such as before one begins, the process says so and ends with 130. If the program raises something else, the
+    process ends as Python ends it.
 
     Args:
         program: imports what it needs itself, so that handlers of its modules run before the process ends.
@@ -46,7 +47,11 @@ def run_and_leave(program: Callable[[], int]) -> NoReturn:
 
     gc.set_threshold(NEW_OBJECTS)
     atexit.register(leave)  # handlers run in reverse order: all that are registered from here on come first
-    code.append(program())
+    try:
+        code.append(program())
+    except KeyboardInterrupt:
+        sys.stderr.write("walsafe: interrupted; the same command may be run again\n")
+        code.append(130)
     sys.exit(code[0])
 
 

@@ -47,6 +47,7 @@ class JobEntry:
         configured: `environment` if `--config` falls back to `$WALSAFE_CONFIG`, and keys of the file stand for options
             that are not given; `any cluster` if the key `cluster` does so only in the file of `$WALSAFE_CONFIG`.
         begins_here: it begins in the process of `spark-submit.sh`, and a JVM starts only when it needs one.
+        measured: it has metrics.
     """
 
     module: str
@@ -56,6 +57,7 @@ class JobEntry:
     archives_classes: bool = False
     configured: str = ""
     begins_here: bool = False
+    measured: bool = True
 
     def load(self) -> Job:
         """Imports the module of the job."""
@@ -69,6 +71,7 @@ GROUPS: dict[str, dict[str, JobEntry]] = {
             "three nights of a generated cluster, an audit and a dump of its queues, a rehearsal of their migration",
             small=True,
             archives_classes=True,
+            measured=False,
         ),
     },
     "every night": {
@@ -102,6 +105,7 @@ GROUPS: dict[str, dict[str, JobEntry]] = {
             small=True,
             begins_here=True,
             configured=FROM_ENVIRONMENT,
+            measured=False,
         ),
         "check-tables": JobEntry(
             "jobs.check_tables",
@@ -113,6 +117,7 @@ GROUPS: dict[str, dict[str, JobEntry]] = {
             "jobs.views",
             "the SQL of views over the tables, for DuckDB, Spark or Trino",
             configured=FROM_ENVIRONMENT,
+            measured=False,
         ),
         "audit-queues": JobEntry(
             "jobs.queues.audit_queues",
@@ -210,6 +215,7 @@ GROUPS: dict[str, dict[str, JobEntry]] = {
             "jobs.split.demo",
             "a split of a simulated Pegasus table with one row lost, found by split-verify",
             small=True,
+            measured=False,
         ),
     },
 }

@@ -1,15 +1,15 @@
 """Writes the answer of a job, and its JSON object or its metrics to any Hadoop URI, atomically."""
 
 import logging
-import os
 import sys
-import tempfile
 from pathlib import Path
 
 from jobs.cli import log
 from jobs.cli.context import JobContext
 from pipelines.common.errors import EXIT_UNAVAILABLE, UnavailableError
-from pipelines.files.local_paths import path_here
+from pipelines.files.local_paths import path_here, replace_file
+
+_READABLE = 0o644
 
 
 def write_answer(text: str, code: int, file: str | None = None) -> int:
@@ -33,7 +33,7 @@ def write_answer(text: str, code: int, file: str | None = None) -> int:
 
 
 def write_result(uri: str, text: str, context: JobContext, option: str = "--result") -> None:
-    """Writes `text` and renames the file into place.
+    """Writes `text` and renames the file into place; a device or a pipe of this machine is written to.
 
     A bare path is a local path, which needs no Hadoop. In cluster mode, the launcher lets the driver write elsewhere,
     and writes this file itself.
@@ -55,15 +55,6 @@ def write_result(uri: str, text: str, context: JobContext, option: str = "--resu
         write_text(context.spark, uri, text)
         return
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        temporary = Path(name)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
-            temporary.chmod(0o644)
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        replace_file(path, text.encode("utf-8"), _READABLE)
     except OSError as error:
         raise UnavailableError(f"{option} {uri} cannot be written: {error}") from error

@@ -1,27 +1,17 @@
 """The only module that builds a SparkSession.
 
 Under spark-submit, the user's settings come from `conf/spark-defaults.conf` and the command line; this module adds only
-what correct results need. `local_session` is for tests and benchmarks, which start without spark-submit: it reads the
-same file, so that they measure what users have.
+what correct results need.
 """
 
-import os
-import shutil
-import sys
-from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-import pyspark
 from py4j.java_gateway import JavaClass, JavaMember
 from py4j.protocol import Py4JJavaError
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
-from jobs.cli.launch import class_archive
-from jobs.cli.launch.jars_lock import jars_for, spark_of
-from jobs.cli.launch.places import PROGRAM, PROJECT, cache_folder
-from jobs.cli.launch.submit import CLASS_PATH, QUICK_START, long_run, read_properties
+from jobs.cli.launch.places import PROGRAM
 from jobs.cli.spark_functions import wait_for_functions
 from pipelines.common.errors import UnavailableError, UsageError
 
@@ -39,12 +29,6 @@ REQUIRED = {
 _OF_EVERY_COLUMN = ("functions", "org.apache.spark.sql.functions", "PythonUtils", "PythonSQLUtils")
 _OF_EVERY_FILE = ("org.apache.hadoop.fs", "org.apache.hadoop.conf", "org.apache.hadoop.security", "java.lang")
 _PARQUET_VERSION = "parquet.writer.version"
-
-# What a session without spark-submit needs besides `conf/spark-defaults.conf`.
-_ON_ONE_HOST = {
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.host": "127.0.0.1",
-}
 
 
 def submitted_session(name: str) -> SparkSession:
@@ -71,59 +55,14 @@ def submitted_session(name: str) -> SparkSession:
         raise UnavailableError(
             f"Spark did not start on {conf.get('spark.master')}: {cause}; see the log above, then try again"
         ) from error
-    _tell_delta(session)
-    _keep_classes(session)
+    prepare(session)
     return session
 
 
-def local_session(
-    work: Path,
-    *,
-    cores: int = 2,
-    memory: str = "2g",
-    quick_start: bool = True,
-    extra: Mapping[str, str] | None = None,
-) -> SparkSession:
-    """Returns a local session with Delta, without spark-submit, for tests and benchmarks.
-
-    Args:
-        work: a directory for the warehouse and Spark's scratch files.
-        cores: number of worker threads.
-        memory: heap of the JVM, as `-Xmx` takes it.
-        quick_start: turn off the JVM's optimizing compiler: right for small data, wrong for measurements.
-        extra: further settings, which take precedence.
-
-    Raises:
-        UsageError: the Delta jars have not been fetched.
-    """
-    spark_home = Path(pyspark.__file__).resolve().parent
-    jars = jars_for(PROJECT / "jars.lock", PROJECT / ".jars", spark_of(spark_home / "jars") or "")
-    if not all(jar.exists() for jar in jars):
-        raise UsageError(f"no Delta jars in {PROJECT / '.jars'}: run ./spark-submit.sh --set-up once")
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    os.environ.setdefault("LOG4J_CONFIGURATION_FILE", str(PROJECT / "conf" / "log4j2.properties"))
-    settings = {
-        **read_properties((PROJECT / "conf" / "spark-defaults.conf").read_text(encoding="utf-8")),
-        **_ON_ONE_HOST,
-        **REQUIRED,
-        "spark.master": f"local[{cores}]",
-        "spark.sql.extensions": DELTA_EXTENSION,
-        "spark.driver.memory": memory,
-        CLASS_PATH: os.pathsep.join(map(str, jars)),
-        "spark.sql.warehouse.dir": str(work / "warehouse"),
-        "spark.local.dir": str(work / "spark"),
-        **(extra or {}),
-    }
-    java = QUICK_START if quick_start else long_run(PROJECT)
-    settings.setdefault("spark.driver.defaultJavaOptions", f"{java} {archive_options(jars)}".rstrip())
-    builder = SparkSession.builder.appName("walsafe")
-    for key, value in settings.items():
-        builder = builder.config(key, value)
-    session = builder.getOrCreate()
+def prepare(session: SparkSession) -> None:
+    """Tells Delta its version of Parquet, and keeps Java's classes and packages that are named often."""
     _tell_delta(session)
     _keep_classes(session)
-    return session
 
 
 def _tell_delta(session: SparkSession) -> None:
@@ -159,17 +98,6 @@ def _keep_classes(session: SparkSession) -> None:
         for part in package.split("."):
             setattr(place, part, getattr(place, part))
             place = getattr(place, part)
-
-
-def archive_options(jars: Sequence[Path]) -> str:
-    """Returns the Java options for the archive of loaded classes that an earlier job wrote; empty if there is none."""
-    command = Path(os.environ["JAVA_HOME"], "bin", "java") if "JAVA_HOME" in os.environ else shutil.which("java")
-    if command is None:
-        return ""
-    java_home = Path(command).resolve().parent.parent
-    return class_archive.reading_options(
-        class_archive.archive_of(cache_folder(), java_home, Path(pyspark.__file__).resolve().parent, jars)
-    )
 
 
 def _with_delta(extensions: str) -> str:

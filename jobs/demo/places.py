@@ -1,7 +1,5 @@
 """The paths of the demo, and its configuration file."""
 
-import json
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,8 +9,6 @@ from pipelines.common.errors import UnavailableError, UsageError
 from pipelines.common.instants import compact_instant
 from pipelines.files.local_paths import local_uri
 from pipelines.lake.run_summary import RunSummary
-
-_PAIR = re.compile(r"\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +45,8 @@ class DemoPlaces:
 
     def write_config(self, cluster: str) -> None:
         """Writes the demo's configuration: its simulated cluster and its places, so that commands need no more."""
+        import yaml
+
         live = {"source": "simulated", "path": str(self.cluster)}
         sections = {
             "cluster": cluster,
@@ -57,13 +55,13 @@ class DemoPlaces:
             "snapshots": local_uri(self.snapshots),
             "reports": local_uri(self.reports),
             "wal_root": self.wal_root,
-            "capture": {"files": {"source": "hadoop"}, "queues": live, "state": live},
+            "capture": {"files": {"source": "hadoop"}, "queues": {**live}, "state": {**live}},
             "clean": {"quarantine": f"file://{self.quarantine}"},
         }
         try:
             with self.config.open("a", encoding="utf-8") as out:
                 out.write("\n# the demo's own places, and its cluster: a directory that plays a live one\n")
-                out.writelines(f"{key}: {_yaml(value)}\n" for key, value in sections.items())
+                yaml.safe_dump(sections, out, sort_keys=False, allow_unicode=True)
         except OSError as error:
             raise UnavailableError(f"{self.config} cannot be written: {error}; give another --out") from error
 
@@ -103,11 +101,3 @@ def new_directory(given: str | None, now: int) -> Path:
     except OSError as error:
         raise UnavailableError(f"--out {out} cannot be written: {error}; give another directory") from error
     return out.resolve()
-
-
-def _yaml(value: object) -> str:
-    """Returns a value as JSON, which YAML reads as well, but with each emoji as it is.
-
-    JSON escapes an emoji as two halves, which YAML does not put together.
-    """
-    return _PAIR.sub(lambda pair: json.loads(f'"{pair[0]}"'), json.dumps(value))

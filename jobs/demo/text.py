@@ -10,8 +10,8 @@ from textwrap import wrap
 from jobs.cli.launch.places import PROGRAM
 from jobs.demo.cluster.parts import DISABLED_PEER
 from jobs.demo.places import DemoOutput, DemoPlaces
-from pipelines.common.human import human_bytes
-from pipelines.common.instants import DAY_MS, HOUR_MS, utc_day
+from pipelines.common.human import human_bytes, human_duration
+from pipelines.common.instants import utc_day
 from pipelines.common.text import text_table
 from pipelines.decide.reason_texts import REASON_TEXTS
 from pipelines.lake.run_summary import DELETABLE, HELD, FindingRow, PinnedRow, RunSummary, VerdictTotal, by_reason
@@ -75,15 +75,6 @@ def night_line(number: int, night: RunSummary) -> str:
     return f"night {number}: {told}{holder}"
 
 
-def human_age(milliseconds: int | None) -> str:
-    """Formats a duration as `8.0 d` or `5.3 h`."""
-    if milliseconds is None:
-        return ""
-    if milliseconds < DAY_MS:
-        return f"{milliseconds / HOUR_MS:.1f} h"
-    return f"{milliseconds / DAY_MS:.1f} d"
-
-
 def _night_rows(nights: Sequence[RunSummary]) -> Iterable[Sequence[str]]:
     yield ("", "files", "bytes", "deletable", "bytes", "held", "bytes")
     for number, night in enumerate(nights, start=1):
@@ -116,7 +107,7 @@ def _holder_lines(night: RunSummary) -> list[str]:
 
 def _holder_cells(row: PinnedRow) -> Sequence[str]:
     sizes = (human_bytes(size) for size in (row.bytes, row.exclusive_bytes, row.freed_bytes))
-    return (_holder(row), *sizes, human_age(row.oldest_age_ms))
+    return (_holder(row), *sizes, "" if row.oldest_age_ms is None else human_duration(row.oldest_age_ms))
 
 
 def _holder(row: PinnedRow) -> str:

@@ -1,6 +1,8 @@
-"""Tells local paths from URIs of other file systems."""
+"""Tells local paths from URIs of other file systems, and replaces local files."""
 
+import os
 import re
+import uuid
 from pathlib import Path
 
 from pipelines.common.errors import UsageError
@@ -8,6 +10,23 @@ from pipelines.common.errors import UsageError
 _FILE = re.compile(r"file:(?://[^/]*)?/+", re.IGNORECASE)
 _URI = re.compile(r"file:|[A-Za-z][A-Za-z0-9+.-]+:/", re.IGNORECASE)
 """Hadoop takes `hdfs:/walsafe/r.json`, too. A colon without a slash is one in a name, such as that of a time."""
+_HOME = re.compile(r"~[^/]*/|~$")
+
+
+def check_place(place: str) -> str:
+    """Returns the path or URI of a place.
+
+    Raises:
+        ValueError: it is a relative `file:` URI, or begins with `~`, which only a shell knows: a directory of this name
+            would be made wherever the job runs.
+    """
+    if _HOME.match(place):
+        raise ValueError(f"{place}: write the whole path instead of ~, or put ./ before a directory of this name")
+    try:
+        local_path(place)
+    except UsageError as error:
+        raise ValueError(str(error)) from None
+    return place
 
 
 def local_path(uri: str) -> Path | None:
@@ -32,3 +51,42 @@ def path_here(uri: str) -> Path | None:
 def local_uri(path: Path) -> str:
     """Returns a local path as Hadoop spells it: not percent-encoded, and local whatever `fs.defaultFS` is."""
     return f"file:{path}"
+
+
+def file_behind(path: Path) -> Path | None:
+    """Returns the file that a path names, behind its links; None for a device, a pipe and whatever else is no file.
+
+    Like `/dev/stdout`, these are written to; to replace one would break what others read.
+    """
+    if path.parent == Path("/dev") or (path.exists() and not path.is_file()):
+        return None
+    return Path(os.path.realpath(path))
+
+
+def replace_file(path: Path, content: bytes, mode: int | None = None) -> None:
+    """Writes a file under a temporary name in its directory, which is created if it is missing, and renames it.
+
+    A link stays, and the file that it names is replaced. What is no file is written to.
+
+    Args:
+        path: the file.
+        content: the whole content.
+        mode: its permissions; None = those of a new file of this process.
+
+    Raises:
+        OSError: it cannot be written; no temporary file is left then.
+    """
+    target = file_behind(path)
+    if target is None:
+        with path.open("ab") as stream:
+            stream.write(content)
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
+    try:
+        temporary.write_bytes(content)
+        if mode is not None:
+            temporary.chmod(mode)
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)

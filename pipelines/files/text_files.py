@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from pipelines.common.errors import UnavailableError
 from pipelines.files.file_reader import HadoopFileReader, is_local
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_cause, wrong_name_or_rights
-from pipelines.files.local_paths import local_path
+from pipelines.files.local_paths import local_path, replace_file
 
 
 class TextFiles(Protocol):
@@ -65,10 +65,7 @@ class LocalTextFiles:
             self._hadoop.write(uri, text)
             return
         with _errors(uri):
-            target.parent.mkdir(parents=True, exist_ok=True)
-            temporary = target.with_name(_temporary(target.name))
-            temporary.write_text(text, encoding="utf-8", newline="")
-            temporary.replace(target)
+            replace_file(target, text.encode("utf-8"))
 
     def read(self, uri: str) -> str | None:
         """See `TextFiles.read`."""
@@ -106,7 +103,7 @@ class HadoopTextFiles:
         """See `TextFiles.write`."""
         with _errors(uri):
             target = self._hadoop.path(uri)
-            temporary = self._hadoop.path(f"{uri.rpartition('/')[0]}/{_temporary(target.getName())}")
+            temporary = self._hadoop.path(f"{uri.rpartition('/')[0]}/.{target.getName()}.{uuid.uuid4().hex}")
             out = self._files(target).create(temporary, True)
             try:
                 out.write(bytearray(text.encode("utf-8")))
@@ -176,10 +173,6 @@ def _errors(uri: str, what: str = "written") -> Iterator[None]:
 
 def _local(uri: str) -> Path:
     return local_path(uri) or Path(uri)
-
-
-def _temporary(name: str) -> str:
-    return f".{name}.{uuid.uuid4().hex}"
 
 
 def _checksums(file: Path) -> Path:

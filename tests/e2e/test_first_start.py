@@ -7,13 +7,15 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
+from unittest.mock import Mock
 
 import pytest
 
-from jobs.cli.launch.jars import StepError, fetch_jars, proxy_options
+from jobs.cli.launch.jars import StepError, fetch_jars, one_at_a_time, proxy_options
 from tests.labs.places import PROJECT
 from tests.labs.spark.jar_repository import jar_repository
 from tests.labs.spark.submitter import clean_environment, copy_project
@@ -134,6 +136,20 @@ def test_java_17_21_and_25_pass(programs: Path, version: str) -> None:
     done = subprocess.run(
         ["bash", "-c", 'source "$0"; find_java; printf %s "$JAVA"', str(PROJECT / "scripts" / "environment.sh")],
         env={"PATH": str(programs), "JAVA_HOME": str(home)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == str(home / "bin" / "java")
+
+
+def test_the_script_of_a_version_manager_leads_to_its_java(programs: Path) -> None:
+    home = programs / "jdk-17"
+    script(home / "bin" / "java", f"echo '    java.home = {home}' >&2; echo 'openjdk version \"17.0.15\"' >&2")
+    script(programs / "java", f'exec {home}/bin/java "$@"')
+    done = subprocess.run(
+        ["bash", "-c", 'source "$0"; find_java; printf %s "$JAVA"', str(PROJECT / "scripts" / "environment.sh")],
+        env={"PATH": str(programs)},
         capture_output=True,
         text=True,
         check=True,
@@ -329,6 +345,27 @@ def test_two_first_starts_at_once(offline: Path) -> None:
     assert [done.returncode for done in results] == [0, 0]
     assert sum("fetching" in done.stderr for done in results) == 1
     assert names(offline / ".jars") == names(PROJECT / ".jars")
+
+
+def test_a_start_waits_for_the_step_of_one_that_was_killed(tmp_path: Path) -> None:
+    began, go_on = tmp_path / "began", tmp_path / "go-on"
+    step = f"touch {began}; until [ -e {go_on} ]; do sleep 0.05; done"
+    start = (
+        "import sys; from pathlib import Path; from jobs.cli.launch.jars import one_at_a_time, run_step\n"
+        "with one_at_a_time(Path(sys.argv[1]), print): run_step(['bash', '-c', sys.argv[2]], '')"
+    )
+    killed = subprocess.Popen([sys.executable, "-c", start, str(tmp_path), step], cwd=PROJECT)
+    try:
+        while not began.exists():
+            assert killed.poll() is None
+            time.sleep(0.02)
+        killed.terminate()
+        killed.wait()
+        told = Mock(side_effect=lambda _: go_on.touch())
+        with one_at_a_time(tmp_path, told):
+            told.assert_called_once()
+    finally:
+        go_on.touch()
 
 
 @pytest.mark.long

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.cli.launch.jars_lock import supported_sparks
+from jobs.cli.launch.jars import supported_sparks
 from tests.labs.places import PROJECT
 from tests.labs.spark.other_sparks import LOCKS, spark_home
 from tests.labs.spark.same_night import Night, assert_same, reconcile

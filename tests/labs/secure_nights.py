@@ -13,9 +13,8 @@ from typing import Any
 
 import pyspark
 
-from jobs.cli.launch.jars_lock import jars_for, spark_of
+from jobs.cli.launch.jars import jars_for, spark_of
 from jobs.cli.launch.submit import CLASS_PATH, QUICK_START
-from jobs.cli.session import archive_options
 from pipelines.snapshot.capture_order import CAPTURE_ORDER, ZOOKEEPER_CAPTURE_ORDER
 from tests.labs.cleanup.rights import set_acl
 from tests.labs.cluster.classpath import HBASE_CLIENT, resolve
@@ -27,6 +26,7 @@ from tests.labs.cluster.secure import grant, start_secure_hbase
 from tests.labs.lake_rows import lake_rows
 from tests.labs.places import PROJECT
 from tests.labs.real_captures import HADOOP_FILES, Taken, read_back
+from tests.labs.spark.local_session import archive_options
 from tests.labs.spark.one_application import Done, OneApplication, one_application
 
 WITHOUT_TTL = MappingProxyType({"hbase.master.logcleaner.ttl": "0", "hbase.backup.enable": "false"})

@@ -396,7 +396,7 @@ def test_runs_at_the_same_time_lose_nothing_and_double_nothing(desk: Desk) -> No
 VICTIM = """
 import os, signal, sys
 from pathlib import Path
-from jobs.cli.session import local_session
+from tests.labs.spark.local_session import local_session
 from pipelines.files.text_files import LocalTextFiles
 from pipelines.lake.delta_tables import DeltaTables
 from tests.labs.small_cluster import Desk

@@ -151,8 +151,10 @@ def test_a_capture_counts_what_holds_the_queues(night: Night, capsys: pytest.Cap
     assert f" {len(MADE.pass_2)} queue cells, " in capsys.readouterr().out
     directory = zookeeper_export(MADE, znodes({})).write(night.root / "zookeeper")
     section = exported(directory)
-    assert night.run({**section, "queues": {"source": "export", "storage": "zookeeper"}}, "zk") == 0
-    assert " 2 znodes, 1 peer; " in capsys.readouterr().out
+    assert night.run({**section, "queues": {"source": "export", "storage": "zookeeper"}}, "of zk") == 0
+    told = capsys.readouterr().out
+    assert " 2 znodes, 1 peer; " in told
+    assert f"{night.out('of zk')}' --config '" in told, "the next command survives pasting"
 
 
 @pytest.mark.promise("one-clock")

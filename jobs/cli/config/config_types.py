@@ -4,9 +4,10 @@ import re
 from datetime import date, datetime
 from typing import Annotated, Final
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
+from pipelines.files.local_paths import check_place
 from pipelines.hbase.server_names import MAX_LONG
 
 _DURATION = re.compile(r"(\d+)\s*(ms|s|m|h|d)", re.ASCII)
@@ -80,6 +81,8 @@ WrittenUntil = Annotated[str, Field(pattern=f"^{_DAY}({_TIME})?$")]
 
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True, pattern=r"\S")]
 """A text that is not blank."""
+Place = Annotated[Text, AfterValidator(check_place)]
+"""A path, or a URI of any file system."""
 DurationMs = Annotated[int, BeforeValidator(_duration, json_schema_input_type=WrittenDuration)]
 """Milliseconds, written `90s`, `10m`, `24h`, `7d`."""
 SizeBytes = Annotated[int, BeforeValidator(_size, json_schema_input_type=WrittenSize)]

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field, ValidationInfo, field_validator, mod
 
 from jobs.cli.config.capture_section import CaptureSection
 from jobs.cli.config.config_errors import validate_model
-from jobs.cli.config.config_types import Section, SizeBytes, Text, WalRoot
+from jobs.cli.config.config_types import Place, Section, SizeBytes, WalRoot
 from jobs.cli.config.maintain_section import MaintainSection
 from jobs.cli.config.sections import (
     BackupSection,
@@ -27,7 +27,7 @@ from jobs.cli.config.sections import (
 )
 from jobs.cli.config.yaml_lines import parse_yaml
 from jobs.cli.context import JobContext
-from jobs.cli.monitoring.metrics_place import check_place
+from jobs.cli.monitoring.metrics_place import check_metrics
 from pipelines.common.errors import UsageError
 from pipelines.common.forms import Name
 from pipelines.decide.rule.settings import ReconcileSettings, Release
@@ -42,21 +42,21 @@ class Config(Section):
     wal_root: WalRoot | None = Field(
         default=None, description="its `hbase.wal.dir` as a full URI", examples=["hdfs://ns1/hbase"]
     )
-    lake: Text | None = Field(
+    lake: Place | None = Field(
         default=None, description="folder of the Delta tables; `--lake`", examples=["hdfs://ns1/walsafe/lake"]
     )
-    lists: Text | None = Field(
+    lists: Place | None = Field(
         default=None, description="folder of the delete-safe lists; `--lists`", examples=["hdfs://ns1/walsafe/lists"]
     )
-    snapshots: Text | None = Field(
+    snapshots: Place | None = Field(
         default=None,
         description="folder of the snapshots; a night and a `capture` without `--out` add `/<cluster>/<time>`",
         examples=["hdfs://ns1/walsafe/snapshots"],
     )
-    reports: Text | None = Field(
+    reports: Place | None = Field(
         default=None, description="folder of the HTML pages; `--reports`", examples=["file:///var/www/walsafe"]
     )
-    metrics: Annotated[Text, AfterValidator(check_place)] | None = Field(
+    metrics: Annotated[Place, AfterValidator(check_metrics)] | None = Field(
         default=None,
         description="folder of the Prometheus metrics, or URL of a Pushgateway; `$NAME` = the URL is in this "
         "environment variable; `--metrics`",

@@ -1,10 +1,11 @@
 """Adds options that the user did not give, from the configuration file; `$WALSAFE_CONFIG` may name that file."""
 
 import os
-import re
 from argparse import Namespace
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
+
+from jobs.cli.context import SHIPPED_ENV
 
 CONFIG_ENV = "WALSAFE_CONFIG"
 FROM_ENVIRONMENT, OF_ANY_CLUSTER = "environment", "any cluster"
@@ -20,7 +21,8 @@ def complete_options(
 ) -> list[str]:
     """Returns the options with those that the environment and the configuration add; what is given overrules them.
 
-    A file that cannot be read adds nothing: the job reports what is wrong with it.
+    A file that cannot be read adds nothing: the job reports what is wrong with it. Nor is anything added on the
+    cluster: the launcher has done so, and a file of the same path there may be old.
 
     Args:
         options: of one job, as given.
@@ -29,7 +31,7 @@ def complete_options(
         environ: the environment of this process.
     """
     added: list[str] = []
-    if {"-h", "--help"} & set(options):
+    if {"-h", "--help"} & set(options) or environ.get(SHIPPED_ENV):
         return list(options)
     config = given_option("--config", options)
     keys: Sequence[str] = CONFIGURED if configured else _OF_EVERY_JOB
@@ -67,10 +69,7 @@ def given_option(option: str, options: Sequence[str]) -> str | None:
 
 def config_mistakes(file: str) -> str | None:
     """Returns what is wrong with a configuration file; None if nothing is."""
-    try:
-        from jobs.cli.config.configuration import parse_config
-    except ImportError:  # the packages are not installed yet
-        return None
+    from jobs.cli.config.configuration import parse_config
     from pipelines.common.errors import UsageError
 
     try:
@@ -80,11 +79,6 @@ def config_mistakes(file: str) -> str | None:
     except UsageError as error:
         return str(error)
     return None
-
-
-def options_of(usage: str) -> set[str]:
-    """Returns every long option that argparse's usage text shows."""
-    return {*re.findall(r"--[\w-]+", usage), "--help"}
 
 
 def read_values(file: Path) -> Mapping[str, object]:

@@ -52,8 +52,9 @@ def child_environment(
     environment.setdefault("JAVA_HOME", str(java.resolve().parent.parent))
     environment.setdefault("LOG4J_CONFIGURATION_FILE", str(PROJECT / "conf" / "log4j2.properties"))
     environment.setdefault("PYTHONUTF8", "1")
-    if not any(environment.get(name) for name in ("LC_ALL", "LC_CTYPE", "LANG")):
-        environment["LC_ALL"] = "C.UTF-8"  # under cron, Java 17 cannot name a file with an umlaut without it
+    locale = next(filter(None, map(environment.get, ("LC_ALL", "LC_CTYPE", "LANG"))), "C")
+    if locale in ("C", "POSIX"):
+        environment["LC_ALL"] = "C.UTF-8"  # as under cron, Java 17 cannot name a file with an umlaut without it
     # the small JVM that builds Spark's command else opens some two hundred jars to find its class (measured: 0.3 s)
     launcher = next((spark_home / "jars").glob("spark-launcher_*.jar"), None)
     if launcher is not None and " " not in str(launcher):
@@ -70,7 +71,7 @@ def run_child(command: Sequence[str], environment: Mapping[str, str], stop: Path
         command: the spark-submit command.
         environment: its whole environment.
         stop: a file that the first Ctrl-C creates instead of a signal, for a job that ends after its current batch. A
-            second Ctrl-C is passed on.
+            second Ctrl-C is passed on, and the first one, too, if the file cannot be created.
 
     The child runs in a session of its own: a terminal would else signal the JVM in the middle of a batch, and a signal
     to spark-submit alone would leave the Python driver running. Whoever calls this may start the job again when it has
@@ -85,8 +86,7 @@ def run_child(command: Sequence[str], environment: Mapping[str, str], stop: Path
     def forward(number: int, _frame: FrameType | None) -> None:
         if child is None:
             early.append(number)
-        elif stop is not None and number == signal.SIGINT and not stop.exists():
-            stop.touch()
+        elif stop is not None and number == signal.SIGINT and _creates(stop):
             # in a thread, because the signal may have come in the middle of a write to standard error
             Thread(
                 target=log.say, args=["walsafe: stopping after this batch or job; Ctrl-C again ends at once"]
@@ -120,6 +120,15 @@ def run_child(command: Sequence[str], environment: Mapping[str, str], stop: Path
         for number, handler in previous.items():
             signal.signal(number, handler)
     return code if code >= 0 else 128 - code
+
+
+def _creates(file: Path) -> bool:
+    """Creates a file; returns False if it was there before, or cannot be created."""
+    try:
+        file.touch(exist_ok=False)
+    except OSError:
+        return False
+    return True
 
 
 def _end_rest(group: int) -> None:

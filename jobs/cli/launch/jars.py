@@ -1,4 +1,6 @@
-"""Fetches the jars of jars.lock once: into `.jars` of a clone (scripts/set_up.py), or into the user's cache folder.
+"""The jars of jars.lock: which of them a Spark needs, and how they are fetched, once.
+
+They come into `.jars` of a clone (scripts/set_up.py), or into the user's cache folder.
 
 Standard library only: it runs before any package is installed. It may be killed at any moment and started twice at
 once: one of the two waits, and whatever is half-done is done again.
@@ -14,17 +16,73 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 from xml.etree import ElementTree as ET
-
-from jobs.cli.launch.jars_lock import Jar, read_lock
 
 IVY_SETTINGS_ENV = "WALSAFE_IVY_SETTINGS"
 
 
 class StepError(Exception):
     """A step failed; the message says which step and what to do."""
+
+
+@dataclass(frozen=True)
+class Jar:
+    """One line of jars.lock."""
+
+    sha256: str
+    organisation: str
+    module: str
+    revision: str
+
+    @property
+    def name(self) -> str:
+        """Returns the name of the jar's file."""
+        return f"{self.organisation}_{self.module}-{self.revision}.jar"
+
+    @property
+    def spark(self) -> str | None:
+        """Returns the version of Spark that it is for, such as `4.2`; None for a jar that fits every version."""
+        match = re.fullmatch(r"delta-spark_(\d+\.\d+)_2\.13", self.module)
+        return match[1] if match else None
+
+    @property
+    def place(self) -> Path:
+        """Returns its path in the folder of the jars, where each version of Spark has a folder of its own."""
+        return Path(f"spark-{self.spark}" if self.spark else "", self.name)
+
+
+def read_lock(lock: Path) -> list[Jar]:
+    """Returns the jars that jars.lock names."""
+    jars = []
+    for line in lock.read_text(encoding="utf-8").splitlines():
+        if line and not line.startswith("#"):
+            sha256, coordinate = line.split()
+            jars.append(Jar(sha256, *coordinate.split(":")))
+    return jars
+
+
+def spark_of(jars: Path) -> str | None:
+    """Returns the version of the Spark whose jars are in a folder, such as `4.2`; None if they are not Spark's."""
+    found = (re.fullmatch(r"spark-core_2\.13-(\d+\.\d+)\..+\.jar", jar.name) for jar in jars.glob("spark-core_*.jar"))
+    return next((match[1] for match in found if match), None)
+
+
+def supported_sparks(lock: Path) -> list[str]:
+    """Returns the versions of Spark for which jars.lock has a jar of Delta; the last is that of the locked pyspark."""
+    return [jar.spark for jar in read_lock(lock) if jar.spark]
+
+
+def jars_for(lock: Path, folder: Path, spark: str) -> list[Path]:
+    """Returns the fetched jars that a version of Spark needs: those of jars.lock without Delta's for other versions.
+
+    If the folder is a link, the paths are those behind it. Java uses an archive of loaded classes only if the class
+    path names the same paths as when the archive was written, and a checkout that links to the jars has other paths.
+    """
+    real = folder.resolve()
+    return sorted(real / jar.place for jar in read_lock(lock) if jar.spark in {None, spark})
 
 
 def fetch_jars(
@@ -163,7 +221,7 @@ def _damaged(folder: Path, wanted: Sequence[Jar]) -> list[str]:
 
 @contextmanager
 def one_at_a_time(cache: Path, tell: Callable[[str], None]) -> Iterator[None]:
-    """Lets only one first start work at a time; the kernel frees the lock if its process is killed."""
+    """Lets only one first start work at a time; the kernel frees the lock if it is killed and its step has ended."""
     cache.mkdir(parents=True, exist_ok=True)
     with (cache / "set-up.lock").open("w", encoding="utf-8") as file:
         try:
@@ -171,6 +229,7 @@ def one_at_a_time(cache: Path, tell: Callable[[str], None]) -> Iterator[None]:
         except BlockingIOError:
             tell("walsafe: another start is preparing walsafe; waiting for it")
             fcntl.flock(file, fcntl.LOCK_EX)
+        os.set_inheritable(file.fileno(), True)  # a step holds the lock, too: pip works on after its start was killed
         yield
 
 
@@ -180,7 +239,7 @@ def run_step(command: Sequence[str], problem: str) -> None:
     Raises:
         StepError: it failed; the message is `problem`.
     """
-    done = subprocess.run(command, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    done = subprocess.run(command, check=False, close_fds=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if done.returncode != 0:
         sys.stderr.buffer.write(done.stdout)
         sys.stderr.flush()

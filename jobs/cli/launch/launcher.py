@@ -21,12 +21,19 @@ from jobs.cli.context import STOP_FILE_ENV, JobContext
 from jobs.cli.entry import OUTPUT_FILE_ENV, run, tell_failure
 from jobs.cli.entry import main as run_here
 from jobs.cli.failures import spark_ended
-from jobs.cli.launch import class_archive, class_archive_writer
+from jobs.cli.launch import class_archive
 from jobs.cli.launch.child import child_environment, run_child
 from jobs.cli.launch.client import client_context, writes_elsewhere
 from jobs.cli.launch.cluster_mode import HadoopShell, in_cluster
-from jobs.cli.launch.jars import StepError, are_there, fetch_jars, one_at_a_time
-from jobs.cli.launch.jars_lock import jars_for, spark_of, supported_sparks
+from jobs.cli.launch.jars import (
+    StepError,
+    are_there,
+    fetch_jars,
+    jars_for,
+    one_at_a_time,
+    spark_of,
+    supported_sparks,
+)
 from jobs.cli.launch.places import PROJECT, cache_folder, is_clone, jars_folder
 from jobs.cli.launch.project_archive import build_archive
 from jobs.cli.launch.submit import (
@@ -48,7 +55,7 @@ from pipelines.common.errors import (
     UsageError,
     WalsafeError,
 )
-from pipelines.files.local_paths import local_path, path_here
+from pipelines.files.local_paths import file_behind, local_path, path_here
 
 _JAVA_OPTIONS = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 _DECIDED = (EXIT_DONE, EXIT_PARTIAL)
@@ -85,9 +92,9 @@ def main(argv: Sequence[str]) -> int:
 def _remove_older(result: str | None) -> None:
     """Removes an older `--result` of this machine, which would else be taken for the answer of a driver that died."""
     here = path_here(result) if result else None
-    if here is not None:
-        with suppress(OSError):  # if it cannot be removed, the new one cannot be written either, which is told then
-            here.unlink()
+    with suppress(OSError):  # if it cannot be removed, the new one cannot be written either, which is told then
+        if here is not None and (older := file_behind(here)) is not None:
+            older.unlink()
 
 
 def _set_up(environ: Mapping[str, str]) -> int:
@@ -172,7 +179,7 @@ def _submit(invocation: Invocation, environ: Mapping[str, str]) -> int:
         code = _in_client(command, environment, Path(folder, "answer"), stop)
     if unfinished is not None:
         with suppress(OSError):  # the job has ended, and its answer is given
-            class_archive_writer.keep_archive(unfinished, archive, ended_well=code in _DECIDED)
+            class_archive.keep_archive(unfinished, archive, ended_well=code in _DECIDED)
     return code
 
 
@@ -219,7 +226,7 @@ def _classes(
     if archive.is_file() or not writes or not os.access(archive.parent, os.W_OK):
         return class_archive.reading_options(archive), None
     log.say(f"walsafe: this once also keeping Java's loaded classes in {archive.parent}: later starts are faster")
-    return class_archive_writer.writing_options(archive)
+    return class_archive.writing_options(archive)
 
 
 def _in_client(command: Sequence[str], environment: Mapping[str, str], answer: Path, stop: Path | None) -> int:

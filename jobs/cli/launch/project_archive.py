@@ -2,13 +2,14 @@
 
 import hashlib
 import marshal
-import os
-import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from importlib.util import MAGIC_NUMBER, source_hash
+from io import BytesIO
 from pathlib import Path
+
+from pipelines.files.local_paths import replace_file
 
 # of conf, only what a driver reads: other files there may be an operator's, with passwords
 SHIPPED = ("conf/demo.yaml", "jobs", "pipelines", "schemas")
@@ -40,7 +41,6 @@ def build_archive(project: Path, cache: Path, scratch: Path) -> Path:
     try:
         if target.exists():
             return target
-        target.parent.mkdir(parents=True, exist_ok=True)
         return _write(target, files, compiled=True)
     except OSError:  # no permission, or a read-only file system: this archive serves one start only
         return _write(scratch / name, files, compiled=False)
@@ -55,16 +55,14 @@ def _files(project: Path) -> Iterator[Path]:
 
 
 def _write(target: Path, files: Mapping[str, bytes], *, compiled: bool) -> Path:
-    """Writes a temporary file and renames it, because another start may be reading the target."""
-    handle, temporary = tempfile.mkstemp(prefix=".archive-", dir=target.parent)
-    with os.fdopen(handle, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+    written = BytesIO()
+    with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in {**files, **(_compiled(target.name, files) if compiled else {})}.items():
             entry = zipfile.ZipInfo(name, _OLDEST)
             entry.external_attr = 0o644 << 16
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, content)
-    Path(temporary).chmod(0o644)
-    Path(temporary).replace(target)
+    replace_file(target, written.getvalue(), 0o644)  # another start may be reading it
     return target
 
 

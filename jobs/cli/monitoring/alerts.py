@@ -18,6 +18,7 @@ class Alert:
 
     Attributes:
         name: NEW_ERROR, REFUSED, FAILED or APPROVAL_WAITS.
+        job: which one had this result.
         cluster: name of the cluster; "" if the result names none.
         run_id: of the night; "" if the result names none.
         code: of the finding, or name of the condition; "" if there is none.
@@ -27,6 +28,7 @@ class Alert:
     """
 
     name: str
+    job: str
     cluster: str
     run_id: str
     code: str
@@ -52,7 +54,7 @@ def alerts_of(job: str, exit_code: int, result: Mapping[str, object]) -> list[Al
         if exit_code not in (EXIT_DONE, EXIT_PARTIAL) and not told:
             name, error = "REFUSED" if exit_code == EXIT_REFUSED else "FAILED", result.get("error")
             why = error.get("message") if isinstance(error, Mapping) else result.get("why")
-            alerts.append(_alert(name, result, f"the night ended with exit code {exit_code}: {why}"))
+            alerts.append(_alert(name, NIGHT, result, f"the night ended with exit code {exit_code}: {why}"))
         return alerts
     return list(_of_job({"job": job, "exit_code": exit_code, **result}, result))
 
@@ -60,25 +62,27 @@ def alerts_of(job: str, exit_code: int, result: Mapping[str, object]) -> list[Al
 def _of_job(one: Mapping[str, object], around: Mapping[str, object]) -> Iterator[Alert]:
     job, code = str(one["job"]), one["exit_code"]
     for cluster in objects_of(one.get("clusters")):
-        yield from _of_cluster(cluster)
+        yield from _of_cluster(job, cluster)
     error = one.get("error")
     if isinstance(error, Mapping) and not _needs_nobody(one):
         if code == EXIT_REFUSED:
-            yield _alert("REFUSED", around, f"{job}: {error.get('message')}", str(error.get("condition") or ""))
+            yield _alert("REFUSED", job, around, f"{job}: {error.get('message')}", str(error.get("condition") or ""))
         elif "jobs" in around or (job, code) == ("purge", EXIT_PARTIAL):  # at a terminal a person reads what is wrong
-            yield _alert("FAILED", around, f"{job}: {error.get('message')}", str(error.get("condition") or ""))
+            yield _alert("FAILED", job, around, f"{job}: {error.get('message')}", str(error.get("condition") or ""))
     elif code == EXIT_REFUSED and not objects_of(one.get("clusters")) and "jobs" not in around:
-        yield _alert("REFUSED", around, f"{job} ended with exit code 3: {one.get('reason') or 'see its answer'}")
+        yield _alert("REFUSED", job, around, f"{job} ended with exit code 3: {one.get('reason') or 'see its answer'}")
     paused = one.get("paused")
     if "jobs" in around and isinstance(paused, Mapping):  # clean and purge would refuse, whoever approves
-        yield _alert("REFUSED", around, str(paused.get("text")), Condition.CLEANUP_PAUSED.name)
+        yield _alert("REFUSED", job, around, str(paused.get("text")), Condition.CLEANUP_PAUSED.name)
     elif "jobs" in around and one.get("status") == "REHEARSAL" and one.get("done_files") and not around.get("approved"):
         how = (
             "approve it in the scheduler"
             if around.get("part") == "decide"
             else f"start it with {one.get('option', '--execute')}"
         )
-        yield _alert("APPROVAL_WAITS", around, f"clean would move {one['done_files']} files; a person has to {how}")
+        yield _alert(
+            "APPROVAL_WAITS", job, around, f"clean would move {one['done_files']} files; a person has to {how}"
+        )
 
 
 def _says_why(one: Mapping[str, object], around: Mapping[str, object]) -> bool:
@@ -94,14 +98,17 @@ def _needs_nobody(one: Mapping[str, object]) -> bool:
     return condition == Condition.SNAPSHOT_EXISTS.name or rehearsal_of_old_list
 
 
-def _of_cluster(cluster: Mapping[str, object]) -> Iterator[Alert]:
+def _of_cluster(job: str, cluster: Mapping[str, object]) -> Iterator[Alert]:
     status = cluster.get("status")
     if status in ("REFUSED", "FAILED"):
-        yield _alert(str(status), cluster, f"reconcile: {cluster.get('reason')}", str(cluster.get("condition") or ""))
+        yield _alert(
+            str(status), job, cluster, f"reconcile: {cluster.get('reason')}", str(cluster.get("condition") or "")
+        )
     for finding in objects_of(cluster.get("findings")):
         if finding.get("is_new") and finding.get("severity") == "error" and not finding.get("acknowledged"):
             yield Alert(
                 "NEW_ERROR",
+                job,
                 str(cluster.get("cluster")),
                 str(cluster.get("run_id") or ""),
                 str(finding["code"]),
@@ -111,8 +118,8 @@ def _of_cluster(cluster: Mapping[str, object]) -> Iterator[Alert]:
             )
 
 
-def _alert(name: str, around: Mapping[str, object], summary: str, code: str = "") -> Alert:
-    return Alert(name, str(around.get("cluster") or ""), str(around.get("run_id") or ""), code, "", summary)
+def _alert(name: str, job: str, around: Mapping[str, object], summary: str, code: str = "") -> Alert:
+    return Alert(name, job, str(around.get("cluster") or ""), str(around.get("run_id") or ""), code, "", summary)
 
 
 def objects_of(values: object) -> list[Mapping[str, Any]]:

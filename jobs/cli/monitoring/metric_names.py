@@ -6,18 +6,6 @@ PREFIX = "walsafe_"
 RUN = ("walsafe_job", "rehearsal")
 """Labels of what each run of each job has. Prometheus itself sets a label `job`."""
 
-_AT_NIGHT = ("night", "capture", "reconcile", "clean", "restore", "purge", "maintain")
-_ON_QUEUES = (
-    *("audit-queues", "dump-queues", "inspect-wals"),
-    *("plan-migration", "verify-migration", "plan-syncup"),
-)
-_ON_SPLITS = (
-    *("split-preflight", "split-export", "split-plan", "split-run", "split-route"),
-    *("split-audit-config", "split-audit-log", "split-verify", "split-stale"),
-)
-MEASURED = frozenset({*_AT_NIGHT, *_ON_QUEUES, *_ON_SPLITS, "check-tables"})
-"""The jobs that have metrics."""
-
 
 @dataclass(frozen=True, slots=True)
 class Metric:

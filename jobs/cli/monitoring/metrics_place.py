@@ -3,7 +3,7 @@
 from urllib.parse import urlsplit
 
 
-def check_place(place: str) -> str:
+def check_metrics(place: str) -> str:
     """Returns a value of `--metrics`.
 
     Raises:

@@ -85,6 +85,7 @@ def alertmanager_alerts(alerts: Sequence[Alert], now: datetime) -> list[dict[str
                 label: value
                 for label, value in (
                     ("alertname", f"walsafe_{alert.name.lower()}"),
+                    ("walsafe_job", alert.job),  # Alertmanager keeps one of two alerts with the same labels
                     ("cluster", alert.cluster),
                     ("code", alert.code),
                     ("key", alert.key),

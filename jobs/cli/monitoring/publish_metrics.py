@@ -10,9 +10,9 @@ from urllib.parse import unquote, urlsplit
 from jobs.cli.config.configured_options import cluster_of_job
 from jobs.cli.context import JobContext
 from jobs.cli.monitoring.alerts import objects_of
-from jobs.cli.monitoring.metric_names import MEASURED
 from jobs.cli.monitoring.metrics import MeasuredRun, Samples, samples_of
 from jobs.cli.monitoring.metrics_place import is_gateway
+from jobs.cli.registry import JOBS
 from jobs.cli.result_file import write_result
 from pipelines.common.errors import WalsafeError
 from pipelines.common.job_result import JobResult
@@ -44,7 +44,7 @@ def publish_metrics(
         context: of the job.
         notified: whether the webhook took its message; None = there was none to send.
     """
-    if place is None or job not in MEASURED or getattr(args, "plan", None) is True:
+    if place is None or not JOBS[job].measured or getattr(args, "plan", None) is True:
         return
     rehearsal = getattr(args, "execute", None) is False and not getattr(args, "resume", False)
     clusters, context.failed_clusters = context.failed_clusters, []

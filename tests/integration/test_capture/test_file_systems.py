@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.hdfs_files import make_files
-from jobs.cli.launch.jars_lock import jars_for, spark_of
+from jobs.cli.launch.jars import jars_for, spark_of
 from jobs.cli.launch.submit import CLASS_PATH, QUICK_START
-from jobs.cli.session import archive_options
 from pipelines.capture.sources.hadoop_files import HadoopLister
 from pipelines.capture.sources.wal_tree import WalTree
 from pipelines.common.errors import UsageError
@@ -22,6 +21,7 @@ from tests.labs.cluster.classpath import HBASE_CLIENT, PYSPARK_JARS, resolve
 from tests.labs.cluster.hdfs import HdfsCluster
 from tests.labs.places import PROJECT
 from tests.labs.real_captures import HADOOP_FILES, HBASE_STATE, Lab, read_back
+from tests.labs.spark.local_session import archive_options
 
 pytestmark = pytest.mark.realhbase
 

@@ -14,12 +14,12 @@ from typing import Any
 from jobs.cleanup.settings import cleanup_settings
 from jobs.cleanup.wiring import open_cleanup
 from jobs.cli.context import JobContext
-from jobs.cli.session import local_session
 from pipelines.cleanup.clean import CleanRequest, clean
 from pipelines.cleanup.purge import PurgeRequest, purge
 from pipelines.cleanup.request import CleanupPorts
 from tests.labs.cleanup.memory import Killed
 from tests.labs.small_cluster import NOW, At
+from tests.labs.spark.local_session import local_session
 
 CLUSTER = "prod"
 RUN = "night"

@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from jobs.cli.launch.jars_lock import read_lock
+from jobs.cli.launch.jars import read_lock
 from tests.labs.places import PROJECT
 
 

@@ -12,8 +12,8 @@ from jobs.cli.command_line import Invocation, invocation_of
 from jobs.cli.context import JobContext
 from jobs.cli.entry import run
 from jobs.cli.registry import JobEntry
-from jobs.cli.session import local_session
 from pipelines.common.errors import EXIT_DONE, EXIT_USAGE
+from tests.labs.spark.local_session import local_session
 
 PROGRAM = "./tests/run --search"
 COMMANDS: dict[str, JobEntry] = {

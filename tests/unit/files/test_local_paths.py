@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.common.errors import UsageError
-from pipelines.files.local_paths import local_path
+from pipelines.files.local_paths import file_behind, local_path
 
 
 @pytest.mark.parametrize(
@@ -29,3 +29,8 @@ def test_what_is_no_file_uri_has_none(given: str) -> None:
 def test_a_relative_path_is_refused(uri: str) -> None:
     with pytest.raises(UsageError, match=rf"^{uri}: a file: URI needs an absolute path, such as file:///var/walsafe$"):
         local_path(uri)
+
+
+@pytest.mark.parametrize("path", ["/dev/null", "/dev/stdout", "/dev/nothing-of-this-name", "/"])
+def test_a_device_is_no_file_to_replace(path: str) -> None:
+    assert file_behind(Path(path)) is None

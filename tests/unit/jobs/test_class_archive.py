@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from jobs.cli.launch.class_archive import archive_of, reading_options
-from jobs.cli.launch.class_archive_writer import keep_archive, writing_options
-from jobs.cli.launch.jars_lock import jars_for
+from jobs.cli.launch.class_archive import archive_of, keep_archive, reading_options, writing_options
+from jobs.cli.launch.jars import jars_for
 from jobs.cli.launch.launcher import _classes
 from jobs.cli.launch.submit import CLASS_PATH, SubmitSettings
 from jobs.cli.registry import JOBS

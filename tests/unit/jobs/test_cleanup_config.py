@@ -91,7 +91,7 @@ def test_a_size_is_written_as_in_the_configuration(given: str, size: int) -> Non
     assert command_line.parse([*LIST, "--max-bytes", given]).args.max_bytes == size
 
 
-@pytest.mark.parametrize("given", ["0", "0B", "10TB", "-5", "1.5TiB", ""])
+@pytest.mark.parametrize("given", ["0", "0B", "10TB", "-5", "1.5TiB"])
 def test_what_is_no_size_is_wrong_usage(
     given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

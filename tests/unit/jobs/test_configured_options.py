@@ -6,8 +6,7 @@ import pytest
 
 from jobs.cli import command_line
 from jobs.cli.config.configured_options import FROM_ENVIRONMENT, OF_ANY_CLUSTER, complete_options
-from jobs.cli.context import JobContext
-from jobs.cli.entry import main
+from jobs.cli.context import SHIPPED_ENV, JobContext
 from jobs.cli.launch import places
 from pipelines.common.errors import UsageError
 
@@ -72,9 +71,31 @@ def test_a_file_of_a_user_that_does_not_exist_is_wrong_usage(capsys: pytest.Capt
         JobContext("maintain").local_file(given)
 
 
-def test_so_is_such_a_place_of_data_docs(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["check-tables", "--lake", "none", "--out", "~no-such-user/x"]) == 2
-    assert "--out ~no-such-user/x: there is no such user" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--lake", ""], "argument --lake: its value is empty"),
+        (["--config="], "argument --config: its value is empty"),
+        (["--metrics", ""], "argument --metrics: its value is empty"),
+        (["--lake=~/lake"], "argument --lake: ~/lake: write the whole path instead of ~"),
+        (["--result", "~"], "argument --result: ~: write the whole path instead of ~"),
+        (["--lists=~no-such-user/lists"], "argument --lists: ~no-such-user/lists: write the whole path"),
+        (["--result", "file:r.json"], "argument --result: file:r.json: a file: URI needs an absolute path"),
+        (["--metrics", "file:m"], "argument --metrics: file:m: a file: URI needs an absolute path"),
+    ],
+)
+def test_what_names_no_place_is_told_before_anything_starts(
+    capsys: pytest.CaptureFixture[str], options: list[str], words: str
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        command_line.parse(["reconcile", *options])
+    assert ended.value.code == 2
+    assert words in capsys.readouterr().err
+
+
+def test_a_directory_may_have_such_a_name() -> None:
+    assert command_line.parse(["demo", "--out", "./~"]).args.out == "./~"
+    assert command_line.parse(["demo", "--out", "~backup"]).args.out == "~backup"
 
 
 def test_a_cache_of_such_a_user_is_a_plain_name(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,6 +141,8 @@ def test_a_job_on_splits_takes_metrics_and_the_form_of_the_log_from_its_own_file
     [
         ("lak: /lake\n", "{0}, line 1: unknown key 'lak'; did you mean lake?"),
         ("lake: /lake\nlake: /other\n", "{0}, line 2: key 'lake' is given twice (first on line 1)"),
+        ("lake: ~/lake\n", "{0}, line 1: 'lake': ~/lake: write the whole path instead of ~"),
+        ("metrics: file:m\n", "{0}, line 1: 'metrics': file:m: a file: URI needs an absolute path"),
         ("cluster: prod\n", "required: --lake (or as a key in the file of --config or $WALSAFE_CONFIG: lake)"),
     ],
 )
@@ -132,6 +155,19 @@ def test_a_mistake_of_the_file_is_told_before_what_is_missing_because_of_it(
         command_line.parse(["maintain", "--config", str(file)])
     assert ended.value.code == 2
     assert words.format(file) in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_a_wrong_key_is_no_wrong_option_of_a_job_on_queues(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "c.yaml"
+    file.write_text("log_format: jsn\n")
+    with pytest.raises(SystemExit):
+        command_line.parse(["audit-queues", "--snapshot", "x", "--config", str(file)])
+    assert f"{file}, line 1: 'log_format' must be 'text' or 'json'" in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_on_the_cluster_no_file_of_the_machine_adds_an_option(config: str) -> None:
+    given = ["--config", config]
+    assert complete_options(given, KNOWN, FROM_ENVIRONMENT, {SHIPPED_ENV: "1"}) == given
 
 
 @pytest.mark.parametrize(

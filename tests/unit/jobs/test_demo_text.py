@@ -8,8 +8,8 @@ import pytest
 
 from jobs.demo import text as demo_words
 from jobs.demo.places import DemoOutput, DemoPlaces
-from jobs.demo.text import DemoCommand, demo_commands, demo_text, human_age
-from pipelines.common.instants import DAY_MS, HOUR_MS
+from jobs.demo.text import DemoCommand, demo_commands, demo_text
+from pipelines.common.instants import DAY_MS
 from pipelines.decide.reason_texts import REASON_TEXTS
 from pipelines.decide.rule.verdict import Reason
 from pipelines.lake.run_summary import FindingRow, PinnedRow, RunSummary, VerdictTotal
@@ -81,7 +81,7 @@ def test_holders_say_what_would_free_them() -> None:
     lines = text(night(1)).splitlines()
     start = next(number for number, line in enumerate(lines) if "peer dr (DISABLED)" in line)
     peer, *queues = lines[start : start + 5]
-    assert peer.split()[3:] == ["700.0", "GiB", "700.0", "GiB", "700.0", "GiB", "8.0", "d"]
+    assert peer.split()[3:] == ["700.0", "GiB", "700.0", "GiB", "700.0", "GiB", "8", "d", "0", "h"]
     assert [line.split("  ")[2].strip() for line in queues[:3]] == [
         "queue of rs01",
         "queue of rs01, claimed from rs02",
@@ -121,10 +121,6 @@ def test_a_wheel_names_its_own_command_and_nothing_of_a_clone(tmp_path: Path, mo
     of_wheel = [one.words for one in demo_commands(demo, [night(1)], "oldWALs/a.1")]
     assert of_wheel == [("walsafe", *words[1:]) for words in of_clone[:-1]]
     assert of_wheel[-1] == ("walsafe", "clean", "--config", f"{tmp_path}/demo/demo.yaml", "--run-id", "r")
-
-
-def test_ages_for_people() -> None:
-    assert [human_age(age) for age in (None, 5 * HOUR_MS, 8 * DAY_MS)] == ["", "5.0 h", "8.0 d"]
 
 
 def test_every_reason_is_shown_with_its_short_words() -> None:

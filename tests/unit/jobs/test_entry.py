@@ -1,10 +1,12 @@
 """The frame of a job: arguments, answers, exit codes."""
 
 import json
+import os
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from pathlib import Path
+from threading import Thread
 from types import ModuleType
 
 import pytest
@@ -63,6 +65,22 @@ def test_result_takes_a_file_uri(install: Install, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "r.json").read_text()) == {"job": "probe", "exit_code": 0}
 
 
+def test_a_link_stays_and_a_pipe_is_written_to(install: Install, tmp_path: Path) -> None:
+    install(lambda _args, _context: JobResult(0, {}, ""))
+    link, pipe = tmp_path / "latest.json", tmp_path / "pipe"
+    link.symlink_to(tmp_path / "answers" / "today.json")
+    os.mkfifo(pipe)
+    received: list[str] = []
+    reader = Thread(target=lambda: received.append(pipe.read_text()))
+    reader.start()
+    for place in (link, pipe):
+        assert entry.main(["probe", "--result", str(place)]) == 0
+    reader.join()
+    assert link.is_symlink()
+    assert pipe.is_fifo()
+    assert link.read_text() == (tmp_path / "answers" / "today.json").read_text() == received[0]
+
+
 @pytest.mark.parametrize(
     ("uri", "here"),
     [
@@ -80,15 +98,17 @@ def test_only_a_path_or_a_file_uri_is_of_this_machine(uri: str, here: str | None
     assert path_here(uri) == (None if here is None else Path(here))
 
 
+@pytest.mark.parametrize(("ended", "code"), [(0, 4), (3, 3)])
 def test_result_that_cannot_be_written_is_a_failure_but_never_hides_the_answer(
-    install: Install, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    install: Install, capsys: pytest.CaptureFixture[str], tmp_path: Path, ended: int, code: int
 ) -> None:
-    install(lambda _args, _context: JobResult(0, {}, "the answer"))
+    install(lambda _args, _context: JobResult(ended, {}, "the answer"))
     (tmp_path / "file").touch()
-    assert entry.main(["probe", "--result", str(tmp_path / "file" / "r.json")]) == 4
+    assert entry.main(["probe", "--result", str(tmp_path / "file" / "r.json")]) == code
     captured = capsys.readouterr()
     assert captured.out == "the answer\n"
-    assert "--result" in captured.err
+    assert captured.err.startswith(f"walsafe probe: --result {tmp_path}/file/r.json cannot be written: ")
+    assert captured.err.count("\n") == 1
 
 
 @pytest.mark.parametrize(("ended", "code"), [(0, 4), (3, 3)])

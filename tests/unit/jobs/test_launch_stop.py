@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -227,10 +228,29 @@ def test_a_driver_that_is_killed_leaves_no_answer_of_yesterday(result: Path, mon
     assert not result.exists()
 
 
+def test_a_link_and_a_pipe_outlive_the_answer_of_yesterday(result: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launcher, "run_child", lambda *_: 137)
+    link, pipe = result.with_name("latest.json"), result.with_name("pipe")
+    link.symlink_to(result)
+    os.mkfifo(pipe)
+    for place in (link, pipe):
+        assert launcher.main([*QUEUES, str(place)]) == 137
+    assert (link.is_symlink(), link.exists(), pipe.is_fifo()) == (True, False, True)
+
+
 def test_the_second_ends_it_at_once(tmp_path: Path) -> None:
     process = started(tmp_path / "stop", "long batch")
     os.kill(process.pid, signal.SIGINT)
     wait_for(tmp_path / "stop", process)
+    os.kill(process.pid, signal.SIGINT)
+    process.communicate(timeout=PATIENCE_SECONDS)
+    assert process.returncode == 9
+
+
+def test_the_first_ends_it_at_once_if_it_cannot_be_asked(tmp_path: Path) -> None:
+    (tmp_path / "gone").mkdir()
+    process = started(tmp_path / "gone" / "stop", "long batch")
+    shutil.rmtree(tmp_path / "gone")
     os.kill(process.pid, signal.SIGINT)
     process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == 9

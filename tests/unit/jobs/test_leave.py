@@ -57,6 +57,11 @@ def test_a_driver_ends_when_spark_submit_has_read_its_last_words(end: str) -> No
         assert driver.returncode == 3
 
 
+def test_an_interruption_before_a_job_is_one_line() -> None:
+    done = ended("raise KeyboardInterrupt")
+    assert (done.returncode, done.stderr) == (130, "walsafe: interrupted; the same command may be run again\n")
+
+
 def test_modules_are_not_taken_apart() -> None:
     class_with_end = "import types; atexit.late = type('Late', (), {'__del__': lambda self: print('torn down')})()"
     assert ended(f"{class_with_end}; return 0").stdout == ""

@@ -4,6 +4,7 @@ import json
 import logging
 from argparse import Namespace
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from jobs.cli.config.configuration import parse_config
 from jobs.cli.config.sections import NotifySection
 from jobs.cli.context import JobContext, SystemClock
 from jobs.cli.monitoring.alerts import alerts_of
-from jobs.cli.monitoring.notify import send, slack_message
+from jobs.cli.monitoring.notify import alertmanager_alerts, send, slack_message
 from jobs.cli.registry import JOBS
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UsageError
@@ -170,10 +171,24 @@ def test_alertmanager_gets_alerts_that_last_until_the_next_night() -> None:
         section = NotifySection.model_validate({"webhook": url, "form": "alertmanager"})
         assert send(alerts_of("reconcile", 5, RECONCILED) * 2, section, SystemClock(), {})
     ((first, _second),) = [request["body"] for request in got]
-    labels = {"alertname": "walsafe_new_error", "cluster": "prod-a", "code": "QUEUE_STALLED", "key": "QUEUE_STALLED:2"}
-    assert first["labels"] == labels
+    assert first["labels"] == {
+        "alertname": "walsafe_new_error",
+        "walsafe_job": "reconcile",
+        "cluster": "prod-a",
+        "code": "QUEUE_STALLED",
+        "key": "QUEUE_STALLED:2",
+    }
     assert first["annotations"]["remedy"] == "look at peer 2"
     assert first["endsAt"] > first["startsAt"]
+
+
+def test_alertmanager_keeps_the_failures_of_two_jobs_of_one_night() -> None:
+    error = {"message": "no answer", "condition": "UNAVAILABLE"}
+    failed = [{"job": job, "exit_code": 4, "error": error} for job in ("purge", "maintain")]
+    sent = alertmanager_alerts(alerts_of("night", 4, night(*failed)), datetime(2026, 12, 1, tzinfo=UTC))
+    labels = [one["labels"] for one in sent]
+    assert len(labels) == 2
+    assert labels[0] != labels[1]
 
 
 def test_what_cannot_be_sent_is_a_warning_without_a_secret(caplog: pytest.LogCaptureFixture) -> None:
@@ -238,7 +253,8 @@ def test_a_refused_job_says_of_which_cluster_it_is(
         config.write_text(f"cluster: prod-a\nnotify: {{webhook: {url!r}, form: alertmanager}}\n")
         assert entry.main([job, "--config", str(config), *options]) == 3
     ((alert,),) = [request["body"] for request in got]
-    assert alert["labels"] == {"alertname": "walsafe_refused", "cluster": "prod-a", "code": "MASTER_CHANGED"}
+    labels = {"alertname": "walsafe_refused", "walsafe_job": job, "cluster": "prod-a", "code": "MASTER_CHANGED"}
+    assert alert["labels"] == labels
     assert alert["annotations"]["run_id"] == run_id
 
 
@@ -249,7 +265,7 @@ def test_a_night_that_stops_at_its_configuration_names_its_cluster_in_message_an
         assert entry.main(["night", "--config", str(config), "--run-id", "r1", "--result", str(result)]) == 2
         assert entry.main(["night", "--config", str(config), "--plan"]) == 2  # who asks for a plan reads its answer
     ((sent,),) = [request["body"] for request in got]
-    assert sent["labels"] == {"alertname": "walsafe_failed", "cluster": "prod-a"}
+    assert sent["labels"] == {"alertname": "walsafe_failed", "walsafe_job": "night", "cluster": "prod-a"}
     document = json.loads(result.read_text())
     ((alert,), why) = document["alerts"], document["error"]["message"]
     assert (alert["name"], alert["cluster"], alert["run_id"]) == ("FAILED", "prod-a", "r1")

@@ -1,5 +1,6 @@
 """The archive that ships the project: what is in it, and who can import it."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -47,11 +48,23 @@ def test_an_archive_of_a_project_that_is_not_ours_to_write(tmp_path: Path) -> No
 def test_a_cache_that_another_user_keeps_to_himself_is_no_obstacle(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refused(_: Path) -> bool:
-        raise PermissionError
+    def refused(file: Path) -> bool:
+        if "cache" in file.parts:
+            raise PermissionError
+        return os.path.lexists(file)
 
     monkeypatch.setattr(Path, "exists", refused)
     assert build_archive(tmp_path, tmp_path / "cache", tmp_path).parent == tmp_path
+
+
+def test_a_full_disk_keeps_no_part_of_an_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(path: Path, target: Path) -> Path:
+        raise OSError(28, "No space left on device", str(path), None, str(target))
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(OSError, match="No space left"):
+        build_archive(tmp_path / "project", tmp_path / "cache", tmp_path / "scratch")
+    assert [file for file in tmp_path.rglob("*") if file.is_file()] == []
 
 
 def imported(archive: Path, cwd: Path) -> str:

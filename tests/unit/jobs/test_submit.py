@@ -332,7 +332,14 @@ def test_what_the_user_has_set_stays_in_the_environment() -> None:
     assert not {"LC_ALL", "MASTER", "DEPLOY_MODE"} & here.keys()  # spark-submit would read them, and walsafe does not
     there = child_environment(given, yarn, Path("/s"), Path("/j/bin/java"))
     assert there["PYSPARK_PYTHON"] == "/opt/py"
-    assert child_environment({}, yarn, Path("/s"), Path("/j/bin/java"))["LC_ALL"] == "C.UTF-8"
+
+
+@pytest.mark.parametrize(
+    "given", [{}, {"LANG": "C"}, {"LC_ALL": "POSIX", "LANG": "de_DE.UTF-8"}, {"LC_CTYPE": "C", "LANG": "de_DE.UTF-8"}]
+)
+def test_java_names_every_file_in_a_locale_without_letters(given: dict[str, str]) -> None:
+    settings = SubmitSettings("local[2]", False, {})
+    assert child_environment(given, settings, Path("/s"), Path("/j/bin/java"))["LC_ALL"] == "C.UTF-8"
 
 
 def test_deltas_jars_come_first_in_the_class_path_of_one_jvm_unless_the_user_has_set_it(tmp_path: Path) -> None:
