@@ -248,7 +248,7 @@ def _unread(cluster: SyncUpInput, queues: Iterable[QueuePlan], read: Starts) -> 
             continue
         for source, offsets in _true_needs(cluster, peer.peer_id):
             for file, start in needed_wals(source, offsets, cluster.files.written_by(source)):
-                if read.get((peer.peer_id, file.path), file.length + 1) <= start:
+                if read.get((peer.peer_id, file.path), start + 1) <= start:
                     continue
                 gap = UnreadReason.OUT_OF_REACH if (peer.peer_id, source) in known else UnreadReason.UNSEEN_ROW
                 gap = UnreadReason.SPLITTING if file.directory.endswith(SPLITTING) else gap

@@ -122,8 +122,9 @@ def planned(
     peers: tuple[Peer, ...] = (ONE,),
     true_rows: list[MergedQueueRow] | None = None,
     directories: tuple[ServerName, ...] = (H1,),
+    length: int = 100,
 ) -> SyncUpPlan:
-    return plan_syncup(SyncUpInput(peers, rows, true_rows, frozenset(directories), listed(*paths)))
+    return plan_syncup(SyncUpInput(peers, rows, true_rows, frozenset(directories), listed(*paths, length=length)))
 
 
 OWN = queue(f"1-{H1}", h1=(wal(H1, 2), 40))
@@ -198,6 +199,13 @@ def test_a_half_split_directory_is_a_hole(true_rows: list[MergedQueueRow] | None
     assert planned([passed], split).unread == (), "nobody needs it"
     meta = f"{HERE}-splitting/{group(H1)}.meta.7.meta"
     assert planned([OWN], *WALS, meta).unread == ()
+
+
+@pytest.mark.parametrize("length", [0, 20])
+def test_a_half_split_directory_is_a_hole_though_its_open_wal_is_listed_too_short(length: int) -> None:
+    split = f"{HERE}-splitting/{wal(H1, 2)}"
+    plan = planned([OWN], split, length=length)
+    assert [(one.gap, one.path, one.bytes) for one in plan.unread] == [(UnreadReason.SPLITTING, split, 0)]
 
 
 def test_a_claim_that_was_not_flushed_is_a_hole() -> None:
