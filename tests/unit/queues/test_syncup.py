@@ -405,6 +405,22 @@ def test_findings_with_their_reasons() -> None:
     ]
 
 
+@pytest.mark.parametrize(("entries", "removable"), [((0,), True), ((1,), False), ((0, 1), False), ((), False)])
+def test_only_an_empty_directory_may_be_removed(entries: tuple[int, ...], removable: bool) -> None:
+    membership = Membership(None, frozenset(), frozenset(), tuple(WalDirectory(H2, number, NOW) for number in entries))
+    plan = planned([OWN], *WALS, f"WALs/{H2}/{group(H2)}.meta.7.meta", directories=(H1, H2))
+    (found,) = syncup_findings(plan, replace(down(), membership=membership), CLEAN)[:1]
+    assert (found.code, found.server) == ("SYNCUP_EMPTY_QUEUE", str(H2))
+    assert ("remove the server's empty directory" in (found.remedy or "")) is removable
+
+
+def test_a_row_does_not_go_with_an_empty_directory() -> None:
+    plan = planned([queue(f"1-{H1}", h1=(wal(H1, 9), -1))], *WALS)
+    membership = Membership(None, frozenset(), frozenset(), (WalDirectory(H1, 0, NOW),))
+    (found,) = syncup_findings(plan, replace(down(), membership=membership), CLEAN)
+    assert (found.code, (found.remedy or "")[:7]) == ("SYNCUP_EMPTY_QUEUE", "Stop it")
+
+
 def test_a_stop_with_a_disabled_peer_needs_the_flag_files_removed() -> None:
     """HBase 3 drops every queue of a server with a flag file when it starts."""
     plan = planned([queue(f"1-{H1}", h1=(wal(H1, 9), -1))], *WALS, peers=(ONE, OFF))
