@@ -160,4 +160,5 @@ def _edits(uri: str, hadoop: HadoopJvm) -> tuple[list[TableEdit], str | None]:
                 pending.clear()
     except NotReadError as error:
         return found, str(error)
-    return found, f"{uri}: {reader.problem}" if reader.ending in _UNREAD else None
+    unread = reader.header_damaged or reader.ending in _UNREAD
+    return found, f"{uri}: {reader.problem}" if unread else None
