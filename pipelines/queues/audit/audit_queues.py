@@ -5,7 +5,7 @@ It reads snapshots and writes tables and a plan. It has no access to the cluster
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 from pipelines.common.clock import Clock
@@ -21,7 +21,7 @@ from pipelines.queues.audit.observed_cluster import ListedEvidence, ObservedClus
 from pipelines.queues.audit.plan import claim_plan, peer_restarts
 from pipelines.queues.audit.plan_text import PLAN, SERVERS, claim_plan_text, claim_servers_text
 from pipelines.queues.audit.queue_storage import AuditedQueues, observe_cluster
-from pipelines.queues.audit.rows import AUDIT_SUFFIX, AuditRow
+from pipelines.queues.audit.rows import AUDIT_SUFFIX, AuditRow, SeenRow
 from pipelines.queues.audit.storages import AUDITED_STORAGES, IN_TABLE, IN_ZOOKEEPER
 from pipelines.queues.audit.table_queues import AuditedTableQueues
 from pipelines.queues.audit.text import AuditResult, audit_lines, audit_result
@@ -180,15 +180,9 @@ def _remembered(lake: JobLake, cluster: str, before: int) -> list[Sighting]:
 
     Only audits whose snapshot is older than the instant are returned.
     """
-    runs: dict[int, dict[str, list[AuditRow]]] = {}
-    for key, row in lake.recent(QUEUE_AUDITS, AuditRow, cluster, utc_day(before)):
+    runs: dict[int, dict[str, list[SeenRow]]] = {}
+    for key, row in lake.recent(QUEUE_AUDITS, SeenRow, cluster, utc_day(before)):
         if row.observed_at < before:
-            runs.setdefault(row.observed_at, {}).setdefault(key.run_id, []).append(_with_tuples(row))
+            runs.setdefault(row.observed_at, {}).setdefault(key.run_id, []).append(row)
     newest = (audits[max(audits)] for _, audits in sorted(runs.items()))
     return [sighting(rows, rows[0].observed_at, all_hops=AUDITED_STORAGES[rows[0].storage].all_hops) for rows in newest]
-
-
-def _with_tuples(row: AuditRow) -> AuditRow:
-    return replace(
-        row, also=tuple(row.also or ()), hops=tuple(row.hops or ()), missing_wals=tuple(row.missing_wals or ())
-    )
