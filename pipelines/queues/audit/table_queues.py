@@ -1,6 +1,6 @@
 """The queues in `hbase:replication` for an audit."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from pipelines.decide.rule.cluster_view import ClusterView
 from pipelines.lake.run_summary import QueueOffsetRow
@@ -35,11 +35,11 @@ class AuditedTableQueues:
         ]
         return StoredQueues(IN_TABLE, queues)
 
-    def evidence(self, listing: AuditedListing) -> ListedEvidence:
-        """See `AuditedQueues.evidence`: missing is what an offset names; the snapshot itself has the servers."""
+    def missing(self, listing: AuditedListing) -> Mapping[Key, frozenset[str]]:
+        """See `AuditedQueues.missing`: an offset names what its queue must read."""
         expected = expected_wals(listing.view, listing.offsets)
         gone = set(expected) - listed_names(listing, sorted(expected))
-        return ListedEvidence(missing=by_queue({wal: expected[wal] for wal in gone}))
+        return by_queue({wal: expected[wal] for wal in gone})
 
 
 def expected_wals(view: ClusterView, offsets: Iterable[QueueOffsetRow]) -> dict[str, set[Key]]:

@@ -2,14 +2,11 @@
 
 from collections.abc import Collection, Iterable, Mapping
 
-from pyspark.sql import DataFrame
-
 from pipelines.common.errors import MalformedError
 from pipelines.decide.rule.cluster_view import ClusterView
 from pipelines.hbase.server_names import SPLITTING, ServerName, server_of_directory
 from pipelines.hbase.zookeeper.queued_wals import group_of, number_of, queue_key
 from pipelines.hbase.zookeeper.tree import ReplicationTree
-from pipelines.queues.audit.listed_rows import live_directories
 from pipelines.queues.audit.observed_cluster import Backlog, Key, ListedEvidence, ObservedQueue
 from pipelines.queues.audit.queue_files import MissingWals, backlogs, by_queue, listed_names
 from pipelines.queues.audit.queue_storage import AuditedListing, StoredQueues
@@ -31,22 +28,23 @@ class AuditedZooKeeperQueues:
             queues,
             locks={server: _locker(path) for server, path in tree.locks.items()},
             empty_replicators=tuple(sorted(set(tree.cversions) - with_queues - set(tree.locks))),
+            directories=opened.listing.live_servers,
+            splitting=frozenset(
+                server
+                for name in opened.listing.live_directories
+                if name.endswith(SPLITTING) and (server := server_of_directory(name)) is not None
+            ),
         )
 
-    def evidence(self, listing: AuditedListing) -> ListedEvidence:
-        """See `AuditedQueues.evidence`: missing is what a queue lists; files below `WALs/` show who lives."""
-        directories, splitting = _directories(listing.files)
-        return ListedEvidence(missing=_missing(listing), directories=directories, splitting=splitting)
-
-
-def _missing(listing: AuditedListing) -> Mapping[Key, frozenset[str]]:
-    counted: dict[int, int] = {}
-    for total in listing.totals:
-        if total.bucket is not None:
-            counted[total.bucket] = counted.get(total.bucket, 0) + total.files
-    candidates = missing_candidates(listing.view, listing.table.buckets_by_name, counted)
-    gone = set(candidates) - listed_names(listing, candidates)
-    return by_queue({wal: {queue.key for queue, _ in listing.view.queued.queues_of[wal]} for wal in gone})
+    def missing(self, listing: AuditedListing) -> Mapping[Key, frozenset[str]]:
+        """See `AuditedQueues.missing`: a queue lists what it must read."""
+        counted: dict[int, int] = {}
+        for total in listing.totals:
+            if total.bucket is not None:
+                counted[total.bucket] = counted.get(total.bucket, 0) + total.files
+        candidates = missing_candidates(listing.view, listing.table.buckets_by_name, counted)
+        gone = set(candidates) - listed_names(listing, candidates)
+        return by_queue({wal: {queue.key for queue, _ in listing.view.queued.queues_of[wal]} for wal in gone})
 
 
 def missing_candidates(view: ClusterView, buckets: Mapping[str, int], files: Mapping[int, int]) -> list[str]:
@@ -101,20 +99,6 @@ def _numbers(wals: Iterable[str]) -> dict[str, list[int]]:
     for wal in wals:
         found.setdefault(group_of(wal), []).append(number_of(wal) or 0)
     return found
-
-
-def _directories(files: DataFrame) -> tuple[dict[ServerName, int], frozenset[ServerName]]:
-    """Returns the number of files per server below `WALs/`, and the servers whose WALs are being split."""
-    found: dict[ServerName, int] = {}
-    splitting = set()
-    for row in live_directories(files).collect():
-        server = server_of_directory(row["directory"])
-        if server is None:
-            continue
-        found[server] = found.get(server, 0) + row["files"]
-        if row["directory"].endswith(SPLITTING):
-            splitting.add(server)
-    return found, frozenset(splitting)
 
 
 def _locker(path: str | None) -> ServerName | None:

@@ -145,9 +145,9 @@ def test_dead_in_zookeeper_is_who_left_no_trace_for_ten_minutes() -> None:
         return replace(servers(), crashing=None, **changes).state(C)  # type: ignore[arg-type]
 
     assert state() is OwnerState.DEAD
-    assert state(directories={C: 1}) is OwnerState.DIRECTORY
+    assert state(directories={C}) is OwnerState.DIRECTORY
     assert state(splitting=frozenset({C}), online=None) is OwnerState.DIRECTORY
-    assert state(directories={C: 1}, online=None) is OwnerState.UNKNOWN, "an open WAL: it may be alive"
+    assert state(directories={C}, online=None) is OwnerState.UNKNOWN, "an open WAL: it may be alive"
     assert state(archived_last={C: AT - FAILOVER_GRACE_MS + 1}) is OwnerState.RECENT
     assert state(archived_last={C: AT - FAILOVER_GRACE_MS}) is OwnerState.DEAD
     assert replace(servers(), archived_last={C: AT}).state(C) is OwnerState.DEAD, (
