@@ -39,13 +39,13 @@ def queue_checks(before: BeforeMigration, after: AfterMigration) -> Iterator[Mig
     """
     expected = _expected(before)
     others: dict[tuple[str, ServerName], list[QueueId]] = {}
-    for queue in after.rows.keys() - {one.queue for one in expected}:
-        others.setdefault((queue.peer_id, queue.wals_of), []).append(queue)
+    for other in after.rows.keys() - {one.queue for one in expected}:
+        others.setdefault((other.peer_id, other.wals_of), []).append(other)
     empty = before.empty_queues()
     matched: set[QueueId] = set()
     for one in expected:
         same = others.get((one.queue.peer_id, one.queue.wals_of), ())
-        free = [queue for queue in same if queue not in matched]
+        free = [other for other in same if other not in matched]
         queue = one.queue if one.queue in after.rows else _claimed(one, after, free)
         if queue is None:
             yield from _missing(one, may_have_moved(before, after, one.queue.peer_id))
