@@ -23,10 +23,10 @@ from pipelines.queues.audit.plan_text import PLAN, SERVERS, claim_plan_text, cla
 from pipelines.queues.audit.queue_storage import AuditedQueues, observe_cluster
 from pipelines.queues.audit.rows import AUDIT_SUFFIX, AuditRow, SeenRow
 from pipelines.queues.audit.storages import AUDITED_STORAGES, IN_TABLE, IN_ZOOKEEPER
-from pipelines.queues.audit.table_queues import AuditedTableQueues
+from pipelines.queues.audit.table_queues import TABLE_QUEUES
 from pipelines.queues.audit.text import AuditResult, audit_lines, audit_result
 from pipelines.queues.audit.timeline import Sighting, sighting, timeline
-from pipelines.queues.audit.zookeeper_queues import AuditedZooKeeperQueues
+from pipelines.queues.audit.zookeeper_queues import ZOOKEEPER_QUEUES
 from pipelines.queues.snapshot_run import snapshot_run
 from pipelines.reconcile.cluster_cases import ClusterCase, cluster_cases
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
@@ -40,8 +40,8 @@ from schemas.registry import AUDIT_TABLES
 _LOG = logging.getLogger(__name__)
 
 AUDITED_QUEUES: Mapping[str, AuditedQueues] = {
-    IN_TABLE.name: AuditedTableQueues(),
-    IN_ZOOKEEPER.name: AuditedZooKeeperQueues(),
+    IN_TABLE.name: TABLE_QUEUES,
+    IN_ZOOKEEPER.name: ZOOKEEPER_QUEUES,
 }
 """By the name of the storage in snapshot.json."""
 

@@ -1,8 +1,7 @@
 """What an audit asks of a storage: its queues, and what the listing says of them; and the input made of both."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from pyspark.sql import DataFrame
 
@@ -18,7 +17,7 @@ from pipelines.queues.audit.observed_cluster import (
     ObservedQueue,
     ObservedServers,
 )
-from pipelines.queues.audit.storages import AuditedStorage
+from pipelines.queues.audit.storages import AUDITED_STORAGES
 from pipelines.snapshot.model import Snapshot
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 
@@ -28,14 +27,12 @@ class StoredQueues:
     """The last reading of a storage.
 
     Attributes:
-        storage: where the queues are.
         locks: in ZooKeeper, servers whose queues are locked, and the server that has the lock if the znode names it.
         empty_replicators: in ZooKeeper, servers with a znode and neither queue nor lock below it.
         directories: in ZooKeeper, servers with listed files below `WALs/`; with the table, the snapshot has them.
         splitting: those of them whose directory is a `-splitting` one.
     """
 
-    storage: AuditedStorage
     queues: Sequence[ObservedQueue]
     locks: Mapping[ServerName, ServerName | None] = field(default_factory=dict)
     empty_replicators: tuple[ServerName, ...] = ()
@@ -60,16 +57,17 @@ class AuditedListing:
     offsets: Sequence[QueueOffsetRow]
 
 
-class AuditedQueues(Protocol):
-    """The queues of one storage: `table_queues` and `zookeeper_queues` have them."""
+@dataclass(frozen=True, slots=True)
+class AuditedQueues:
+    """The queues of one storage: `table_queues` and `zookeeper_queues` have them.
 
-    def stored(self, opened: OpenedSnapshot, view: ClusterView, listed: ListedEvidence) -> StoredQueues:
-        """Returns the queues of the last reading, with their files."""
-        ...
+    Attributes:
+        stored: returns the queues of the last reading, with their files.
+        missing: returns, by queue, the names of WALs that it must read and the listing does not have.
+    """
 
-    def missing(self, listing: AuditedListing) -> Mapping[Key, frozenset[str]]:
-        """Returns, by queue, the names of WALs that it must read and the listing does not have."""
-        ...
+    stored: Callable[[OpenedSnapshot, ClusterView, ListedEvidence], StoredQueues]
+    missing: Callable[[AuditedListing], Mapping[Key, frozenset[str]]]
 
 
 def observe_cluster(
@@ -85,7 +83,7 @@ def observe_cluster(
     """
     return ObservedCluster(
         cluster=snapshot.cluster,
-        storage=stored.storage,
+        storage=AUDITED_STORAGES[snapshot.queue_storage],
         hbase_version=snapshot.hbase_version,
         peers={peer.peer_id: peer.state for peer in snapshot.peers},
         servers=_servers(snapshot, view, stored, listed),

@@ -9,42 +9,37 @@ from pipelines.hbase.zookeeper.queued_wals import group_of, number_of, queue_key
 from pipelines.hbase.zookeeper.tree import ReplicationTree
 from pipelines.queues.audit.observed_cluster import Backlog, Key, ListedEvidence, ObservedQueue
 from pipelines.queues.audit.queue_files import MissingWals, backlogs, by_queue, listed_names
-from pipelines.queues.audit.queue_storage import AuditedListing, StoredQueues
-from pipelines.queues.audit.storages import IN_ZOOKEEPER
+from pipelines.queues.audit.queue_storage import AuditedListing, AuditedQueues, StoredQueues
 from pipelines.snapshot.model import complete_before
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 
 
-class AuditedZooKeeperQueues:
-    """See `AuditedQueues`."""
+def _stored(opened: OpenedSnapshot, _view: ClusterView, listed: ListedEvidence) -> StoredQueues:
+    tree = opened.trees[-1]
+    queues = znode_queues(tree, listed)
+    with_queues = {queue.key.owner for queue in queues}
+    return StoredQueues(
+        queues,
+        locks={server: _locker(path) for server, path in tree.locks.items()},
+        empty_replicators=tuple(sorted(set(tree.cversions) - with_queues - set(tree.locks))),
+        directories=opened.listing.live_servers,
+        splitting=frozenset(
+            server
+            for name in opened.listing.live_directories
+            if name.endswith(SPLITTING) and (server := server_of_directory(name)) is not None
+        ),
+    )
 
-    def stored(self, opened: OpenedSnapshot, _view: ClusterView, listed: ListedEvidence) -> StoredQueues:
-        """See `AuditedQueues.stored`."""
-        tree = opened.trees[-1]
-        queues = znode_queues(tree, listed)
-        with_queues = {queue.key.owner for queue in queues}
-        return StoredQueues(
-            IN_ZOOKEEPER,
-            queues,
-            locks={server: _locker(path) for server, path in tree.locks.items()},
-            empty_replicators=tuple(sorted(set(tree.cversions) - with_queues - set(tree.locks))),
-            directories=opened.listing.live_servers,
-            splitting=frozenset(
-                server
-                for name in opened.listing.live_directories
-                if name.endswith(SPLITTING) and (server := server_of_directory(name)) is not None
-            ),
-        )
 
-    def missing(self, listing: AuditedListing) -> Mapping[Key, frozenset[str]]:
-        """See `AuditedQueues.missing`: a queue lists what it must read."""
-        counted: dict[int, int] = {}
-        for total in listing.totals:
-            if total.bucket is not None:
-                counted[total.bucket] = counted.get(total.bucket, 0) + total.files
-        candidates = missing_candidates(listing.view, listing.table.buckets_by_name, counted)
-        gone = set(candidates) - listed_names(listing, candidates)
-        return by_queue({wal: {queue.key for queue, _ in listing.view.queued.queues_of[wal]} for wal in gone})
+def _missing(listing: AuditedListing) -> Mapping[Key, frozenset[str]]:
+    """Returns the WALs that queues list and the listing does not have."""
+    counted: dict[int, int] = {}
+    for total in listing.totals:
+        if total.bucket is not None:
+            counted[total.bucket] = counted.get(total.bucket, 0) + total.files
+    candidates = missing_candidates(listing.view, listing.table.buckets_by_name, counted)
+    gone = set(candidates) - listed_names(listing, candidates)
+    return by_queue({wal: {queue.key for queue, _ in listing.view.queued.queues_of[wal]} for wal in gone})
 
 
 def missing_candidates(view: ClusterView, buckets: Mapping[str, int], files: Mapping[int, int]) -> list[str]:
@@ -107,3 +102,6 @@ def _locker(path: str | None) -> ServerName | None:
         return None if path is None else ServerName.parse(path.rpartition("/")[2])
     except MalformedError:
         return None
+
+
+ZOOKEEPER_QUEUES = AuditedQueues(_stored, _missing)

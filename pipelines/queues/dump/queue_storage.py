@@ -1,9 +1,8 @@
 """Reads the queues of a snapshot for a dump: in `hbase:replication`, or in ZooKeeper."""
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from pipelines.common.errors import MalformedError
 from pipelines.common.human import human_count
@@ -26,71 +25,43 @@ from pipelines.snapshot.reader import SnapshotDirectories
 _LOG = logging.getLogger(__name__)
 
 
-class DumpedStorage(Protocol):
-    """The queues of one storage."""
-
-    def dump(self, snapshots: SnapshotDirectories, opened: OpenedSnapshot, layout: RowLayout) -> QueueDump:
-        """Reads the last reading and the listed WALs.
-
-        Raises:
-            MalformedError: HBase itself throws on a queue.
-        """
-        ...
-
-    def text(self, snapshots: SnapshotDirectories, opened: OpenedSnapshot, dump: QueueDump) -> str:
-        """Returns what dump-queues prints when no option is given: the raw records."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
-class DumpedTableQueues:
-    """Queues in `hbase:replication`; see `DumpedStorage`."""
+class DumpedStorage:
+    """The queues of one storage.
 
-    def dump(self, snapshots: SnapshotDirectories, opened: OpenedSnapshot, layout: RowLayout) -> QueueDump:
-        """See `DumpedStorage.dump`."""
-        cells = snapshots.cells(opened)
-        queued = parse_queue_cells(cells, layout)
-        rows = merge_passes([queued])
-        refs = hfile_refs_of(cells)
-        snapshot = opened.known
-        online = snapshot.membership_2.online if snapshot.membership_2 else None
-        complete = complete_before(snapshot.files_step.started_at)
-        return table_dump(queued, rows, refs, _needed(snapshots, opened, rows), snapshot.peers, online, complete)
+    Attributes:
+        dump: reads the last reading and the listed WALs. Raises MalformedError if HBase itself throws on a queue.
+        text: returns what dump-queues prints when no option is given: the raw records.
+    """
 
-    def text(self, _snapshots: SnapshotDirectories, _opened: OpenedSnapshot, dump: QueueDump) -> str:
-        """See `DumpedStorage.text`."""
-        return table_text(dump)
+    dump: Callable[[SnapshotDirectories, OpenedSnapshot, RowLayout], QueueDump]
+    text: Callable[[SnapshotDirectories, OpenedSnapshot, QueueDump], str]
 
 
-@dataclass(frozen=True, slots=True)
-class DumpedZooKeeperQueues:
-    """Queues in ZooKeeper; see `DumpedStorage`."""
-
-    def dump(self, snapshots: SnapshotDirectories, opened: OpenedSnapshot, _layout: RowLayout) -> QueueDump:
-        """See `DumpedStorage.dump`."""
-        tree = opened.trees[-1]
-        names = sorted({wal for queue in tree.queues for wal in queue.wals})
-        files = snapshots.files([opened])
-        found = sorted((row["path"], row["length"]) for row in queued_wals(files, names).collect())
-        listed = {path.rpartition("/")[2]: (path, length) for path, length in found}
-        snapshot = opened.known
-        if snapshot.membership_2 is not None:
-            online = snapshot.membership_2.online
-        else:
-            online = _with_directory(opened.listing.live_directories)
-        complete = complete_before(snapshot.files_step.started_at)
-        return zookeeper_dump(tree, listed, snapshot.peers, online, complete)
-
-    def text(self, snapshots: SnapshotDirectories, opened: OpenedSnapshot, dump: QueueDump) -> str:
-        """See `DumpedStorage.text`."""
-        return znodes_text(dump, snapshots.znodes(opened))
+def _table_dump(snapshots: SnapshotDirectories, opened: OpenedSnapshot, layout: RowLayout) -> QueueDump:
+    cells = snapshots.cells(opened)
+    queued = parse_queue_cells(cells, layout)
+    rows = merge_passes([queued])
+    refs = hfile_refs_of(cells)
+    snapshot = opened.known
+    online = snapshot.membership_2.online if snapshot.membership_2 else None
+    complete = complete_before(snapshot.files_step.started_at)
+    return table_dump(queued, rows, refs, _needed(snapshots, opened, rows), snapshot.peers, online, complete)
 
 
-DUMPED_STORAGES: Mapping[str, DumpedStorage] = {
-    QUEUE_STORAGE_TABLE: DumpedTableQueues(),
-    QUEUE_STORAGE_ZOOKEEPER: DumpedZooKeeperQueues(),
-}
-"""By the name in snapshot.json."""
+def _zookeeper_dump(snapshots: SnapshotDirectories, opened: OpenedSnapshot, _layout: RowLayout) -> QueueDump:
+    tree = opened.trees[-1]
+    names = sorted({wal for queue in tree.queues for wal in queue.wals})
+    files = snapshots.files([opened])
+    found = sorted((row["path"], row["length"]) for row in queued_wals(files, names).collect())
+    listed = {path.rpartition("/")[2]: (path, length) for path, length in found}
+    snapshot = opened.known
+    if snapshot.membership_2 is not None:
+        online = snapshot.membership_2.online
+    else:
+        online = _with_directory(opened.listing.live_directories)
+    complete = complete_before(snapshot.files_step.started_at)
+    return zookeeper_dump(tree, listed, snapshot.peers, online, complete)
 
 
 def _needed(
@@ -113,3 +84,12 @@ def _server(name: str) -> ServerName | None:
         return ServerName.parse(name)
     except MalformedError:
         return None
+
+
+DUMPED_STORAGES: Mapping[str, DumpedStorage] = {
+    QUEUE_STORAGE_TABLE: DumpedStorage(_table_dump, lambda _snapshots, _opened, dump: table_text(dump)),
+    QUEUE_STORAGE_ZOOKEEPER: DumpedStorage(
+        _zookeeper_dump, lambda snapshots, opened, dump: znodes_text(dump, snapshots.znodes(opened))
+    ),
+}
+"""By the name in snapshot.json."""

@@ -158,7 +158,7 @@ def test_dead_in_zookeeper_is_who_left_no_trace_for_ten_minutes() -> None:
 def test_a_capture_that_was_not_quiet_says_so() -> None:
     snapshot = zookeeper_snapshot(["1"])
     view = view_of_zookeeper(ZooKeeperCase(snapshot, (), znodes({}), znodes({}), ReconcileSettings()))
-    stored = StoredQueues(IN_ZOOKEEPER, ())
+    stored = StoredQueues(())
     for why, said in ((None, False), ("a server left", True)):
         seen = observe_cluster(snapshot, replace(view, restless=why), stored, ListedEvidence())
         lines = audit_lines(AuditResult(KEY, seen, (), (), (), (), (), {}, 1))
