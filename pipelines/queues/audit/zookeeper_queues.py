@@ -18,16 +18,13 @@ def _stored(opened: OpenedSnapshot, _view: ClusterView, listed: ListedEvidence) 
     tree = opened.trees[-1]
     queues = znode_queues(tree, listed)
     with_queues = {queue.key.owner for queue in queues}
+    splitting = (name for name in opened.listing.live_directories if name.endswith(SPLITTING))
     return StoredQueues(
         queues,
         locks={server: _locker(path) for server, path in tree.locks.items()},
         empty_replicators=tuple(sorted(set(tree.cversions) - with_queues - set(tree.locks))),
         directories=opened.listing.live_servers,
-        splitting=frozenset(
-            server
-            for name in opened.listing.live_directories
-            if name.endswith(SPLITTING) and (server := server_of_directory(name)) is not None
-        ),
+        splitting=frozenset(filter(None, map(server_of_directory, splitting))),
     )
 
 

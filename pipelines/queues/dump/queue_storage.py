@@ -1,22 +1,20 @@
 """Reads the queues of a snapshot for a dump: in `hbase:replication`, or in ZooKeeper."""
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from pipelines.common.errors import MalformedError
 from pipelines.common.human import human_count
 from pipelines.decide.rule.cluster_view import MergedQueueRow, merge_passes
 from pipelines.hbase.replication_queues import RowLayout, parse_queue_cells
-from pipelines.hbase.server_names import ServerName
+from pipelines.hbase.server_names import SPLITTING, server_of_directory
 from pipelines.hbase.wal_names import parse_wal_name
 from pipelines.queues.dump.rows import QueueDump
 from pipelines.queues.dump.table_queues import table_dump
 from pipelines.queues.dump.text import table_text, znodes_text
 from pipelines.queues.dump.zookeeper_queues import zookeeper_dump
-from pipelines.queues.wals.pending import smallest_needed_timestamps
+from pipelines.queues.needed_wals import needed_wals, queued_wals, smallest_needed_timestamps
 from pipelines.queues.wals.rows import InspectedFile
-from pipelines.queues.wals.selection import needed_wals, queued_wals
 from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, QUEUE_STORAGE_ZOOKEEPER, complete_before
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 from pipelines.snapshot.other_families import hfile_refs_of
@@ -59,7 +57,8 @@ def _zookeeper_dump(snapshots: SnapshotDirectories, opened: OpenedSnapshot, _lay
     if snapshot.membership_2 is not None:
         online = snapshot.membership_2.online
     else:
-        online = _with_directory(opened.listing.live_directories)
+        whole = (name for name in opened.listing.live_directories if not name.endswith(SPLITTING))
+        online = frozenset(filter(None, map(server_of_directory, whole)))
     complete = complete_before(snapshot.files_step.started_at)
     return zookeeper_dump(tree, listed, snapshot.peers, online, complete)
 
@@ -72,18 +71,6 @@ def _needed(
     found = [(row["path"], parse_wal_name(row["path"].rpartition("/")[2]), row["length"]) for row in frame.collect()]
     _LOG.info("%s to be read by queues", human_count(len(found), "WAL"))
     return [InspectedFile(path, name, length) for path, name, length in found if name is not None]
-
-
-def _with_directory(names: Iterable[str]) -> frozenset[ServerName]:
-    """Returns the servers with a directory below `WALs` that is not renamed to `-splitting`."""
-    return frozenset(server for server in map(_server, names) if server is not None)
-
-
-def _server(name: str) -> ServerName | None:
-    try:
-        return ServerName.parse(name)
-    except MalformedError:
-        return None
 
 
 DUMPED_STORAGES: Mapping[str, DumpedStorage] = {

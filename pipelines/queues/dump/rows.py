@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from pipelines.hbase.peer_rules import Tables
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import QueueCell
-from pipelines.queues.migration.plan import too_new
+from pipelines.snapshot.model import too_new
 
 DUMP_SUFFIX = "-queues"
 """Suffix of the run ids of dumps."""

@@ -13,8 +13,8 @@ from pipelines.queues.migration.findings import plan_findings
 from pipelines.queues.migration.plan import MigrationPeers, migration_rows
 from pipelines.queues.migration.rows import PLAN_SUFFIX
 from pipelines.queues.migration.text import plan_lines, plan_result
+from pipelines.queues.needed_wals import wal_lengths
 from pipelines.queues.snapshot_run import believed, malformed, snapshot_run
-from pipelines.queues.wals.selection import wal_lengths
 from pipelines.snapshot.model import QUEUE_STORAGE_ZOOKEEPER, complete_before
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 from pipelines.snapshot.reader import SnapshotDirectories

@@ -13,8 +13,8 @@ from pipelines.queues.migration.plan_migration import before_migration, readable
 from pipelines.queues.migration.rows import VERIFY_SUFFIX
 from pipelines.queues.migration.text import verify_lines, verify_result
 from pipelines.queues.migration.verify import verify
+from pipelines.queues.needed_wals import wal_lengths
 from pipelines.queues.snapshot_run import snapshot_run
-from pipelines.queues.wals.selection import wal_lengths
 from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, complete_before
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 from pipelines.snapshot.other_families import hfile_refs_of

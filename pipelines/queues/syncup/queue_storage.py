@@ -16,6 +16,7 @@ from pipelines.hbase.replication_queues import Cell, parse_queue_cells
 from pipelines.hbase.wal_names import encode_prefix
 from pipelines.hbase.zookeeper.queued_wals import unsettled_reason
 from pipelines.lake.run_summary import FindingRow
+from pipelines.queues.needed_wals import live_or_odd_files, needed_wals, queued_wals, smallest_needed_timestamps
 from pipelines.queues.syncup.findings import syncup_findings
 from pipelines.queues.syncup.plan import SyncUpInput, SyncUpPlan, placeholder_queues, plan_syncup
 from pipelines.queues.syncup.wals import FilesOfServers, ListedWal
@@ -26,8 +27,6 @@ from pipelines.queues.syncup.zookeeper_plan import (
     ZooKeeperQueuePlan,
     plan_zookeeper_syncup,
 )
-from pipelines.queues.wals.pending import smallest_needed_timestamps
-from pipelines.queues.wals.selection import live_or_odd_files, needed_wals, queued_wals
 from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, QUEUE_STORAGE_ZOOKEEPER, Snapshot
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 from pipelines.snapshot.reader import SnapshotDirectories

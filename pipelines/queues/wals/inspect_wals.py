@@ -17,6 +17,7 @@ from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.trust import Doubts
 from pipelines.hbase.wal_names import parse_wal_name
 from pipelines.lake.job_run import JobLake
+from pipelines.queues.needed_wals import named_wals
 from pipelines.queues.snapshot_run import believed, malformed, snapshot_run
 from pipelines.queues.wals.executors import read_wals
 from pipelines.queues.wals.findings import wal_findings
@@ -34,7 +35,6 @@ from pipelines.queues.wals.rows import (
     file_row,
     table_rows,
 )
-from pipelines.queues.wals.selection import named_wals
 from pipelines.queues.wals.text import inspection_lines, inspection_result
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 from pipelines.snapshot.reader import SnapshotDirectories

@@ -9,8 +9,7 @@ from pipelines.decide.rule.cluster_view import MergedQueueRow, merge_passes
 from pipelines.hbase.replication_queues import QueueId
 from pipelines.hbase.zookeeper.queued_wals import first_wals, group_of, queue_key
 from pipelines.hbase.zookeeper.tree import ReplicationTree
-from pipelines.queues.wals.pending import smallest_needed_timestamps
-from pipelines.queues.wals.selection import needed_wals, queued_wals
+from pipelines.queues.needed_wals import needed_wals, queued_wals, smallest_needed_timestamps
 from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, QUEUE_STORAGE_ZOOKEEPER
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 
