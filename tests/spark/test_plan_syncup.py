@@ -245,6 +245,6 @@ def test_a_wal_of_the_queue_table_with_a_damaged_header_may_hold_edits(
 ) -> None:
     (tmp_path / "wal").write_bytes(content)
     unused: Any = None
-    cluster = OfflineCluster(unused, unused, HadoopJvm.of(spark), f"file:{tmp_path}", "/hbase", "replication")
+    cluster = OfflineCluster(unused, unused, HadoopJvm.of(spark), f"file:{tmp_path}")
     edits, found = cluster.edits(["wal"])
     assert (list(edits), found and found.removeprefix(f"file:{tmp_path}/wal: ")) == ([], problem)
