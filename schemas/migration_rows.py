@@ -12,7 +12,7 @@ MIGRATION_ROWS = Table(
         [
             *identity(),
             column("family", StringType(), "Column family: queue, sid (last pushed sequence ids) or hfileref."),
-            column("action", StringType(), "WRITE, DROP or BLOCK (HBase would throw on it and try again forever)."),
+            column("action", StringType(), "WRITE, DROP or BLOCK (HBase would throw on it)."),
             column("reason", StringType(), "Why the cell is dropped or blocks, or a doubt about it; NULL = neither."),
             column("peer_id", StringType(), "Peer, as HBase reads it from the queue's id."),
             column("owner", StringType(), "The server whose znode contains the queue."),

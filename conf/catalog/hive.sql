@@ -463,7 +463,7 @@ CREATE EXTERNAL TABLE IF NOT EXISTS walsafe.migration_rows (
   `run_id` string COMMENT 'The run that wrote the row.',
   `run_date` date COMMENT 'UTC date of what the run examined\; for HBase, of the start of the capture\'s step `files`.',
   `family` string COMMENT 'Column family: queue, sid (last pushed sequence ids) or hfileref.',
-  `action` string COMMENT 'WRITE, DROP or BLOCK (HBase would throw on it and try again forever).',
+  `action` string COMMENT 'WRITE, DROP or BLOCK (HBase would throw on it).',
   `reason` string COMMENT 'Why the cell is dropped or blocks, or a doubt about it\; NULL = neither.',
   `peer_id` string COMMENT 'Peer, as HBase reads it from the queue\'s id.',
   `owner` string COMMENT 'The server whose znode contains the queue.',

@@ -186,16 +186,14 @@ class CaptureWiring:
         from pipelines.capture.sources.offline_state import OfflineCluster
         from pipelines.capture.sources.zookeeper_queues import ZooKeeperQueues
 
-        client = self._znodes(section, "capture.queues")
-        queues = ZooKeeperQueues(client, section.parent, section.replication)
+        queues = ZooKeeperQueues(self._znodes(section, "capture.queues"), section.parent, section.replication)
         listing = self._listing()
         down = None
         if isinstance(self._section.state, ZooKeeperStateSection | OfflineStateSection):
             znodes = self._zookeeper_state(queues)
             state: PeerSource = znodes
             if isinstance(self._section.state, OfflineStateSection):
-                names = (section.parent, section.replication)
-                down = OfflineCluster(znodes, client, self._hadoop, self._wal_root, *names)
+                down = OfflineCluster(znodes, queues, self._hadoop, self._wal_root)
         else:
             state = self._state()
         if isinstance(listing, WalTree):
@@ -231,9 +229,8 @@ class CaptureWiring:
         from pipelines.capture.sources.offline_state import OfflineCluster
         from pipelines.capture.sources.zookeeper_queues import ZooKeeperQueues
 
-        client = self._znodes(section, "capture.state")
-        peers = self._zookeeper_state(ZooKeeperQueues(client, section.parent, section.replication))
-        state = OfflineCluster(peers, client, self._hadoop, self._wal_root, section.parent, section.replication)
+        znodes = ZooKeeperQueues(self._znodes(section, "capture.state"), section.parent, section.replication)
+        state = OfflineCluster(self._zookeeper_state(znodes), znodes, self._hadoop, self._wal_root)
         tree = self._live_tree()
         queues, table = self._section.queues, None
         if isinstance(queues, HFilesQueuesSection):

@@ -39,11 +39,13 @@ def audit_lines(context: JobContext, snapshots: Sequence[Path], plan: Path, conf
         config: the configuration file of the demo.
     """
     from jobs.cli.config.configuration import load_config
-    from jobs.queues.wiring import run_audit_queues
-    from pipelines.queues.audit.audit_queues import AuditRequest
+    from jobs.queues.wiring import snapshots_and_lake, text_writer
+    from pipelines.queues.audit.audit_queues import audit_queues
+    from pipelines.queues.audit.rows import AUDIT_SUFFIX
 
-    request = AuditRequest(tuple(f"file:{one}" for one in snapshots), load_config(str(config), context).settings())
-    return in_short(run_audit_queues(context, request, None, f"file:{plan}").text)
+    settings, uris = load_config(str(config), context).settings(), [f"file:{one}" for one in snapshots]
+    ports = snapshots_and_lake(context, settings, None, AUDIT_SUFFIX)
+    return in_short(audit_queues(uris, settings, *ports, context.clock, text_writer(context, f"file:{plan}")).text)
 
 
 def in_short(text: str) -> list[str]:

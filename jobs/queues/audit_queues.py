@@ -45,8 +45,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace, context: JobContext) -> JobResult:
     """Reads the arguments, wires the ports and runs the use case."""
     from jobs.cli.config.configuration import load_config
-    from jobs.queues.wiring import run_audit_queues
-    from pipelines.queues.audit.audit_queues import AuditRequest
+    from jobs.queues.wiring import snapshots_and_lake, text_writer
+    from pipelines.queues.audit.audit_queues import audit_queues
+    from pipelines.queues.audit.rows import AUDIT_SUFFIX
 
-    request = AuditRequest(tuple(args.snapshot), load_config(args.config, context).settings())
-    return run_audit_queues(context, request, args.lake, args.plan)
+    settings = load_config(args.config, context).settings()
+    ports = snapshots_and_lake(context, settings, args.lake, AUDIT_SUFFIX)
+    write_plan = text_writer(context, args.plan) if args.plan else None
+    return audit_queues(args.snapshot, settings, *ports, context.clock, write_plan)

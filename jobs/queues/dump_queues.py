@@ -47,8 +47,8 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     context.need_spark()
 
     from jobs.queues.wiring import snapshots_and_lake
-    from pipelines.queues.dump.dump_queues import DumpRequest, dump_queues
+    from pipelines.queues.dump.dump_queues import dump_queues
     from pipelines.queues.dump.rows import DUMP_SUFFIX
 
-    request = DumpRequest(args.snapshot, settings, args.distributed, args.hdfs)
-    return dump_queues(request, *snapshots_and_lake(context, settings, args.lake, DUMP_SUFFIX))
+    ports = snapshots_and_lake(context, settings, args.lake, DUMP_SUFFIX)
+    return dump_queues(args.snapshot, settings, *ports, distributed=args.distributed, sizes=args.hdfs)

@@ -57,7 +57,6 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     context.need_spark()
 
     from jobs.queues.wiring import snapshots_and_lake
-    from pipelines.queues.wals.executors import SparkWalContents
     from pipelines.queues.wals.inspect_wals import InspectRequest, inspect_wals
     from pipelines.queues.wals.rows import INSPECTION_SUFFIX
 
@@ -69,5 +68,5 @@ def run(args: Namespace, context: JobContext) -> JobResult:
         group=args.group,
         queue=args.queue,
     )
-    snapshots, lake = snapshots_and_lake(context, settings, args.lake, INSPECTION_SUFFIX)
-    return inspect_wals(request, snapshots, SparkWalContents(context.spark), lake)
+    ports = snapshots_and_lake(context, settings, args.lake, INSPECTION_SUFFIX)
+    return inspect_wals(request, context.spark, *ports)

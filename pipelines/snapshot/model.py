@@ -11,6 +11,7 @@ from pipelines.common.conditions import Condition
 from pipelines.common.errors import SnapshotError
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.server_names import ServerName
+from pipelines.hbase.wal_names import parse_wal_name
 
 QUEUE_STORAGE_TABLE = "table"
 QUEUE_STORAGE_ZOOKEEPER = "zookeeper"
@@ -27,6 +28,17 @@ def complete_before(files_started: int) -> int:
         files_started: when the listing began, ms.
     """
     return files_started - _CREATION_MARGIN_MS
+
+
+def too_new(wal: str, complete: int) -> bool:
+    """Tell whether a WAL may have been created after the listing began, so that the listing may lack it.
+
+    Args:
+        wal: file name.
+        complete: see `complete_before`.
+    """
+    name = parse_wal_name(wal)
+    return name is not None and name.timestamp is not None and name.timestamp >= complete
 
 
 @dataclass(frozen=True, slots=True)

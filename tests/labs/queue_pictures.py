@@ -24,7 +24,7 @@ def servers(online: str = "ab", crashing: str = "", directories: str = "", at: i
         at,
         frozenset(every[one] for one in online),
         frozenset(every[one] for one in crashing),
-        {every[one]: 1 for one in directories},
+        frozenset(every[one] for one in directories),
     )
 
 

@@ -56,8 +56,8 @@ def test_an_offline_capture_resolves_the_root_too(
     hadoop = HadoopJvm.of(spark)
     where = site(tmp_path / "hbase-site.xml", hbase_rootdir=value, fs_defaultFS="file:///two")
     client: Any = None  # ZooKeeper is not asked
-    state = ZooKeeperState(ZooKeeperQueues(client, "/hbase", "replication"), hadoop, str(where), {})
-    cluster = OfflineCluster(state, client, hadoop, "file:/wals", "/hbase", "replication")
+    queues = ZooKeeperQueues(client, "/hbase", "replication")
+    cluster = OfflineCluster(ZooKeeperState(queues, hadoop, str(where), {}), queues, hadoop, "file:/wals")
     if expected is None:
         with pytest.raises(UsageError, match=r"has hbase.rootdir, or it contains `\$\{`"):
             cluster.root()

@@ -10,6 +10,7 @@ from py4j.protocol import Py4JNetworkError
 from pyspark.sql import SparkSession
 
 from pipelines.capture.sources.replication_znodes import ReplicationZnodes
+from pipelines.capture.sources.zookeeper_java import JAVA_CLASS, JAVA_SOURCE
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import UnavailableError, UsageError
 from pipelines.files.file_reader import HadoopFileReader
@@ -73,6 +74,17 @@ def test_a_jvm_that_has_ended_is_told_from_a_file_system_without_an_answer() -> 
         with pytest.raises(UnavailableError) as raised:
             operation("hdfs://ns1/x")
         assert raised.value.condition is Condition.SPARK_ENDED
+
+
+def test_the_client_with_kerberos_takes_more_than_a_mebibyte_of_names(spark: SparkSession) -> None:
+    hadoop = HadoopJvm.of(spark)
+    client, system = hadoop.compiled(JAVA_CLASS, JAVA_SOURCE), hadoop.view.java.lang.System
+    assert client.config(1).getProperty("jute.maxbuffer") == str(64 << 20)
+    system.setProperty("jute.maxbuffer", str(1 << 30))
+    try:
+        assert client.config(1).getProperty("jute.maxbuffer") == str(1 << 30)
+    finally:
+        system.clearProperty("jute.maxbuffer")
 
 
 def test_a_client_that_logs_in_again_is_tried_again(spark: SparkSession) -> None:

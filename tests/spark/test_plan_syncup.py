@@ -8,9 +8,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.cli.context import JobContext
+from pipelines.capture.sources.offline_state import OfflineCluster
 from pipelines.common.instants import HOUR_MS, parse_instant
 from pipelines.decide.rule.verdict import ArchivedFile
 from pipelines.files.file_batch import FileBatch
+from pipelines.files.hadoop_jvm import HadoopJvm
 from pipelines.hbase.offline_table import UnflushedColumn
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import Cell
@@ -231,3 +233,18 @@ def test_a_broken_extra_names_its_line(down: Down) -> None:
 def test_reconcile_frees_nothing_on_such_a_snapshot(down: Down) -> None:
     down.desk.reconcile(down.write("small"))
     assert {one["reason"] for one in down.desk.rows("wal_verdicts")} == {"SNAPSHOT_UNTRUSTED"}
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [(b"", None), (b"PWAL\xff\xff\x03" + bytes(5_000), "the header is damaged: it would have 65,535 bytes")],
+    ids=["empty", "damaged header"],
+)
+def test_a_wal_of_the_queue_table_with_a_damaged_header_may_hold_edits(
+    spark: SparkSession, tmp_path: Path, content: bytes, problem: str | None
+) -> None:
+    (tmp_path / "wal").write_bytes(content)
+    unused: Any = None
+    cluster = OfflineCluster(unused, unused, HadoopJvm.of(spark), f"file:{tmp_path}")
+    edits, found = cluster.edits(["wal"])
+    assert (list(edits), found and found.removeprefix(f"file:{tmp_path}/wal: ")) == ([], problem)

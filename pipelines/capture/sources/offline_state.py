@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from pipelines.capture.ports import ClusterSettings, LiveSource
-from pipelines.capture.sources.zookeeper_client import ZooKeeperReads
+from pipelines.capture.sources.zookeeper_queues import ZooKeeperQueues
 from pipelines.capture.sources.zookeeper_state import ZooKeeperState
 from pipelines.common.errors import UsageError
 from pipelines.files.executor_streams import NotReadError, open_in_jvm
@@ -14,7 +14,6 @@ from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import Cell
 from pipelines.hbase.wal_format.cells import META_FAMILY
 from pipelines.hbase.wal_format.reader import WalEnd, WalReader
-from pipelines.hbase.zookeeper.tree import QUEUE_DATA
 from pipelines.snapshot.syncup_facts import INFO_FLAG, FlagFile
 
 _FLAGS = "ReplicationSyncUp"
@@ -27,28 +26,16 @@ class OfflineCluster(LiveSource):
 
     Args:
         state: reads peers, settings and `hbase-site.xml`.
-        client: ZooKeeper's client, for the znodes that only a running HBase has.
+        queues: reads the znodes of the same cluster.
         hadoop: the interface to Spark's JVM.
         wal_root: the full URI of `hbase.wal.dir`.
-        parent: the value of `zookeeper.znode.parent`.
-        replication: the value of `zookeeper.znode.replication`: the name of the znode below the parent.
     """
 
-    def __init__(
-        self,
-        state: ZooKeeperState,
-        client: ZooKeeperReads,
-        hadoop: HadoopJvm,
-        wal_root: str,
-        parent: str,
-        replication: str,
-    ) -> None:
+    def __init__(self, state: ZooKeeperState, queues: ZooKeeperQueues, hadoop: HadoopJvm, wal_root: str) -> None:
         self._state = state
-        self._client = client
+        self._queues = queues
         self._hadoop = hadoop
         self._wal_root = wal_root
-        self._parent = parent.rstrip("/")
-        self._replication = replication
 
     def settings(self) -> ClusterSettings:
         """See `PeerSource.settings`."""
@@ -59,18 +46,12 @@ class OfflineCluster(LiveSource):
         return self._state.peers()
 
     def running(self) -> str | None:
-        """Returns in words which HBase process is running nevertheless; None = none is running.
-
-        It checks the znodes that vanish with their process.
-        """
-        if self._client.exists(f"{self._parent}/master"):
-            return f"an active master has {self._parent}/master in ZooKeeper"
-        servers, _ = self._client.children(f"{self._parent}/rs") or ([], 0)
-        return f"region server {servers[0]} is in ZooKeeper" if servers else None
+        """See `ZooKeeperQueues.running`."""
+        return self._queues.running()
 
     def zk_queue_data(self) -> bool:
-        """Returns whether queue data of an HBase 1.x or 2.x is in ZooKeeper: the migration has not finished."""
-        return any(self._client.exists(f"{self._parent}/{self._replication}/{name}") for name in QUEUE_DATA)
+        """See `ZooKeeperQueues.queue_data`."""
+        return self._queues.queue_data()
 
     def root(self) -> str:
         """Returns the full URI of `hbase.rootdir`.
@@ -157,4 +138,5 @@ def _edits(uri: str, hadoop: HadoopJvm) -> tuple[list[TableEdit], str | None]:
                 pending.clear()
     except NotReadError as error:
         return found, str(error)
-    return found, f"{uri}: {reader.problem}" if reader.ending in _UNREAD else None
+    unread = reader.header_damaged or reader.ending in _UNREAD
+    return found, f"{uri}: {reader.problem}" if unread else None

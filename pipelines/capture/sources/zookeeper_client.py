@@ -6,7 +6,13 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol, TypeAlias
 
 from kazoo.client import KazooClient
-from kazoo.exceptions import AuthFailedError, KazooException, NoAuthError, NoNodeError
+from kazoo.exceptions import (
+    AuthFailedError,
+    KazooException,
+    NoAuthError,
+    NoNodeError,
+    SessionClosedRequireSaslError,
+)
 from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.retry import KazooRetry
 
@@ -163,7 +169,7 @@ class ZooKeeperClient:
             return answer.get(timeout=self._seconds)
         except NoNodeError:
             return None
-        except (NoAuthError, AuthFailedError) as error:
+        except (NoAuthError, AuthFailedError, SessionClosedRequireSaslError) as error:
             raise UsageError(
                 f"{self.where}: {path} may not be read by this user ({type(error).__name__}). Let HBase's superuser "
                 f"grant read access below the replication znode, or give {self.section}.digest or {self.section}.sasl"

@@ -25,6 +25,7 @@ import org.apache.zookeeper.data.Stat;
 
 public class SaslZooKeeper {
     static final String SECTION = "walsafe";
+    static final int LARGEST_ANSWER = 64 << 20;  // by default 1 MiB: the names of about 12,000 WALs
 
     public Session open(String quorum, int timeoutMs, String principal, String keytab) throws Exception {
         Logins logins = new Logins(Logins.others(), principal, keytab);
@@ -45,6 +46,16 @@ public class SaslZooKeeper {
             session.close();
             throw problem;
         }
+    }
+
+    public static ZKClientConfig config(int timeoutMs) {
+        ZKClientConfig config = new ZKClientConfig();
+        config.setProperty("zookeeper.sasl.client", "true");
+        config.setProperty("zookeeper.sasl.clientconfig", SECTION);
+        config.setProperty("zookeeper.request.timeout", Integer.toString(timeoutMs));
+        int largest = Math.max(LARGEST_ANSWER, config.getInt("jute.maxbuffer", 0));
+        config.setProperty("jute.maxbuffer", Integer.toString(largest));
+        return config;
     }
 
     /** The section of this client, in addition to all others of the JVM. */
@@ -98,11 +109,7 @@ public class SaslZooKeeper {
 
         Session(String quorum, int timeoutMs) throws Exception {
             this.timeoutMs = timeoutMs;
-            ZKClientConfig config = new ZKClientConfig();
-            config.setProperty("zookeeper.sasl.client", "true");
-            config.setProperty("zookeeper.sasl.clientconfig", SECTION);
-            config.setProperty("zookeeper.request.timeout", Integer.toString(timeoutMs));
-            keeper = new ZooKeeper(quorum, timeoutMs, this, config);
+            keeper = new ZooKeeper(quorum, timeoutMs, this, config(timeoutMs));
         }
 
         public void process(WatchedEvent event) {

@@ -9,7 +9,7 @@ from pipelines.common.errors import MalformedError, UsageError
 from pipelines.common.progress import Progress
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.server_names import ServerName
-from pipelines.hbase.zookeeper.tree import ABSENT, HFILE_REFS, PEERS, QUEUES, REGIONS, Znode
+from pipelines.hbase.zookeeper.tree import ABSENT, HFILE_REFS, PEERS, QUEUE_DATA, QUEUES, REGIONS, Znode
 from pipelines.hbase.zookeeper.values import PEER_CHILDREN, parse_cluster_id, parse_peers
 
 logger = logging.getLogger(__name__)
@@ -116,6 +116,20 @@ class ZooKeeperQueues(LiveSource):
         except UsageError as error:
             logger.warning("Whether table %s exists is unknown: %s", name, error)
             return None
+
+    def running(self) -> str | None:
+        """Returns in words which process of HBase is running; None = none is.
+
+        It checks the znodes that vanish with their process.
+        """
+        if self._client.exists(f"{self._parent}/master"):
+            return f"an active master has {self._parent}/master in ZooKeeper"
+        servers, _ = self._client.children(f"{self._parent}/{QUEUES}") or ([], 0)
+        return f"region server {servers[0]} is in ZooKeeper" if servers else None
+
+    def queue_data(self) -> bool:
+        """Returns whether there is queue data of HBase 1.x or 2.x: the migration to HBase 3 has not finished."""
+        return any(self._client.exists(f"{self._base}/{name}") for name in QUEUE_DATA)
 
     def cluster_id(self) -> str | None:
         """Returns the content of `hbaseid`; None if no HBase from 0.96 on writes this form.

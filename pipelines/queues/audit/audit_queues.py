@@ -5,7 +5,6 @@ It reads snapshots and writes tables and a plan. It has no access to the cluster
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from pipelines.common.clock import Clock
@@ -21,12 +20,12 @@ from pipelines.queues.audit.observed_cluster import ListedEvidence, ObservedClus
 from pipelines.queues.audit.plan import claim_plan, peer_restarts
 from pipelines.queues.audit.plan_text import PLAN, SERVERS, claim_plan_text, claim_servers_text
 from pipelines.queues.audit.queue_storage import AuditedQueues, observe_cluster
-from pipelines.queues.audit.rows import AUDIT_SUFFIX, AuditRow
+from pipelines.queues.audit.rows import AUDIT_SUFFIX, AuditRow, SeenRow
 from pipelines.queues.audit.storages import AUDITED_STORAGES, IN_TABLE, IN_ZOOKEEPER
-from pipelines.queues.audit.table_queues import AuditedTableQueues
+from pipelines.queues.audit.table_queues import TABLE_QUEUES
 from pipelines.queues.audit.text import AuditResult, audit_lines, audit_result
 from pipelines.queues.audit.timeline import Sighting, sighting, timeline
-from pipelines.queues.audit.zookeeper_queues import AuditedZooKeeperQueues
+from pipelines.queues.audit.zookeeper_queues import ZOOKEEPER_QUEUES
 from pipelines.queues.snapshot_run import snapshot_run
 from pipelines.reconcile.cluster_cases import ClusterCase, cluster_cases
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
@@ -40,44 +39,29 @@ from schemas.registry import AUDIT_TABLES
 _LOG = logging.getLogger(__name__)
 
 AUDITED_QUEUES: Mapping[str, AuditedQueues] = {
-    IN_TABLE.name: AuditedTableQueues(),
-    IN_ZOOKEEPER.name: AuditedZooKeeperQueues(),
+    IN_TABLE.name: TABLE_QUEUES,
+    IN_ZOOKEEPER.name: ZOOKEEPER_QUEUES,
 }
 """By the name of the storage in snapshot.json."""
 
 
-@dataclass(frozen=True, slots=True)
-class AuditRequest:
-    """The input of one audit.
-
-    Attributes:
-        snapshots: snapshot directories of one cluster; the newest is audited, the older ones feed the timeline.
-        settings: from the configuration.
-    """
-
-    snapshots: tuple[str, ...]
-    settings: ReconcileSettings
-
-
-@dataclass(frozen=True, slots=True)
-class AuditPorts:
-    """The ports of the use case.
-
-    Attributes:
-        snapshots: opens the snapshots.
-        clock: checks that the clock of a capture is plausible.
-        lake: has the tables of this and of earlier audits.
-        plan: writes a file of the claim plan from its name and text, and returns its URI; None = no plan is written.
-    """
-
-    snapshots: SnapshotDirectories
-    clock: Clock
-    lake: JobLake
-    plan: Callable[[str, str], str] | None
-
-
-def audit_queues(request: AuditRequest, ports: AuditPorts) -> JobResult:
+def audit_queues(
+    uris: Sequence[str],
+    settings: ReconcileSettings,
+    snapshots: SnapshotDirectories,
+    lake: JobLake,
+    clock: Clock,
+    write_plan: Callable[[str, str], str] | None,
+) -> JobResult:
     """Audit the queues of the newest snapshot.
+
+    Args:
+        uris: snapshot directories of one cluster; the newest is audited, the older ones feed the timeline.
+        settings: from the configuration.
+        snapshots: opens the directories.
+        lake: of the job; it has the tables of this and of earlier audits.
+        clock: checks that the clock of a capture is plausible.
+        write_plan: writes a file of the claim plan from its name and text, and returns its URI; None = writes none.
 
     Returns:
         Exit code 5 when a finding of severity error is new and not acknowledged, else 0.
@@ -87,38 +71,43 @@ def audit_queues(request: AuditRequest, ports: AuditPorts) -> JobResult:
         RefusedError: a snapshot cannot be trusted.
         UnavailableError: the lake or the plan cannot be written.
     """
-    twice = [uri for uri in request.snapshots if request.snapshots.count(uri) > 1]
+    twice = [uri for uri in uris if uris.count(uri) > 1]
     if twice:
         raise UsageError(f"--snapshot {twice[0]} is given twice: a timeline needs captures that follow one another")
-    believed = _in_time_order([_believed(one, request, ports) for one in ports.snapshots.open(request.snapshots)])
+    believed = _in_time_order([_believed(one, settings, clock.now_ms()) for one in snapshots.open(uris)])
     case = believed[-1]
-    cluster = _observed(case, listed_evidence(ports.snapshots, case, request.settings, _queues(case)))
+    cluster = _observed(case, listed_evidence(snapshots, case, settings, _queues(case)))
     if cluster.restless is not None:
         _LOG.warning("The capture was not quiet: %s. This is its last reading", cluster.restless)
     rows = audit_rows(cluster)
     earlier = [_seen(before) for before in believed[:-1]]
-    ports.lake.ensure((*AUDIT_TABLES, FINDINGS))
-    run = snapshot_run(case.opened, AUDIT_SUFFIX, request.settings)
-    remembered = _remembered(ports.lake, case.key.cluster, min((one.at for one in earlier), default=run.at_ms))
+    lake.ensure((*AUDIT_TABLES, FINDINGS))
+    run = snapshot_run(case.opened, AUDIT_SUFFIX, settings)
+    remembered = _remembered(lake, case.key.cluster, min((one.at for one in earlier), default=run.at_ms))
     claims = timeline([*remembered, *earlier, _sighting(cluster, rows)])
-    plan = claim_plan(cluster, rows)
-    tables = ((QUEUE_AUDITS, rows), (QUEUE_CLAIMS, claims), (CLAIM_PLANS, plan))
+    planned = claim_plan(cluster, rows)
+    tables = ((QUEUE_AUDITS, rows), (QUEUE_CLAIMS, claims), (CLAIM_PLANS, planned))
     found = audit_findings(rows, claims, quiet=cluster.restless is None)
-    findings = run.record(ports.lake, tables, found, QUEUE_AUDITS)
-    again = peer_restarts(cluster, plan)
-    texts = {SERVERS: claim_servers_text(cluster, plan), PLAN: claim_plan_text(run.key, cluster, rows, plan, again)}
-    files = {} if ports.plan is None else {name: ports.plan(name, text) for name, text in texts.items()}
-    audit = AuditResult(run.key, cluster, rows, claims, plan, again, findings, files, len(remembered) + len(believed))
+    findings = run.record(lake, tables, found, QUEUE_AUDITS)
+    again = peer_restarts(cluster, planned)
+    texts = {
+        SERVERS: claim_servers_text(cluster, planned),
+        PLAN: claim_plan_text(run.key, cluster, rows, planned, again),
+    }
+    files = {} if write_plan is None else {name: write_plan(name, text) for name, text in texts.items()}
+    audit = AuditResult(
+        run.key, cluster, rows, claims, planned, again, findings, files, len(remembered) + len(believed)
+    )
     return run.answer(audit_result(audit), audit_lines(audit), findings)
 
 
-def _believed(opened: OpenedSnapshot, request: AuditRequest, ports: AuditPorts) -> ClusterCase:
+def _believed(opened: OpenedSnapshot, settings: ReconcileSettings, now_ms: int) -> ClusterCase:
     """Checks a snapshot as reconcile does.
 
     Raises:
         RefusedError: reconcile would refuse the snapshot.
     """
-    (case,) = cluster_cases([opened], None, request.settings, ports.clock.now_ms())
+    (case,) = cluster_cases([opened], None, settings, now_ms)
     _ = case.believed
     return case
 
@@ -180,15 +169,9 @@ def _remembered(lake: JobLake, cluster: str, before: int) -> list[Sighting]:
 
     Only audits whose snapshot is older than the instant are returned.
     """
-    runs: dict[int, dict[str, list[AuditRow]]] = {}
-    for key, row in lake.recent(QUEUE_AUDITS, AuditRow, cluster, utc_day(before)):
+    runs: dict[int, dict[str, list[SeenRow]]] = {}
+    for key, row in lake.recent(QUEUE_AUDITS, SeenRow, cluster, utc_day(before)):
         if row.observed_at < before:
-            runs.setdefault(row.observed_at, {}).setdefault(key.run_id, []).append(_with_tuples(row))
+            runs.setdefault(row.observed_at, {}).setdefault(key.run_id, []).append(row)
     newest = (audits[max(audits)] for _, audits in sorted(runs.items()))
     return [sighting(rows, rows[0].observed_at, all_hops=AUDITED_STORAGES[rows[0].storage].all_hops) for rows in newest]
-
-
-def _with_tuples(row: AuditRow) -> AuditRow:
-    return replace(
-        row, also=tuple(row.also or ()), hops=tuple(row.hops or ()), missing_wals=tuple(row.missing_wals or ())
-    )

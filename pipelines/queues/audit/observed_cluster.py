@@ -29,8 +29,6 @@ class ListedEvidence:
         offsets: rows of `queue_offsets`.
         pinned: rows of `pinned_bytes`.
         missing: by queue, names of WALs that it must read and the listing does not have.
-        directories: number of files below `WALs/` by server, including servers in `splitting`.
-        splitting: servers with files in a `-splitting` directory.
         archived_last: newest modification time below oldWALs by server, ms since the epoch.
         archived: files and bytes below oldWALs by server.
     """
@@ -38,8 +36,6 @@ class ListedEvidence:
     offsets: Sequence[QueueOffsetRow] = ()
     pinned: Sequence[PinnedRow] = ()
     missing: Mapping[Key, frozenset[str]] = field(default_factory=dict)
-    directories: Mapping[ServerName, int] = field(default_factory=dict)
-    splitting: frozenset[ServerName] = frozenset()
     archived_last: Mapping[ServerName, int] = field(default_factory=dict)
     archived: Mapping[ServerName, tuple[int, int]] = field(default_factory=dict)
 
@@ -53,7 +49,7 @@ class ObservedServers:
         online: servers that are online in either reading; None = not read.
         crashing: servers with an unfinished crash procedure in either reading; None = procedures were not read, as in
             captures from ZooKeeper.
-        directories: number of files per server with a directory below `WALs/`; 0 = the directory is empty.
+        directories: servers with a directory below `WALs/`, including those in `splitting`.
         splitting: servers with a `-splitting` directory among the listed files.
         archived_last: newest modification time of the archived WALs of a server, ms since the epoch; used only where
             `crashing` is None. HBase sets it when it archives a file, which ends the split; the claim comes next.
@@ -62,7 +58,7 @@ class ObservedServers:
     at: int
     online: frozenset[ServerName] | None
     crashing: frozenset[ServerName] | None
-    directories: Mapping[ServerName, int] = field(default_factory=dict)
+    directories: frozenset[ServerName] = frozenset()
     splitting: frozenset[ServerName] = frozenset()
     archived_last: Mapping[ServerName, int] = field(default_factory=dict)
 

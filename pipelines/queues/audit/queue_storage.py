@@ -1,8 +1,7 @@
 """What an audit asks of a storage: its queues, and what the listing says of them; and the input made of both."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from pyspark.sql import DataFrame
 
@@ -11,8 +10,14 @@ from pipelines.decide.rule.decision_table import DecisionTable
 from pipelines.decide.rule.totals import BucketTotal
 from pipelines.hbase.server_names import ServerName
 from pipelines.lake.run_summary import QueueOffsetRow
-from pipelines.queues.audit.observed_cluster import ListedEvidence, ObservedCluster, ObservedQueue, ObservedServers
-from pipelines.queues.audit.storages import AuditedStorage
+from pipelines.queues.audit.observed_cluster import (
+    Key,
+    ListedEvidence,
+    ObservedCluster,
+    ObservedQueue,
+    ObservedServers,
+)
+from pipelines.queues.audit.storages import AUDITED_STORAGES
 from pipelines.snapshot.model import Snapshot
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 
@@ -22,15 +27,17 @@ class StoredQueues:
     """The last reading of a storage.
 
     Attributes:
-        storage: where the queues are.
         locks: in ZooKeeper, servers whose queues are locked, and the server that has the lock if the znode names it.
         empty_replicators: in ZooKeeper, servers with a znode and neither queue nor lock below it.
+        directories: in ZooKeeper, servers with listed files below `WALs/`; with the table, the snapshot has them.
+        splitting: those of them whose directory is a `-splitting` one.
     """
 
-    storage: AuditedStorage
     queues: Sequence[ObservedQueue]
     locks: Mapping[ServerName, ServerName | None] = field(default_factory=dict)
     empty_replicators: tuple[ServerName, ...] = ()
+    directories: frozenset[ServerName] = frozenset()
+    splitting: frozenset[ServerName] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -50,16 +57,17 @@ class AuditedListing:
     offsets: Sequence[QueueOffsetRow]
 
 
-class AuditedQueues(Protocol):
-    """The queues of one storage: `table_queues` and `zookeeper_queues` have them."""
+@dataclass(frozen=True, slots=True)
+class AuditedQueues:
+    """The queues of one storage: `table_queues` and `zookeeper_queues` have them.
 
-    def stored(self, opened: OpenedSnapshot, view: ClusterView, listed: ListedEvidence) -> StoredQueues:
-        """Returns the queues of the last reading, with their files."""
-        ...
+    Attributes:
+        stored: returns the queues of the last reading, with their files.
+        missing: returns, by queue, the names of WALs that it must read and the listing does not have.
+    """
 
-    def evidence(self, listing: AuditedListing) -> ListedEvidence:
-        """Returns what the listing says of the queues and, where the snapshot itself does not, of their servers."""
-        ...
+    stored: Callable[[OpenedSnapshot, ClusterView, ListedEvidence], StoredQueues]
+    missing: Callable[[AuditedListing], Mapping[Key, frozenset[str]]]
 
 
 def observe_cluster(
@@ -75,10 +83,10 @@ def observe_cluster(
     """
     return ObservedCluster(
         cluster=snapshot.cluster,
-        storage=stored.storage,
+        storage=AUDITED_STORAGES[snapshot.queue_storage],
         hbase_version=snapshot.hbase_version,
         peers={peer.peer_id: peer.state for peer in snapshot.peers},
-        servers=_servers(snapshot, view, listed),
+        servers=_servers(snapshot, view, stored, listed),
         queues=tuple(sorted(stored.queues, key=lambda queue: queue.name)),
         locks=stored.locks,
         empty_replicators=stored.empty_replicators,
@@ -87,14 +95,13 @@ def observe_cluster(
     )
 
 
-def _servers(snapshot: Snapshot, view: ClusterView, listed: ListedEvidence) -> ObservedServers:
+def _servers(snapshot: Snapshot, view: ClusterView, stored: StoredQueues, listed: ListedEvidence) -> ObservedServers:
     membership = snapshot.membership
-    listed_there = {server: listed.directories.get(server, 0) for server in view.wal_directories}
     return ObservedServers(
         at=view.files_started,
         online=None if membership is None else view.online,
         crashing=None if membership is None or snapshot.step("crashing") is None else view.crashing,
-        directories={**listed.directories, **listed_there},
-        splitting=listed.splitting,
+        directories=stored.directories | view.wal_directories,
+        splitting=stored.splitting,
         archived_last=listed.archived_last,
     )

@@ -39,6 +39,20 @@ class AuditRow:
 
 
 @dataclass(frozen=True, slots=True)
+class SeenRow:
+    """The columns of a row of `queue_audits` that tell a later audit who owned the queue."""
+
+    queue_class: str
+    storage: str
+    peer_id: str | None
+    owner: str
+    owner_state: str
+    source: str | None
+    hops: tuple[str, ...]
+    observed_at: int
+
+
+@dataclass(frozen=True, slots=True)
 class ClaimRow:
     """A row of `queue_claims`, one event of a queue; instants in ms since the epoch, durations in ms."""
 

@@ -6,10 +6,11 @@ A snapshot shows who owns a queue, not since when: every instant is an interval 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from itertools import pairwise
 
 from pipelines.queues.audit.classes import NO_QUEUE, OwnerState, QueueClass
-from pipelines.queues.audit.rows import AuditRow, ClaimRow
+from pipelines.queues.audit.rows import AuditRow, ClaimRow, SeenRow
 
 _NO_CLAIM = (*NO_QUEUE, QueueClass.UNDELETED_PEER)
 _NOT_DEAD = (OwnerState.ONLINE.value, OwnerState.UNKNOWN.value)
@@ -50,13 +51,23 @@ class Sighting:
     holdings: Mapping[Key, tuple[Holding, ...]]
     all_hops: bool
 
+    @cached_property
+    def states(self) -> Mapping[str, frozenset[str]]:
+        """The states of each owner, as its queues show them."""
+        found: dict[str, set[str]] = {}
+        for owners in self.holdings.values():
+            for one in owners:
+                found.setdefault(one.owner, set()).add(one.owner_state)
+        return {owner: frozenset(states) for owner, states in found.items()}
 
-def sighting(rows: Sequence[AuditRow], at: int, *, all_hops: bool) -> Sighting:
+
+def sighting(rows: Iterable[AuditRow | SeenRow], at: int, *, all_hops: bool) -> Sighting:
     """Converts the rows of an audit, without znodes that are not queues and without queues of removed peers."""
     found: dict[Key, list[Holding]] = {}
     for row in rows:
         if row.queue_class not in _NO_CLAIM and row.peer_id is not None and row.source is not None:
-            found.setdefault((row.peer_id, row.source), []).append(Holding(row.owner, row.owner_state, row.hops))
+            holding = Holding(row.owner, row.owner_state, tuple(row.hops or ()))
+            found.setdefault((row.peer_id, row.source), []).append(holding)
     holdings = {key: tuple(sorted(owners, key=lambda one: one.owner)) for key, owners in found.items()}
     return Sighting(at, holdings, all_hops)
 
@@ -124,7 +135,7 @@ def _death(owner: str | None, sightings: Iterable[Sighting]) -> tuple[int | None
     """Returns when a server was last seen online and first seen dead (ms), as far as its own queues show."""
     alive = dead = None
     for one in sightings:
-        states = {held.owner_state for owners in one.holdings.values() for held in owners if held.owner == owner}
+        states = one.states.get(owner or "", frozenset())
         if OwnerState.ONLINE.value in states:
             alive, dead = one.at, None
         elif states - set(_NOT_DEAD) and dead is None:

@@ -2,44 +2,34 @@
 
 from collections.abc import Collection, Iterable, Mapping
 
-from pyspark.sql import DataFrame
-
 from pipelines.common.errors import MalformedError
 from pipelines.decide.rule.cluster_view import ClusterView
 from pipelines.hbase.server_names import SPLITTING, ServerName, server_of_directory
 from pipelines.hbase.zookeeper.queued_wals import group_of, number_of, queue_key
 from pipelines.hbase.zookeeper.tree import ReplicationTree
-from pipelines.queues.audit.listed_rows import live_directories
 from pipelines.queues.audit.observed_cluster import Backlog, Key, ListedEvidence, ObservedQueue
 from pipelines.queues.audit.queue_files import MissingWals, backlogs, by_queue, listed_names
-from pipelines.queues.audit.queue_storage import AuditedListing, StoredQueues
-from pipelines.queues.audit.storages import IN_ZOOKEEPER
+from pipelines.queues.audit.queue_storage import AuditedListing, AuditedQueues, StoredQueues
 from pipelines.snapshot.model import complete_before
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 
 
-class AuditedZooKeeperQueues:
-    """See `AuditedQueues`."""
-
-    def stored(self, opened: OpenedSnapshot, _view: ClusterView, listed: ListedEvidence) -> StoredQueues:
-        """See `AuditedQueues.stored`."""
-        tree = opened.trees[-1]
-        queues = znode_queues(tree, listed)
-        with_queues = {queue.key.owner for queue in queues}
-        return StoredQueues(
-            IN_ZOOKEEPER,
-            queues,
-            locks={server: _locker(path) for server, path in tree.locks.items()},
-            empty_replicators=tuple(sorted(set(tree.cversions) - with_queues - set(tree.locks))),
-        )
-
-    def evidence(self, listing: AuditedListing) -> ListedEvidence:
-        """See `AuditedQueues.evidence`: missing is what a queue lists; files below `WALs/` show who lives."""
-        directories, splitting = _directories(listing.files)
-        return ListedEvidence(missing=_missing(listing), directories=directories, splitting=splitting)
+def _stored(opened: OpenedSnapshot, _view: ClusterView, listed: ListedEvidence) -> StoredQueues:
+    tree = opened.trees[-1]
+    queues = znode_queues(tree, listed)
+    with_queues = {queue.key.owner for queue in queues}
+    splitting = (name for name in opened.listing.live_directories if name.endswith(SPLITTING))
+    return StoredQueues(
+        queues,
+        locks={server: _locker(path) for server, path in tree.locks.items()},
+        empty_replicators=tuple(sorted(set(tree.cversions) - with_queues - set(tree.locks))),
+        directories=opened.listing.live_servers,
+        splitting=frozenset(filter(None, map(server_of_directory, splitting))),
+    )
 
 
 def _missing(listing: AuditedListing) -> Mapping[Key, frozenset[str]]:
+    """Returns the WALs that queues list and the listing does not have."""
     counted: dict[int, int] = {}
     for total in listing.totals:
         if total.bucket is not None:
@@ -103,23 +93,12 @@ def _numbers(wals: Iterable[str]) -> dict[str, list[int]]:
     return found
 
 
-def _directories(files: DataFrame) -> tuple[dict[ServerName, int], frozenset[ServerName]]:
-    """Returns the number of files per server below `WALs/`, and the servers whose WALs are being split."""
-    found: dict[ServerName, int] = {}
-    splitting = set()
-    for row in live_directories(files).collect():
-        server = server_of_directory(row["directory"])
-        if server is None:
-            continue
-        found[server] = found.get(server, 0) + row["files"]
-        if row["directory"].endswith(SPLITTING):
-            splitting.add(server)
-    return found, frozenset(splitting)
-
-
 def _locker(path: str | None) -> ServerName | None:
     """Returns the server whose znode a lock names (`ReplicationQueuesZKImpl.lockOtherRS`)."""
     try:
         return None if path is None else ServerName.parse(path.rpartition("/")[2])
     except MalformedError:
         return None
+
+
+ZOOKEEPER_QUEUES = AuditedQueues(_stored, _missing)

@@ -1,7 +1,7 @@
 """The dump-queues use case: prints HBase's `DumpReplicationQueues` from a snapshot, even if the cluster is down."""
 
 import logging
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import MalformedError, RefusedError
@@ -34,46 +34,45 @@ from schemas.dumped_wals import DUMPED_WALS
 _LOG = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class DumpRequest:
-    """The input of one dump.
-
-    Attributes:
-        snapshot: the snapshot directory.
-        settings: from the configuration; they give the layout of queue rows.
-        distributed: print queue by queue instead of the raw records.
-        hdfs: print the sizes of WALs; only with `distributed`.
-    """
-
-    snapshot: str
-    settings: ReconcileSettings
-    distributed: bool = False
-    hdfs: bool = False
-
-
-def dump_queues(request: DumpRequest, snapshots: SnapshotDirectories, lake: JobLake) -> JobResult:
+def dump_queues(
+    uri: str,
+    settings: ReconcileSettings,
+    snapshots: SnapshotDirectories,
+    lake: JobLake,
+    *,
+    distributed: bool,
+    sizes: bool,
+) -> JobResult:
     """Print the queues of a snapshot.
 
     The result and the tables always contain everything, whatever the options of the text.
+
+    Args:
+        uri: the snapshot directory.
+        settings: from the configuration; they give the layout of queue rows.
+        snapshots: opens it.
+        lake: of the job.
+        distributed: print queue by queue instead of the raw records.
+        sizes: print the sizes of WALs; only with `distributed`.
 
     Raises:
         RefusedError: the snapshot differs from what was captured, HBase itself throws on its queues, or the queues were
             moving from ZooKeeper to the table.
         UnavailableError: the lake cannot be written.
     """
-    (opened,) = snapshots.open([request.snapshot])
+    (opened,) = snapshots.open([uri])
     snapshot = believed(opened, _doubts(opened)).known
     restless = replication_queue_storage(snapshot).restless(opened)
     if restless is not None:
         _LOG.warning("Queues moved during the capture: %s. This is its last reading", restless)
     queues = DUMPED_STORAGES[snapshot.queue_storage]
     try:
-        dump = queues.dump(snapshots, opened, request.settings.row_layout)
+        dump = queues.dump(snapshots, opened, settings.row_layout)
     except MalformedError as error:
         raise RefusedError(
             Condition.QUEUE_MALFORMED, f"{opened.uri}/queues-2.jsonl: {error}. Mend it, capture again"
         ) from None
-    run = snapshot_run(opened, DUMP_SUFFIX, request.settings)
+    run = snapshot_run(opened, DUMP_SUFFIX, settings)
     tables = (
         (DUMPED_PEERS, peer_rows(dump)),
         (DUMPED_QUEUES, queue_rows(dump)),
@@ -81,8 +80,8 @@ def dump_queues(request: DumpRequest, snapshots: SnapshotDirectories, lake: JobL
         (DUMPED_HFILE_REFS, hfile_ref_rows(dump)),
     )
     run.write(lake, tables)
-    if request.distributed:
-        body = distributed_text(dump, snapshot.wal_root, sizes=request.hdfs)
+    if distributed:
+        body = distributed_text(dump, snapshot.wal_root, sizes=sizes)
     else:
         body = queues.text(snapshots, opened, dump)
     return run.answer(dump_result(snapshot, dump), (peers_text(dump.peers), body.removesuffix("\n")))

@@ -1,23 +1,20 @@
 """Reads the queues of a snapshot for a dump: in `hbase:replication`, or in ZooKeeper."""
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
-from pipelines.common.errors import MalformedError
 from pipelines.common.human import human_count
 from pipelines.decide.rule.cluster_view import MergedQueueRow, merge_passes
 from pipelines.hbase.replication_queues import RowLayout, parse_queue_cells
-from pipelines.hbase.server_names import ServerName
+from pipelines.hbase.server_names import SPLITTING, server_of_directory
 from pipelines.hbase.wal_names import parse_wal_name
 from pipelines.queues.dump.rows import QueueDump
 from pipelines.queues.dump.table_queues import table_dump
 from pipelines.queues.dump.text import table_text, znodes_text
 from pipelines.queues.dump.zookeeper_queues import zookeeper_dump
-from pipelines.queues.wals.pending import smallest_needed_timestamps
+from pipelines.queues.needed_wals import needed_wals, queued_wals, smallest_needed_timestamps
 from pipelines.queues.wals.rows import InspectedFile
-from pipelines.queues.wals.selection import needed_wals, queued_wals
 from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, QUEUE_STORAGE_ZOOKEEPER, complete_before
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 from pipelines.snapshot.other_families import hfile_refs_of
@@ -26,71 +23,44 @@ from pipelines.snapshot.reader import SnapshotDirectories
 _LOG = logging.getLogger(__name__)
 
 
-class DumpedStorage(Protocol):
-    """The queues of one storage."""
-
-    def dump(self, snapshots: SnapshotDirectories, opened: OpenedSnapshot, layout: RowLayout) -> QueueDump:
-        """Reads the last reading and the listed WALs.
-
-        Raises:
-            MalformedError: HBase itself throws on a queue.
-        """
-        ...
-
-    def text(self, snapshots: SnapshotDirectories, opened: OpenedSnapshot, dump: QueueDump) -> str:
-        """Returns what dump-queues prints when no option is given: the raw records."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
-class DumpedTableQueues:
-    """Queues in `hbase:replication`; see `DumpedStorage`."""
+class DumpedStorage:
+    """The queues of one storage.
 
-    def dump(self, snapshots: SnapshotDirectories, opened: OpenedSnapshot, layout: RowLayout) -> QueueDump:
-        """See `DumpedStorage.dump`."""
-        cells = snapshots.cells(opened)
-        queued = parse_queue_cells(cells, layout)
-        rows = merge_passes([queued])
-        refs = hfile_refs_of(cells)
-        snapshot = opened.known
-        online = snapshot.membership_2.online if snapshot.membership_2 else None
-        complete = complete_before(snapshot.files_step.started_at)
-        return table_dump(queued, rows, refs, _needed(snapshots, opened, rows), snapshot.peers, online, complete)
+    Attributes:
+        dump: reads the last reading and the listed WALs. Raises MalformedError if HBase itself throws on a queue.
+        text: returns what dump-queues prints when no option is given: the raw records.
+    """
 
-    def text(self, _snapshots: SnapshotDirectories, _opened: OpenedSnapshot, dump: QueueDump) -> str:
-        """See `DumpedStorage.text`."""
-        return table_text(dump)
+    dump: Callable[[SnapshotDirectories, OpenedSnapshot, RowLayout], QueueDump]
+    text: Callable[[SnapshotDirectories, OpenedSnapshot, QueueDump], str]
 
 
-@dataclass(frozen=True, slots=True)
-class DumpedZooKeeperQueues:
-    """Queues in ZooKeeper; see `DumpedStorage`."""
-
-    def dump(self, snapshots: SnapshotDirectories, opened: OpenedSnapshot, _layout: RowLayout) -> QueueDump:
-        """See `DumpedStorage.dump`."""
-        tree = opened.trees[-1]
-        names = sorted({wal for queue in tree.queues for wal in queue.wals})
-        files = snapshots.files([opened])
-        found = sorted((row["path"], row["length"]) for row in queued_wals(files, names).collect())
-        listed = {path.rpartition("/")[2]: (path, length) for path, length in found}
-        snapshot = opened.known
-        if snapshot.membership_2 is not None:
-            online = snapshot.membership_2.online
-        else:
-            online = _with_directory(opened.listing.live_directories)
-        complete = complete_before(snapshot.files_step.started_at)
-        return zookeeper_dump(tree, listed, snapshot.peers, online, complete)
-
-    def text(self, snapshots: SnapshotDirectories, opened: OpenedSnapshot, dump: QueueDump) -> str:
-        """See `DumpedStorage.text`."""
-        return znodes_text(dump, snapshots.znodes(opened))
+def _table_dump(snapshots: SnapshotDirectories, opened: OpenedSnapshot, layout: RowLayout) -> QueueDump:
+    cells = snapshots.cells(opened)
+    queued = parse_queue_cells(cells, layout)
+    rows = merge_passes([queued])
+    refs = hfile_refs_of(cells)
+    snapshot = opened.known
+    online = snapshot.membership_2.online if snapshot.membership_2 else None
+    complete = complete_before(snapshot.files_step.started_at)
+    return table_dump(queued, rows, refs, _needed(snapshots, opened, rows), snapshot.peers, online, complete)
 
 
-DUMPED_STORAGES: Mapping[str, DumpedStorage] = {
-    QUEUE_STORAGE_TABLE: DumpedTableQueues(),
-    QUEUE_STORAGE_ZOOKEEPER: DumpedZooKeeperQueues(),
-}
-"""By the name in snapshot.json."""
+def _zookeeper_dump(snapshots: SnapshotDirectories, opened: OpenedSnapshot, _layout: RowLayout) -> QueueDump:
+    tree = opened.trees[-1]
+    names = sorted({wal for queue in tree.queues for wal in queue.wals})
+    files = snapshots.files([opened])
+    found = sorted((row["path"], row["length"]) for row in queued_wals(files, names).collect())
+    listed = {path.rpartition("/")[2]: (path, length) for path, length in found}
+    snapshot = opened.known
+    if snapshot.membership_2 is not None:
+        online = snapshot.membership_2.online
+    else:
+        whole = (name for name in opened.listing.live_directories if not name.endswith(SPLITTING))
+        online = frozenset(filter(None, map(server_of_directory, whole)))
+    complete = complete_before(snapshot.files_step.started_at)
+    return zookeeper_dump(tree, listed, snapshot.peers, online, complete)
 
 
 def _needed(
@@ -103,13 +73,10 @@ def _needed(
     return [InspectedFile(path, name, length) for path, name, length in found if name is not None]
 
 
-def _with_directory(names: Iterable[str]) -> frozenset[ServerName]:
-    """Returns the servers with a directory below `WALs` that is not renamed to `-splitting`."""
-    return frozenset(server for server in map(_server, names) if server is not None)
-
-
-def _server(name: str) -> ServerName | None:
-    try:
-        return ServerName.parse(name)
-    except MalformedError:
-        return None
+DUMPED_STORAGES: Mapping[str, DumpedStorage] = {
+    QUEUE_STORAGE_TABLE: DumpedStorage(_table_dump, lambda _snapshots, _opened, dump: table_text(dump)),
+    QUEUE_STORAGE_ZOOKEEPER: DumpedStorage(
+        _zookeeper_dump, lambda snapshots, opened, dump: znodes_text(dump, snapshots.znodes(opened))
+    ),
+}
+"""By the name in snapshot.json."""

@@ -9,7 +9,8 @@ from dataclasses import dataclass, fields
 
 from pipelines.hbase.peer_rules import Tables
 from pipelines.hbase.peers import Peer
-from pipelines.queues.migration.plan import too_new
+from pipelines.hbase.replication_queues import QueueCell
+from pipelines.snapshot.model import too_new
 
 DUMP_SUFFIX = "-queues"
 """Suffix of the run ids of dumps."""
@@ -121,24 +122,6 @@ class DumpedQueue:
 
 
 @dataclass(frozen=True, slots=True)
-class RecordedOffset:
-    """One cell of a queue row, as recorded in the table.
-
-    Attributes:
-        queue_id: the row key.
-        recovered: whether the queue has a source.
-        wal: empty in a placeholder.
-    """
-
-    queue_id: str
-    peer_id: str
-    recovered: bool
-    wal_group: str
-    wal: str
-    offset: int
-
-
-@dataclass(frozen=True, slots=True)
 class QueueDump:
     """The content of a dump.
 
@@ -156,7 +139,7 @@ class QueueDump:
     queues: tuple[DumpedQueue, ...]
     hfile_refs: Mapping[str, tuple[str, ...]]
     dead_replicators: tuple[str, ...]
-    recorded: tuple[RecordedOffset, ...] = ()
+    recorded: tuple[QueueCell, ...] = ()
 
     @property
     def deleted(self) -> tuple[DumpedQueue, ...]:

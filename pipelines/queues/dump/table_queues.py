@@ -12,7 +12,6 @@ from pipelines.queues.dump.rows import (
     DumpedQueue,
     DumpedWal,
     QueueDump,
-    RecordedOffset,
     missing_wals,
     of_server,
     peers_of,
@@ -52,17 +51,7 @@ def table_dump(
         queues=tuple(queues),
         hfile_refs=hfile_refs,
         dead_replicators=tuple(str(owner) for owner in owners if online is not None and owner not in online),
-        recorded=tuple(
-            RecordedOffset(
-                str(cell.queue),
-                cell.queue.peer_id,
-                cell.queue.source is not None,
-                cell.group,
-                cell.offset.wal,
-                cell.offset.offset,
-            )
-            for cell in cells
-        ),
+        recorded=tuple(cells),
     )
 
 

@@ -34,8 +34,8 @@ def table_text(dump: QueueDump) -> str:
     lines.append("rs: ")
     for cell in dump.recorded:
         # the group name contains the owner of a normal queue; a recovered queue needs its id, or its owner is lost
-        queue = cell.queue_id if cell.recovered else cell.peer_id
-        lines.append(f"rs/{cell.wal_group}/{queue}/{cell.wal}: {cell.offset}")
+        queue = cell.queue.peer_id if cell.queue.source is None else str(cell.queue)
+        lines.append(f"rs/{cell.group}/{queue}/{cell.offset.wal}: {cell.offset.offset}")
     lines.append("hfile-refs: ")
     lines += [f"hfile-refs/{peer_id}/{','.join(names)}" for peer_id, names in dump.hfile_refs.items()]
     return "\n".join(lines) + "\n"

@@ -18,11 +18,16 @@ from pipelines.queues.migration.rows import (
 
 _EXAMPLES = 10
 _DELETE = "Look at what it is: if no such WAL is below WALs/ or oldWALs/, delete the znode before the upgrade."
+_FOREVER = "the migration would throw on it and try again forever, with all peers disabled"
+_ALONE = "alone, it becomes a row at which the cleaner of HBase 3 throws, and so deletes nothing"
 _FAULTS = {
-    MigrationReason.INVALID_WAL_NAME.value: ("is no WAL by its name", _DELETE),
-    MigrationReason.WAL_TIMESTAMP.value: ("has a timestamp of more than 64 bits", _DELETE),
+    MigrationReason.INVALID_WAL_NAME.value: (f"is no WAL by its name: {_FOREVER}", _DELETE),
+    MigrationReason.WAL_TIMESTAMP.value: (
+        f"has a timestamp of more than 64 bits: beside another WAL of its group, {_FOREVER}; {_ALONE}",
+        _DELETE,
+    ),
     MigrationReason.UNREADABLE_POSITION.value: (
-        "has a position that HBase cannot read",
+        f"has a position that HBase cannot read: {_FOREVER}",
         "Set the znode's data to nothing before the upgrade: that is the beginning, and the WAL is shipped again.",
     ),
 }
@@ -68,7 +73,7 @@ def _blocked(rows: Iterable[MigrationRow]) -> Iterator[FindingRow]:
                 "MIGRATION_BLOCKED",
                 ERROR,
                 path,
-                f"{path} {fault}: the migration would throw on it and try again forever, with all peers disabled.",
+                f"{path} {fault}.",
                 remedy,
                 peer_id=row.peer_id,
                 server=row.owner,

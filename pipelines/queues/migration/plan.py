@@ -13,7 +13,7 @@ from pipelines.common.errors import MalformedError
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import GroupOffset
 from pipelines.hbase.wal_names import parse_wal_name, wal_timestamp
-from pipelines.hbase.zookeeper.queued_wals import group_of, number_of, queue_key
+from pipelines.hbase.zookeeper.queued_wals import group_of, queue_key
 from pipelines.hbase.zookeeper.tree import HFILE_REFS, QUEUES, REGIONS, ReplicationTree, ZkQueue
 from pipelines.queues.migration.rows import (
     LEGACY_ENDPOINT,
@@ -23,6 +23,7 @@ from pipelines.queues.migration.rows import (
     MigrationReason,
     MigrationRow,
 )
+from pipelines.snapshot.model import too_new
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,12 +185,6 @@ def _listed(wal: str, lengths: Mapping[str, int], complete_before: int) -> bool 
     if wal in lengths:
         return True
     return None if too_new(wal, complete_before) else False
-
-
-def too_new(wal: str, complete_before: int) -> bool:
-    """Tell whether a WAL may have been created after the listing began, so that the listing may lack it."""
-    number = number_of(wal)
-    return number is not None and number >= complete_before
 
 
 def _fault(wal: str, position: int | None, *, written: bool) -> MigrationReason | None:

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from pipelines.lake.findings import ERROR, INFO, WARNING
 from pipelines.queues.migration.before_and_after import AfterMigration, BeforeMigration, may_have_moved
-from pipelines.queues.migration.plan import too_new
 from pipelines.queues.migration.rows import CheckAnswer, Family, MigrationCheck, MigrationRule
 from pipelines.queues.migration.verify_queues import queue_checks
+from pipelines.snapshot.model import too_new
 
 
 def verify(before: BeforeMigration, after: AfterMigration) -> tuple[MigrationCheck, ...]:

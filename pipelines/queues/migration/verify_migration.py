@@ -7,20 +7,14 @@ from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.trust import doubts_of_reading, first_doubt
 from pipelines.lake.findings import ERROR
 from pipelines.lake.job_run import JobLake
-from pipelines.queues.migration.before_and_after import (
-    AfterMigration,
-    BeforeMigration,
-    rows_of,
-    sequence_ids_of,
-    states_of,
-)
+from pipelines.queues.migration.before_and_after import AfterMigration, rows_of, sequence_ids_of, states_of
 from pipelines.queues.migration.findings import verify_findings
-from pipelines.queues.migration.plan_migration import PlannedMigration, plan_of_snapshot, readable_snapshot
+from pipelines.queues.migration.plan_migration import before_migration, readable_snapshot
 from pipelines.queues.migration.rows import VERIFY_SUFFIX
 from pipelines.queues.migration.text import verify_lines, verify_result
 from pipelines.queues.migration.verify import verify
+from pipelines.queues.needed_wals import wal_lengths
 from pipelines.queues.snapshot_run import snapshot_run
-from pipelines.queues.wals.selection import wal_lengths
 from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, complete_before
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 from pipelines.snapshot.other_families import hfile_refs_of
@@ -50,9 +44,9 @@ def verify_migration(
     """
     # open them one by one: opened together, one directory given twice would count the rows of both
     (first,), (second,) = snapshots.open([zookeeper]), snapshots.open([table])
-    plan = plan_of_snapshot(snapshots, first, settings)
-    after = _table_side(second, plan.opened)
-    checks = verify(_before(plan), _after(snapshots, after))
+    opened, before = before_migration(snapshots, first, settings)
+    after = _table_side(second, opened)
+    checks = verify(before, _after(snapshots, after))
     run = snapshot_run(after, f"-{(first.sha256 or '')[:8]}{VERIFY_SUFFIX}", settings)
     findings = run.record(lake, [(MIGRATION_CHECKS, checks)], verify_findings(checks), MIGRATION_CHECKS)
     verified = not any(check.severity == ERROR for check in checks)
@@ -82,12 +76,6 @@ def _table_side(opened: OpenedSnapshot, zookeeper: OpenedSnapshot) -> OpenedSnap
     if after.files_step.started_at <= before.files_step.started_at:
         raise UsageError(f"{opened.uri} was captured before {zookeeper.uri}: --table is the later one")
     return whole
-
-
-def _before(plan: PlannedMigration) -> BeforeMigration:
-    known = plan.opened.known
-    read = known.step("queues-2") or known.files_step
-    return BeforeMigration(states_of(known.peers), plan.peers, plan.rows, read.started_at)
 
 
 def _after(snapshots: SnapshotDirectories, opened: OpenedSnapshot) -> AfterMigration:

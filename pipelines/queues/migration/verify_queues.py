@@ -1,10 +1,11 @@
 """Checks the queues of a verification, group by group, also in rows of servers that claimed them since."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from pipelines.common.errors import MalformedError
 from pipelines.hbase.replication_queues import GroupOffset, QueueId, parse_queue_id
+from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.wal_names import wal_timestamp
 from pipelines.lake.findings import ERROR, INFO, WARNING
 from pipelines.queues.migration.before_and_after import AfterMigration, BeforeMigration, may_have_moved
@@ -37,11 +38,15 @@ def queue_checks(before: BeforeMigration, after: AfterMigration) -> Iterator[Mig
     another key.
     """
     expected = _expected(before)
-    keys = {one.queue for one in expected}
+    others: dict[tuple[str, ServerName], list[QueueId]] = {}
+    for other in after.rows.keys() - {one.queue for one in expected}:
+        others.setdefault((other.peer_id, other.wals_of), []).append(other)
+    empty = before.empty_queues()
     matched: set[QueueId] = set()
     for one in expected:
-        there = after.rows.get(one.queue)
-        queue = one.queue if there is not None else _claimed(one, after, keys | matched)
+        same = others.get((one.queue.peer_id, one.queue.wals_of), ())
+        free = [other for other in same if other not in matched]
+        queue = one.queue if one.queue in after.rows else _claimed(one, after, free)
         if queue is None:
             yield from _missing(one, may_have_moved(before, after, one.queue.peer_id))
             continue
@@ -50,8 +55,8 @@ def queue_checks(before: BeforeMigration, after: AfterMigration) -> Iterator[Mig
     for queue, offsets in after.rows.items():
         # rows of unknown peers are checked by NO_UNKNOWN_PEER
         if queue not in matched and queue.peer_id in {*before.peers.migrated, *after.states}:
-            grows = may_have_moved(before, after, queue.peer_id)
-            yield _extra(queue, offsets, before, grows)
+            has_grown = (queue.peer_id, str(queue.wals_of)) in empty and may_have_moved(before, after, queue.peer_id)
+            yield _extra(queue, offsets, before, has_grown)
 
 
 def _expected(before: BeforeMigration) -> list[_Expected]:
@@ -72,14 +77,12 @@ def _expected(before: BeforeMigration) -> list[_Expected]:
     return [rows[queue] for queue in sorted(rows, key=str)]
 
 
-def _claimed(wanted: _Expected, after: AfterMigration, taken: set[QueueId]) -> QueueId | None:
-    """Returns another row of the same peer for the same WALs that is neither expected nor already matched.
+def _claimed(wanted: _Expected, after: AfterMigration, free: Iterable[QueueId]) -> QueueId | None:
+    """Returns one of the rows of the same peer for the same WALs that are neither expected nor already matched.
 
     Of several, it is one with the expected offsets if there is one.
     """
-    key = (wanted.queue.peer_id, wanted.queue.wals_of)
-    same = [queue for queue in after.rows if (queue.peer_id, queue.wals_of) == key and queue not in taken]
-    return min(same, key=lambda queue: (not _has_offsets(wanted, after.rows[queue]), str(queue)), default=None)
+    return min(free, key=lambda queue: (not _has_offsets(wanted, after.rows[queue]), str(queue)), default=None)
 
 
 def _has_offsets(wanted: _Expected, found: Offsets) -> bool:
@@ -128,22 +131,20 @@ def _place(offset: GroupOffset) -> tuple[int, bool, int]:
         return -1, False, offset.offset
 
 
-def _extra(queue: QueueId, offsets: Offsets, before: BeforeMigration, grows: bool) -> MigrationCheck:
+def _extra(queue: QueueId, offsets: Offsets, before: BeforeMigration, has_grown: bool) -> MigrationCheck:
     """Returns the check of a row that no written queue of ZooKeeper explains.
 
     Args:
         queue: its key.
         offsets: its offsets.
         before: the content of ZooKeeper.
-        grows: whether the peer may have shipped since then. The placeholder of a queue that was empty then has offsets.
+        has_grown: whether its queue was empty then, and the peer may have shipped since: its placeholder has offsets.
     """
     answer: CheckAnswer
     severity: str
     if queue.peer_id not in before.peers.migrated or queue.wals_of.startcode >= complete_before(before.read_at):
         answer, severity = CheckAnswer.NEW, INFO
-    elif all(_is_placeholder(queue, group, offset) for group, offset in offsets.items()) or (
-        grows and (queue.peer_id, str(queue.wals_of)) in before.empty_queues()
-    ):
+    elif has_grown or all(_is_placeholder(queue, group, offset) for group, offset in offsets.items()):
         answer, severity = CheckAnswer.PLACEHOLDER, INFO
     else:
         answer, severity = CheckAnswer.EXTRA, ERROR

@@ -19,7 +19,7 @@ def syncup_findings(plan: SyncUpPlan, snapshot: Snapshot, facts: SyncUpFacts) ->
         *_two_file_systems(snapshot, facts),
         *_leftovers(facts),
         *_disabled_peers(plan, facts),
-        *_empty_queues(plan),
+        *_empty_queues(plan, snapshot),
         *_missing_wals(plan),
         *_stale(plan, facts),
         *removed_peers(plan),
@@ -99,22 +99,26 @@ def peer_state_znode(peer_id: str) -> str:
     return f"replication/peers/{peer_id}/peer-state"
 
 
-def _empty_queues(plan: SyncUpPlan) -> Iterator[FindingRow]:
+def _empty_queues(plan: SyncUpPlan, snapshot: Snapshot) -> Iterator[FindingRow]:
     """A source without a WAL starts no worker, and so never finishes."""
+    directories = snapshot.membership.wal_directories if snapshot.membership else ()
+    empty = {one.server for one in directories} - {one.server for one in directories if one.entries}
     for one in plan.queues:
         if one.action is not SyncUpAction.WAITS or one.peer is None or one.peer.state != "ENABLED":
             continue
         queue = one.row.queue
         kind = "the placeholder of" if one.is_placeholder else "queue"
+        # without it there is no placeholder; a directory with the WAL of hbase:meta must stay
+        removable = one.is_placeholder and queue.owner in empty
+        way = "Before you run it, remove the server's empty directory below WALs. Or stop" if removable else "Stop"
         yield finding(
             "SYNCUP_EMPTY_QUEUE",
             ERROR,
             str(queue),
             f"There is no WAL to read for {kind} {queue}: ReplicationSyncUp waits for it forever, after it has "
             "shipped all others.",
-            "Before you run ReplicationSyncUp, remove the server's empty directory below WALs. Or stop it when "
-            "every other queue has a line 'Finished recovering queue' and its log has been silent for some minutes; "
-            "but if a peer is disabled (SYNCUP_DISABLED_PEER), follow the remedy for that peer first.",
+            f"{way} it when every other queue has a line 'Finished recovering queue' and its log has been silent for "
+            "some minutes; but if a peer is disabled (SYNCUP_DISABLED_PEER), follow the remedy for that peer first.",
             peer_id=queue.peer_id,
             server=str(queue.owner),
         )

@@ -163,6 +163,7 @@ def plan_syncup(cluster: SyncUpInput) -> SyncUpPlan:
     poison = sorted(
         {file.path for files in seen.values() for file in files if file.name is None or file.name.timestamp is None}
     )
+    true_rows = None if cluster.true_rows is None else _by_wals(cluster.true_rows)
     queues: list[QueuePlan] = []
     read: dict[tuple[str, str], int] = {}
     for row, is_placeholder in sorted(rows, key=lambda one: str(one[0].queue)):
@@ -172,7 +173,8 @@ def plan_syncup(cluster: SyncUpInput) -> SyncUpPlan:
         if peer is not None and _is_asleep(peer):
             edits = (wal for wal in wals if wal.content is SyncUpContent.EDITS)
             wals = tuple(replace(wal, content=SyncUpContent.NOT_READ) for wal in edits)
-        stale, resent = _staleness(row, is_placeholder, wals, cluster, read)
+        of_queue = None if true_rows is None else true_rows.get((row.queue.peer_id, row.queue.wals_of), ())
+        stale, resent = _staleness(row, is_placeholder, wals, of_queue, read)
         for wal in wals:
             key = (row.queue.peer_id, wal.file.path)
             read[key] = min(read.get(key, wal.start), wal.start)
@@ -213,16 +215,28 @@ def placeholder_queues(
                 yield MergedQueueRow(QueueId(peer_id, server), {})
 
 
+def _by_wals(rows: Iterable[MergedQueueRow]) -> Mapping[tuple[str, ServerName], Sequence[MergedQueueRow]]:
+    """Returns the rows by peer and the server that wrote the WALs."""
+    found: dict[tuple[str, ServerName], list[MergedQueueRow]] = {}
+    for row in rows:
+        found.setdefault((row.queue.peer_id, row.queue.wals_of), []).append(row)
+    return found
+
+
 def _staleness(
-    row: MergedQueueRow, is_placeholder: bool, wals: Sequence[PlannedWal], cluster: SyncUpInput, before: Starts
+    row: MergedQueueRow,
+    is_placeholder: bool,
+    wals: Sequence[PlannedWal],
+    of_queue: Sequence[MergedQueueRow] | None,
+    before: Starts,
 ) -> tuple[bool | None, int | None]:
     """Returns whether the row changed after its flush, and the bytes that are sent again for it.
 
-    What the queues `before` it read for its peer is sent again, too.
+    What the queues `before` it read for its peer is sent again, too. `of_queue` are the true rows of its peer for the
+    same WALs; None = unknown.
     """
-    if cluster.true_rows is None:
+    if of_queue is None:
         return None, None
-    of_queue = [one for one in cluster.true_rows if _same_wals(one.queue, row.queue)]
     edits = [wal for wal in wals if wal.content is SyncUpContent.EDITS]
     read = sum(wal.bytes for wal in edits)
     if not of_queue:
@@ -248,7 +262,7 @@ def _unread(cluster: SyncUpInput, queues: Iterable[QueuePlan], read: Starts) -> 
             continue
         for source, offsets in _true_needs(cluster, peer.peer_id):
             for file, start in needed_wals(source, offsets, cluster.files.written_by(source)):
-                if read.get((peer.peer_id, file.path), file.length + 1) <= start:
+                if read.get((peer.peer_id, file.path), start + 1) <= start:
                     continue
                 gap = UnreadReason.OUT_OF_REACH if (peer.peer_id, source) in known else UnreadReason.UNSEEN_ROW
                 gap = UnreadReason.SPLITTING if file.directory.endswith(SPLITTING) else gap
@@ -263,10 +277,6 @@ def _true_needs(cluster: SyncUpInput, peer_id: str) -> Iterator[tuple[ServerName
     yield from ((row.queue.wals_of, row.offsets) for row in own)
     for server in sorted(cluster.directories - {row.queue.owner for row in own if row.queue.source is None}):
         yield server, {}
-
-
-def _same_wals(one: QueueId, other: QueueId) -> bool:
-    return (one.peer_id, one.wals_of) == (other.peer_id, other.wals_of)
 
 
 def _merged(rows: Sequence[MergedQueueRow]) -> dict[str, GroupOffset]:

@@ -79,9 +79,9 @@ def _unfound_wals(queues: Sequence[ZooKeeperQueuePlan]) -> Iterator[FindingRow]:
     ]
     if not stuck:
         return
-    unread = [wal for one in stuck for wal in one.wals if not wal.bytes and wal.waiting]
-    count, size = len({one.file.path for one in unread}), sum(one.waiting for one in unread)
-    files = {one.file for queue in stuck for one in queue.wals if one.content is SyncUpContent.NOT_READ}
+    unread = [wal for one in stuck for wal in one.wals if wal.content is SyncUpContent.NOT_READ]
+    files = {one.file for one in unread}
+    count, size = len(files), sum(one.waiting for one in unread)
     to_copy = sorted(file.path for file in files if file.directory != ARCHIVE)
     yield finding(
         "SYNCUP_WAL_UNFOUND",

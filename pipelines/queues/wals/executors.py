@@ -14,43 +14,40 @@ from pipelines.queues.wals.tally import tally_wal
 _MOST_TASKS = 10_000
 
 
-class SparkWalContents:
-    """Reads the content of many WALs with an RDD; only the small tallies return to the driver."""
+def read_wals(
+    spark: SparkSession, wal_root: str, files: Sequence[InspectedFile], cuts: Mapping[str, frozenset[int]]
+) -> Sequence[InspectedFile]:
+    """Returns the same files with their contents, or with the fault that prevented reading.
 
-    def __init__(self, spark: SparkSession) -> None:
-        self._spark = spark
+    Only the small tallies return to the driver.
 
-    def read(
-        self, wal_root: str, files: Sequence[InspectedFile], cuts: Mapping[str, frozenset[int]]
-    ) -> Sequence[InspectedFile]:
-        """Returns the same files with their contents, or with the fault that prevented reading.
+    A WAL below `WALs/` that has been moved since the listing is read from where HBase moves it.
 
-        A WAL below `WALs/` that has been moved since the listing is read from where HBase moves it.
-
-        Args:
-            wal_root: full URI, without a trailing slash.
-            files: as listed.
-            cuts: by WAL name, offsets at which the tally is split.
-        """
-        if not files:
-            return []
-        # largest files first, so that no large one runs last
-        order = sorted(range(len(files)), key=lambda index: -files[index].length)
-        tasks = [
-            (files[index], possible_uris(wal_root, files[index]), cuts.get(files[index].name.name, frozenset()))
-            for index in order
-        ]
-        conf = hadoop_configuration(HadoopJvm.of(self._spark))
-        context = self._spark.sparkContext
-        shared = context.broadcast(conf)
-        answers: list[InspectedFile] = (
-            context.parallelize(tasks, min(len(tasks), _MOST_TASKS))
-            .map(lambda task: inspect_wal(*task, shared.value))
-            .collect()
-        )
-        shared.unpersist()
-        answered = dict(zip(order, answers, strict=True))
-        return [answered[index] for index in range(len(files))]
+    Args:
+        spark: reads them with an RDD.
+        wal_root: full URI, without a trailing slash.
+        files: as listed.
+        cuts: by WAL name, offsets at which the tally is split.
+    """
+    if not files:
+        return []
+    # largest files first, so that no large one runs last
+    order = sorted(range(len(files)), key=lambda index: -files[index].length)
+    tasks = [
+        (files[index], possible_uris(wal_root, files[index]), cuts.get(files[index].name.name, frozenset()))
+        for index in order
+    ]
+    conf = hadoop_configuration(HadoopJvm.of(spark))
+    context = spark.sparkContext
+    shared = context.broadcast(conf)
+    answers: list[InspectedFile] = (
+        context.parallelize(tasks, min(len(tasks), _MOST_TASKS))
+        .map(lambda task: inspect_wal(*task, shared.value))
+        .collect()
+    )
+    shared.unpersist()
+    answered = dict(zip(order, answers, strict=True))
+    return [answered[index] for index in range(len(files))]
 
 
 def inspect_wal(file: InspectedFile, uris: Sequence[str], cuts: frozenset[int], hadoop_conf: str) -> InspectedFile:

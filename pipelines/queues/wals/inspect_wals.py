@@ -6,6 +6,8 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from pyspark.sql import SparkSession
+
 from pipelines.common.errors import UnavailableError, UsageError
 from pipelines.common.human import human_bytes, human_count
 from pipelines.common.job_result import JobResult
@@ -15,8 +17,9 @@ from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.trust import Doubts
 from pipelines.hbase.wal_names import parse_wal_name
 from pipelines.lake.job_run import JobLake
+from pipelines.queues.needed_wals import named_wals
 from pipelines.queues.snapshot_run import believed, malformed, snapshot_run
-from pipelines.queues.wals.executors import SparkWalContents
+from pipelines.queues.wals.executors import read_wals
 from pipelines.queues.wals.findings import wal_findings
 from pipelines.queues.wals.pending import (
     by_group,
@@ -32,7 +35,6 @@ from pipelines.queues.wals.rows import (
     file_row,
     table_rows,
 )
-from pipelines.queues.wals.selection import named_wals
 from pipelines.queues.wals.text import inspection_lines, inspection_result
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 from pipelines.snapshot.reader import SnapshotDirectories
@@ -73,7 +75,7 @@ class InspectRequest:
 
 
 def inspect_wals(
-    request: InspectRequest, snapshots: SnapshotDirectories, contents: SparkWalContents, lake: JobLake
+    request: InspectRequest, spark: SparkSession, snapshots: SnapshotDirectories, lake: JobLake
 ) -> JobResult:
     """Read the WALs and report their content.
 
@@ -94,7 +96,7 @@ def inspect_wals(
     listed = _listed(request, snapshots, opened, rows)
     size = human_bytes(sum(file.length for file in listed))
     _LOG.info("reading %s, %s", human_count(len(listed), "WAL"), size)
-    files = contents.read(snapshot.wal_root, listed, cuts_of(rows))
+    files = read_wals(spark, snapshot.wal_root, listed, cuts_of(rows))
     broken = [file for file in files if file.fault == UNREADABLE]
     if broken and len(broken) == len(files):
         raise UnavailableError(f"no WAL could be read; the first: {broken[0].problem}. Put it right and try again")

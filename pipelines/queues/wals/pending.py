@@ -35,21 +35,6 @@ def cuts_of(rows: Iterable[MergedQueueRow]) -> dict[str, frozenset[int]]:
     return cuts
 
 
-def smallest_needed_timestamps(rows: Sequence[MergedQueueRow]) -> dict[str, int]:
-    """Returns the smallest WAL timestamp (ms) that a queue still needs, by group; NEEDS_ALL = all of them.
-
-    A group that no row names is not in the result: every queue of its server needs all of it.
-    """
-    groups: dict[ServerName, set[str]] = {}
-    for row in rows:
-        groups.setdefault(row.queue.wals_of, set()).update(row.offsets)
-    smallest: dict[str, int] = {}
-    for row in rows:
-        for group in groups[row.queue.wals_of]:
-            smallest[group] = min(smallest.get(group, row.need(group)), row.need(group))
-    return smallest
-
-
 def queue_edits(
     rows: Iterable[MergedQueueRow], peers: Iterable[Peer], groups: Groups, *, is_whole: bool = True
 ) -> list[QueueEditsRow]:

@@ -1,7 +1,7 @@
 """What inspect-wals asks of a storage: the queues, and the listed WALs that they still have to read."""
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
@@ -9,68 +9,53 @@ from pipelines.decide.rule.cluster_view import MergedQueueRow, merge_passes
 from pipelines.hbase.replication_queues import QueueId
 from pipelines.hbase.zookeeper.queued_wals import first_wals, group_of, queue_key
 from pipelines.hbase.zookeeper.tree import ReplicationTree
-from pipelines.queues.wals.pending import smallest_needed_timestamps
-from pipelines.queues.wals.selection import needed_wals, queued_wals
+from pipelines.queues.needed_wals import needed_wals, queued_wals, smallest_needed_timestamps
 from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, QUEUE_STORAGE_ZOOKEEPER
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 
 
-class InspectedStorage(Protocol):
-    """The queues of one storage."""
+@dataclass(frozen=True, slots=True)
+class InspectedStorage:
+    """The queues of one storage.
 
-    def row_name(self, opened: OpenedSnapshot, name: str) -> str:
-        """Returns the row key of a queue that the user names."""
-        ...
+    Attributes:
+        row_name: returns the row key of a queue that the user names.
+        rows: returns the queues of both readings.
+        wals: returns the WALs that these queues still have to read: `path`, `length`; of one group, or of all (None).
+    """
 
-    def rows(self, opened: OpenedSnapshot) -> Sequence[MergedQueueRow]:
-        """Returns the queues of both readings."""
-        ...
-
-    def wals(self, listing: DataFrame, rows: Sequence[MergedQueueRow], group: str | None) -> DataFrame:
-        """Returns the WALs that these queues still have to read: `path`, `length`; of one group, or of all (None)."""
-        ...
-
-
-class InspectedTableQueues:
-    """Queues in `hbase:replication`, where an offset says what is needed; see `InspectedStorage`."""
-
-    def row_name(self, _opened: OpenedSnapshot, name: str) -> str:
-        """See `InspectedStorage.row_name`."""
-        return name
-
-    def rows(self, opened: OpenedSnapshot) -> Sequence[MergedQueueRow]:
-        """See `InspectedStorage.rows`."""
-        return merge_passes(opened.passes)
-
-    def wals(self, listing: DataFrame, rows: Sequence[MergedQueueRow], group: str | None) -> DataFrame:
-        """See `InspectedStorage.wals`."""
-        servers = sorted({str(row.queue.wals_of) for row in rows})
-        return needed_wals(listing, servers, smallest_needed_timestamps(rows), group)
+    row_name: Callable[[OpenedSnapshot, str], str]
+    rows: Callable[[OpenedSnapshot], Sequence[MergedQueueRow]]
+    wals: Callable[[DataFrame, Sequence[MergedQueueRow], str | None], DataFrame]
 
 
-class InspectedZooKeeperQueues:
-    """Queues in ZooKeeper, where each names what it needs; see `InspectedStorage`."""
+def _table_wals(listing: DataFrame, rows: Sequence[MergedQueueRow], group: str | None) -> DataFrame:
+    """Returns what the offsets leave to be read."""
+    servers = sorted({str(row.queue.wals_of) for row in rows})
+    return needed_wals(listing, servers, smallest_needed_timestamps(rows), group)
 
-    def row_name(self, opened: OpenedSnapshot, name: str) -> str:
-        """See `InspectedStorage.row_name`; also `<owner>/<queue id>`."""
-        for tree in opened.trees:
-            for queue in tree.queues:
-                if f"{queue.owner}/{queue.queue.text}" == name:
-                    return str(queue_key(queue))
-        return name
 
-    def rows(self, opened: OpenedSnapshot) -> Sequence[MergedQueueRow]:
-        """See `InspectedStorage.rows`."""
-        return znode_rows(opened.trees)
+def _znode_wals(listing: DataFrame, rows: Sequence[MergedQueueRow], group: str | None) -> DataFrame:
+    """Returns what the queues name."""
+    return queued_wals(listing, {wal for row in rows for wal in row.wals or () if group in (None, group_of(wal))})
 
-    def wals(self, listing: DataFrame, rows: Sequence[MergedQueueRow], group: str | None) -> DataFrame:
-        """See `InspectedStorage.wals`."""
-        return queued_wals(listing, {wal for row in rows for wal in row.wals or () if group in (None, group_of(wal))})
+
+def _znode_row_name(opened: OpenedSnapshot, name: str) -> str:
+    """Returns the row key of a queue, which may be given as `<owner>/<queue id>`, too."""
+    for tree in opened.trees:
+        for queue in tree.queues:
+            if f"{queue.owner}/{queue.queue.text}" == name:
+                return str(queue_key(queue))
+    return name
 
 
 INSPECTED_STORAGES: Mapping[str, InspectedStorage] = {
-    QUEUE_STORAGE_TABLE: InspectedTableQueues(),
-    QUEUE_STORAGE_ZOOKEEPER: InspectedZooKeeperQueues(),
+    QUEUE_STORAGE_TABLE: InspectedStorage(
+        row_name=lambda _opened, name: name, rows=lambda opened: merge_passes(opened.passes), wals=_table_wals
+    ),
+    QUEUE_STORAGE_ZOOKEEPER: InspectedStorage(
+        row_name=_znode_row_name, rows=lambda opened: znode_rows(opened.trees), wals=_znode_wals
+    ),
 }
 """By the name in snapshot.json."""
 

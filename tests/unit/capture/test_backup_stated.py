@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from kazoo.exceptions import NoAuthError, NoNodeError
+from kazoo.exceptions import NoAuthError, NoNodeError, SessionClosedRequireSaslError
 from kazoo.handlers.threading import KazooTimeoutError
 from py4j.protocol import Py4JError
 
@@ -252,6 +252,7 @@ class NoAnswer:
     [
         (NoNodeError(), {}, ("quorum", "parent")),
         (NoAuthError(), {}, ("digest", "sasl")),
+        (SessionClosedRequireSaslError(), {}, ("digest", "sasl")),
         (KazooTimeoutError(), {}, ("quorum",)),
     ],
 )

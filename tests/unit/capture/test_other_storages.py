@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from pipelines.capture.capture import CaptureResult, CaptureTarget
 from pipelines.capture.capture_offline import OfflineSources
 from pipelines.capture.capture_zookeeper import ZooKeeperSources
 from pipelines.capture.ports import ClusterSettings
+from pipelines.capture.sources.zookeeper_queues import ZooKeeperQueues
 from pipelines.capture.timeline import RetryPolicy
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UsageError
@@ -301,6 +303,27 @@ def test_a_cluster_that_should_be_down_and_runs_is_refused(quiet_for: int) -> No
     with pytest.raises(RefusedError, match="a master is up: HBase is running"):
         world.capture(ZooKeeperSources(world, world, world, world, None, world))  # type: ignore[arg-type]
     assert len(world.asked) == quiet_for + bool(quiet_for), "the extra, then the second look"
+
+
+@pytest.mark.parametrize(
+    ("znodes", "words", "left"),
+    [
+        ((), None, False),
+        (("/hbase/rs/h1,16020,5", RS), "region server h1,16020,5 is in ZooKeeper", True),
+        (("/hbase/master", "/hbase/rs"), "an active master has /hbase/master in ZooKeeper", False),
+        (("/hbase/rs", "/hbase/replication/peers"), None, False),
+        (("/hbase/replication/hfile-refs",), None, True),
+    ],
+)
+def test_znodes_tell_what_runs_and_what_the_migration_has_left(
+    znodes: tuple[str, ...], words: str | None, left: bool
+) -> None:
+    def children(path: str) -> tuple[list[str], int]:
+        return [one.rpartition("/")[2] for one in znodes if one.rpartition("/")[0] == path], 0
+
+    client: Any = SimpleNamespace(exists=znodes.__contains__, children=children)
+    queues = ZooKeeperQueues(client)
+    assert (queues.running(), queues.queue_data()) == (words, left)
 
 
 @pytest.mark.promise("rows-are-compared-in-any-layout")

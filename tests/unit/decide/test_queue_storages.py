@@ -18,7 +18,9 @@ from pipelines.hbase.zookeeper.tree import parse_tree
 from pipelines.queues.audit.audit_queues import AUDITED_QUEUES
 from pipelines.queues.audit.storages import AUDITED_STORAGES
 from pipelines.queues.dump.queue_storage import DUMPED_STORAGES
+from pipelines.queues.syncup.queue_storage import SYNCUP_STORAGES
 from pipelines.queues.wals.queue_storage import INSPECTED_STORAGES
+from pipelines.reconcile.findings.storage_words import STORAGE_WORDS
 from pipelines.snapshot.model import (
     QUEUE_STORAGE_TABLE,
     QUEUE_STORAGE_ZOOKEEPER,
@@ -53,7 +55,9 @@ def test_a_snapshot_has_its_storage(name: str, storage: ReplicationQueueStorage,
 
 def test_whatever_differs_by_storage_knows_both() -> None:
     both = {QUEUE_STORAGE_TABLE, QUEUE_STORAGE_ZOOKEEPER}
-    assert [set(one) for one in (AUDITED_QUEUES, AUDITED_STORAGES, DUMPED_STORAGES, INSPECTED_STORAGES)] == [both] * 4
+    inspecting = (DUMPED_STORAGES, INSPECTED_STORAGES, SYNCUP_STORAGES)
+    told = (AUDITED_QUEUES, AUDITED_STORAGES, STORAGE_WORDS)
+    assert [set(one) for one in (*inspecting, *told)] == [both] * 6
 
 
 def test_the_rule_asks_the_storage_of_the_view() -> None:

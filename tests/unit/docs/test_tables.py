@@ -12,7 +12,7 @@ from pipelines.lake.run_summary import FindingRow, PinnedRow, QueueOffsetRow, Ru
 from pipelines.lake.twins import twins_of
 from pipelines.pegasus.domain.stale import StaleRow
 from pipelines.pegasus.domain.verify.compare import DiffRow, SplitVerifyRow
-from pipelines.queues.audit.rows import AuditRow, ClaimPlanRow, ClaimRow
+from pipelines.queues.audit.rows import AuditRow, ClaimPlanRow, ClaimRow, SeenRow
 from pipelines.queues.migration.rows import MigrationCheck, MigrationRow
 from pipelines.queues.syncup.rows import SyncUpPeerRow, SyncUpQueueRow, SyncUpWalRow
 from pipelines.queues.wals.rows import QueueEditsRow, WalFileRow, WalTableRow
@@ -90,7 +90,8 @@ def test_results_of_the_gate_fit_their_table() -> None:
     assert own == set(QUALITY_RESULTS.schema.names[3:]) - {"examples"}
 
 
-def test_verdicts_that_explain_reads_are_columns() -> None:
+def test_rows_that_are_read_in_part_have_columns() -> None:
+    assert {field.name for field in fields(SeenRow)} <= set(QUEUE_AUDITS.schema.names)
     assert {field.name for field in fields(FileVerdict)} <= set(WAL_VERDICTS.schema.names)
     assert [field.name for field in fields(Blocker)] == BLOCKING.elementType.names
 

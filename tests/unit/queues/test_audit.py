@@ -18,7 +18,8 @@ from pipelines.queues.audit.storages import IN_TABLE, IN_ZOOKEEPER, AuditedStora
 from pipelines.queues.audit.table_queues import expected_wals
 from pipelines.queues.audit.text import AuditResult, audit_lines
 from pipelines.queues.audit.timeline import timeline
-from pipelines.queues.audit.zookeeper_queues import znode_queues
+from pipelines.queues.audit.zookeeper_queues import ZOOKEEPER_QUEUES, znode_queues
+from pipelines.snapshot.opened_snapshot import ListingTotals, OpenedSnapshot
 from schemas.queue_audits import QUEUE_AUDITS
 from tests.labs.queue_pictures import AT, HOUR, KEY, A, B, C, D, E, classes, cluster, only, queue, servers
 from tests.labs.small_cluster import H1, H2, group, wal
@@ -145,9 +146,9 @@ def test_dead_in_zookeeper_is_who_left_no_trace_for_ten_minutes() -> None:
         return replace(servers(), crashing=None, **changes).state(C)  # type: ignore[arg-type]
 
     assert state() is OwnerState.DEAD
-    assert state(directories={C: 1}) is OwnerState.DIRECTORY
+    assert state(directories={C}) is OwnerState.DIRECTORY
     assert state(splitting=frozenset({C}), online=None) is OwnerState.DIRECTORY
-    assert state(directories={C: 1}, online=None) is OwnerState.UNKNOWN, "an open WAL: it may be alive"
+    assert state(directories={C}, online=None) is OwnerState.UNKNOWN, "an open WAL: it may be alive"
     assert state(archived_last={C: AT - FAILOVER_GRACE_MS + 1}) is OwnerState.RECENT
     assert state(archived_last={C: AT - FAILOVER_GRACE_MS}) is OwnerState.DEAD
     assert replace(servers(), archived_last={C: AT}).state(C) is OwnerState.DEAD, (
@@ -155,10 +156,20 @@ def test_dead_in_zookeeper_is_who_left_no_trace_for_ten_minutes() -> None:
     )
 
 
+def test_in_zookeeper_the_listing_names_the_servers_with_live_wals() -> None:
+    snapshot, tree = zookeeper_snapshot(["1"]), parse_tree(znodes({}))
+    view = view_of_zookeeper(ZooKeeperCase(snapshot, (), znodes({}), znodes({}), ReconcileSettings()))
+    listing = ListingTotals(live_directories=frozenset({str(H1), f"{H2}-splitting", "junk"}))
+    opened = OpenedSnapshot("s", snapshot=snapshot, trees=(tree, tree), listing=listing)
+    stored = ZOOKEEPER_QUEUES.stored(opened, view, ListedEvidence())
+    seen = observe_cluster(snapshot, view, stored, ListedEvidence()).servers
+    assert (seen.directories, seen.splitting) == ({H1, H2}, {H2})
+
+
 def test_a_capture_that_was_not_quiet_says_so() -> None:
     snapshot = zookeeper_snapshot(["1"])
     view = view_of_zookeeper(ZooKeeperCase(snapshot, (), znodes({}), znodes({}), ReconcileSettings()))
-    stored = StoredQueues(IN_ZOOKEEPER, ())
+    stored = StoredQueues(())
     for why, said in ((None, False), ("a server left", True)):
         seen = observe_cluster(snapshot, replace(view, restless=why), stored, ListedEvidence())
         lines = audit_lines(AuditResult(KEY, seen, (), (), (), (), (), {}, 1))

@@ -14,7 +14,7 @@ from pipelines.queues.audit.plan import claim_plan, peer_restarts
 from pipelines.queues.audit.plan_text import claim_plan_text, claim_servers_text
 from pipelines.queues.audit.queue_storage import observe_cluster
 from pipelines.queues.audit.timeline import sighting, timeline
-from pipelines.queues.audit.zookeeper_queues import AuditedZooKeeperQueues
+from pipelines.queues.audit.zookeeper_queues import ZOOKEEPER_QUEUES
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 from tests.labs.documented_failover import CLAIMED, CLAIMED_AGAIN, START, A, B, C
 from tests.labs.queue_pictures import AT, HOUR, KEY, MINUTE, classes
@@ -45,7 +45,7 @@ def in_zookeeper(
         view_of_zookeeper(case),
         ListedEvidence(),
     )
-    whole = observe_cluster(case.snapshot, view, AuditedZooKeeperQueues().stored(opened, view, listed), listed)
+    whole = observe_cluster(case.snapshot, view, ZOOKEEPER_QUEUES.stored(opened, view, listed), listed)
     alive = frozenset(map(ServerName.parse, online))
     return replace(whole, hbase_version="1.7.2", servers=ObservedServers(at, alive, None))
 

@@ -119,6 +119,8 @@ def test_what_hbase_throws_on_is_found_before(peer: str, wal_name: str, data: by
         assert (row.action, codes(queues)) == ("DROP", {"MIGRATION_DROPS:9": "warning"})
     else:
         assert (row.action, row.reason, codes(queues)) == ("BLOCK", reason, blocked)
+        found = plan_findings((row,), MigrationPeers.of(PEERS), parse_tree(znodes(queues)), None)[0]
+        assert ("alone, it becomes a row at which the cleaner" in found.message) is (reason == "WAL_TIMESTAMP")
 
 
 def test_two_ids_that_become_one_row() -> None:

@@ -122,8 +122,9 @@ def planned(
     peers: tuple[Peer, ...] = (ONE,),
     true_rows: list[MergedQueueRow] | None = None,
     directories: tuple[ServerName, ...] = (H1,),
+    length: int = 100,
 ) -> SyncUpPlan:
-    return plan_syncup(SyncUpInput(peers, rows, true_rows, frozenset(directories), listed(*paths)))
+    return plan_syncup(SyncUpInput(peers, rows, true_rows, frozenset(directories), listed(*paths, length=length)))
 
 
 OWN = queue(f"1-{H1}", h1=(wal(H1, 2), 40))
@@ -198,6 +199,13 @@ def test_a_half_split_directory_is_a_hole(true_rows: list[MergedQueueRow] | None
     assert planned([passed], split).unread == (), "nobody needs it"
     meta = f"{HERE}-splitting/{group(H1)}.meta.7.meta"
     assert planned([OWN], *WALS, meta).unread == ()
+
+
+@pytest.mark.parametrize("length", [0, 20])
+def test_a_half_split_directory_is_a_hole_though_its_open_wal_is_listed_too_short(length: int) -> None:
+    split = f"{HERE}-splitting/{wal(H1, 2)}"
+    plan = planned([OWN], split, length=length)
+    assert [(one.gap, one.path, one.bytes) for one in plan.unread] == [(UnreadReason.SPLITTING, split, 0)]
 
 
 def test_a_claim_that_was_not_flushed_is_a_hole() -> None:
@@ -395,6 +403,22 @@ def test_findings_with_their_reasons() -> None:
         ("warning", "SYNCUP_FLAG_STAYS"),
         ("info", "SYNCUP_REMOVED_PEER"),
     ]
+
+
+@pytest.mark.parametrize(("entries", "removable"), [((0,), True), ((1,), False), ((0, 1), False), ((), False)])
+def test_only_an_empty_directory_may_be_removed(entries: tuple[int, ...], removable: bool) -> None:
+    membership = Membership(None, frozenset(), frozenset(), tuple(WalDirectory(H2, number, NOW) for number in entries))
+    plan = planned([OWN], *WALS, f"WALs/{H2}/{group(H2)}.meta.7.meta", directories=(H1, H2))
+    (found,) = syncup_findings(plan, replace(down(), membership=membership), CLEAN)[:1]
+    assert (found.code, found.server) == ("SYNCUP_EMPTY_QUEUE", str(H2))
+    assert ("remove the server's empty directory" in (found.remedy or "")) is removable
+
+
+def test_a_row_does_not_go_with_an_empty_directory() -> None:
+    plan = planned([queue(f"1-{H1}", h1=(wal(H1, 9), -1))], *WALS)
+    membership = Membership(None, frozenset(), frozenset(), (WalDirectory(H1, 0, NOW),))
+    (found,) = syncup_findings(plan, replace(down(), membership=membership), CLEAN)
+    assert (found.code, (found.remedy or "")[:7]) == ("SYNCUP_EMPTY_QUEUE", "Stop it")
 
 
 def test_a_stop_with_a_disabled_peer_needs_the_flag_files_removed() -> None:

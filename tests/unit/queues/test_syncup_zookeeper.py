@@ -135,6 +135,14 @@ def test_a_wal_that_is_in_the_archive_already_is_not_to_be_copied() -> None:
     assert json.loads(found.evidence)["wals"] == sorted(below)
 
 
+def test_an_open_wal_that_is_listed_too_short_is_counted() -> None:
+    first, second = f"{HERE}/{wal(H1, 1)}", f"{HERE}/{wal(H1, 2)}"
+    files = FilesByName([ListedWal.of(first, 100), ListedWal.of(second, 0)])
+    plan = plan_zookeeper_syncup(ZooKeeperInput((ONE,), [queue(H1, "1", {wal(H1, 2): 5_000_000})], files))
+    (found,) = zookeeper_findings(plan, [only(plan)])
+    assert (found.files, json.loads(found.evidence)["wals"]) == (1, [second])
+
+
 def test_a_wal_that_is_nowhere_keeps_the_tool_for_ever() -> None:
     plan = planned([queue(H1, "1", {wal(H1, 1): 5, wal(H1, 2): 0})], OLD[1])
     one = only(plan)

@@ -16,9 +16,10 @@ from pipelines.hbase.peer_rules import PeerRule, replicates_family, rule_documen
 from pipelines.hbase.peers import INTER_CLUSTER_ENDPOINT
 from pipelines.hbase.replication_queues import GroupOffset, QueueId
 from pipelines.hbase.wal_format.reader import WalEnd, WalReader
+from pipelines.queues.needed_wals import smallest_needed_timestamps
 from pipelines.queues.wals.findings import wal_findings
 from pipelines.queues.wals.offsets import OffsetStatus, offset_status
-from pipelines.queues.wals.pending import by_group, cuts_of, queue_edits, smallest_needed_timestamps
+from pipelines.queues.wals.pending import by_group, cuts_of, queue_edits
 from pipelines.queues.wals.rows import (
     file_row,
     table_rows,

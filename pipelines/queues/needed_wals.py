@@ -8,14 +8,31 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from pipelines.common.spark.columns import in_turn
 from pipelines.common.spark.local_frames import local_frame
+from pipelines.decide.rule.cluster_view import MergedQueueRow
 from pipelines.decide.spark.wal_names import WAL_NAME_REGEX, name, own_server
 from pipelines.hbase.replication_queues import NEEDS_ALL
+from pipelines.hbase.server_names import ServerName
 
 _NEEDS = StructType([StructField("wal_group", StringType()), StructField("need", LongType())])
 _SERVERS = StructType([StructField("own_server", StringType())])
 _ENCODED_SERVER = r"^(.+?%2C[0-9]+%2C[0-9]+)"
 _NAMES = StructType([StructField("wal", StringType())])
 _PATHS = StructType([StructField("path", StringType())])
+
+
+def smallest_needed_timestamps(rows: Sequence[MergedQueueRow]) -> dict[str, int]:
+    """Returns the smallest WAL timestamp (ms) that a queue still needs, by group; NEEDS_ALL = all of them.
+
+    A group that no row names is not in the result: every queue of its server needs all of it.
+    """
+    groups: dict[ServerName, set[str]] = {}
+    for row in rows:
+        groups.setdefault(row.queue.wals_of, set()).update(row.offsets)
+    smallest: dict[str, int] = {}
+    for row in rows:
+        for group in groups[row.queue.wals_of]:
+            smallest[group] = min(smallest.get(group, row.need(group)), row.need(group))
+    return smallest
 
 
 def needed_wals(files: DataFrame, servers: Sequence[str], needs: Mapping[str, int], group: str | None) -> DataFrame:
