@@ -283,24 +283,6 @@ def test_after_every_change_reads_go_to_who_took_it(server: Server, change: str)
         other.close()
 
 
-def test_reads_follow_the_changes_from_one_name_node_to_the_next(server: Server) -> None:
-    other = Server()
-    refuses = dict.fromkeys(("MKDIRS",), refused("StandbyException"))
-    calls = WebHdfsCalls([other.url, server.url], "me", 300_000)
-    try:
-        for active, standby in ((server, other), (other, server)):
-            active.answers, standby.answers = {}, refuses
-            calls.make_directory(f"{ROOT}/new")
-            asked = len(standby.asked)
-            calls._client._urls.rotate(-1)
-            calls.status(f"{ROOT}/a")
-            assert len(standby.asked) == asked
-            assert active.asked[-1][0] == "GET GETFILESTATUS"
-    finally:
-        calls.close()
-        other.close()
-
-
 def test_no_connection_stays_open(calls: WebHdfsCalls) -> None:
     calls.status(f"{ROOT}/a")
     adapter: Any = calls._session.get_adapter("http://")
