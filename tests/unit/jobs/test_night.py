@@ -26,6 +26,7 @@ RUN = "20261121T020000Z"
 EXAMPLE = PROJECT / "conf" / "production.example.yaml"
 BEFORE = _failed("clean", RefusedError(Condition.LIST_ALREADY_CLEANED, "run x was cleaned"))
 EXPIRED = _failed("clean", RefusedError(Condition.LIST_EXPIRED, "the list is valid until yesterday"))
+RESTORED = _failed("clean", RefusedError(Condition.LIST_RESTORED_OR_PURGED, "files of run x were restored"))
 UNTIL_CLEAN = ["capture", "reconcile", "clean"]
 AFTER = ["purge --execute", "maintain --execute"]
 
@@ -231,7 +232,7 @@ def test_a_clean_up_that_had_begun_and_whose_list_has_expired_lets_the_night_go_
     assert (outcome.exit_code, calls) == (3, ["clean --execute"])
 
 
-@pytest.mark.parametrize("answer", [3, _failed("clean", RefusedError(Condition.LIST_RESTORED_OR_PURGED, "no"))])
+@pytest.mark.parametrize("answer", [3, RESTORED])
 def test_a_clean_that_is_refused_ends_the_night(answer: JobResult | int) -> None:
     outcome, calls, _ = night({"clean --execute": [answer]}, approved=True)
     assert (outcome.exit_code, calls) == (3, [*UNTIL_CLEAN, "clean --execute"])
@@ -351,10 +352,15 @@ def test_a_snapshot_that_is_too_old_for_a_list_fails_no_night(approved: bool) ->
 
 
 @pytest.mark.parametrize("approved", [True, False])
-def test_a_list_that_has_expired_before_the_rehearsal_fails_no_night(approved: bool) -> None:
-    outcome, calls, _ = night({"clean": [EXPIRED]}, approved=approved)
+@pytest.mark.parametrize(
+    ("refused", "why"),
+    [(EXPIRED, "the list has expired"), (RESTORED, "files of the list were restored or purged already")],
+)
+def test_a_list_that_is_over_before_the_rehearsal_fails_no_night(refused: JobResult, why: str, approved: bool) -> None:
+    """A night is started again on the next day; on call may have restored a file meanwhile."""
+    outcome, calls, _ = night({"clean": [refused]}, approved=approved)
     assert (outcome.exit_code, calls) == (0, [*UNTIL_CLEAN, *AFTER])
-    assert "There is nothing to clean: the list has expired." in outcome.text
+    assert f"There is nothing to clean: {why}." in outcome.text
     assert outcome.result["alerts"] == []
     outcome, _, _ = night({"clean --execute": [EXPIRED]}, approved=True)
     assert outcome.exit_code == 3
