@@ -106,7 +106,8 @@ def _run(
         passes: whether an outcome with another exit code than 0 lets the night go on.
         resume: goes on with a clean-up that had begun. It settles the files that were begun before it finds that the
             list has expired, so this lets the night go on, too.
-        once: the job is not started again after a failure, unless another job held the cluster's lease.
+        once: the job is not started again after a failure, unless another job held the cluster's lease. Nor is a clean
+            that could not move some files: each try would look at the cluster again, and write two rows for each file.
 
     Raises:
         _Ended: the job failed.
@@ -120,7 +121,7 @@ def _run(
         if resume and _cleaned_before(outcome):  # never begun again
             command, outcome = resume, night.start(resume)
         without_spark = _condition(outcome) == Condition.SPARK_ENDED.name  # no job does well in this application again
-        again = not once or _condition(outcome) == Condition.LEASE_HELD.name
+        again = not (once or _moved_others(outcome)) or _condition(outcome) == Condition.LEASE_HELD.name
         if outcome.exit_code != EXIT_UNAVAILABLE or without_spark or not again or tried == night.plan.tries:
             break
         logger.warning("night: %s is tried again in %s s", command[0], night.plan.retry_delay_ms // 1000)

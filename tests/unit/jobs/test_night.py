@@ -117,12 +117,8 @@ def test_a_run_that_purge_refuses_keeps_no_night_from_maintaining(code: int) -> 
 def test_a_file_that_cannot_be_moved_keeps_no_night_from_purging_and_maintaining(limits: str) -> None:
     """The same file fails every night; perhaps only purge makes the room that it needs."""
     stuck = JobResult(4, {"status": "DONE", "left": [], "left_files": 1}, "1 files could not be moved")
-    script: dict[str, list[JobResult | int]] = {"clean --execute": [stuck], "clean --resume": [stuck, stuck]}
-    if not limits:
-        script["clean --execute"] += [BEFORE, BEFORE]
-    outcome, calls, _ = night(script, approved=True, limits=limits)
-    assert (outcome.exit_code, calls[-2:]) == (4, AFTER)
-    assert calls.count("clean --resume") == (0 if limits else 2)
+    outcome, calls, _ = night({"clean --execute": [stuck]}, approved=True, limits=limits)
+    assert (outcome.exit_code, calls) == (4, [*UNTIL_CLEAN, "clean --execute", *AFTER])
     assert outcome.result["why"] == "some files could not be moved: see clean"
     (alert,) = outcome.result["alerts"]  # type: ignore[misc]
     assert (alert["name"], "some files could not be moved" in alert["summary"]) == ("FAILED", True)
