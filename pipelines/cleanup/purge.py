@@ -199,8 +199,9 @@ def _execute(
 ) -> None:
     ready, report.left = _ready(decided, files, directory, ports)
     holder.check()
-    if report.left:
-        ports.audit.record(attempt, 0, report.left)
+    for part in batches(report.left, place.batch):
+        ports.audit.record(attempt, 0, part)
+        holder.check()
     report.tally = report.tally.plus(report.left)
     progress = CleanupProgress("purged", len(files), ports)
     for number, batch in enumerate(batches(ready, place.batch), start=1):

@@ -71,8 +71,9 @@ def restore(request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts) -
         ports.audit.started(attempt, len(asked), sum(one.length for one in asked))
         ending = AttemptEnd(FAILED, None, tally, UNEXPECTED)
         try:
-            if results:
-                ports.audit.record(attempt, 0, results)
+            for part in batches(results, place.batch):
+                ports.audit.record(attempt, 0, part)
+                holder.check()
             tally = tally.plus(results)
             way = MoveRoute(directory, place.wal_root, FileOutcome.RESTORED, place.wal_root)
             progress = CleanupProgress("restored", len(asked), ports)
