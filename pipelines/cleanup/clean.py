@@ -175,7 +175,9 @@ def _execute(
     refuse_while_paused(place, ports)
     check_age(report.manifest, ports)
     plan = _within_limits(_plan(decided, report.manifest, report, ports), request, report)
-    progress = CleanupProgress("moved", report.manifest.files, ports)
+    # the list also has the files that an earlier attempt finished, and those beyond a limit
+    whole = not request.resume and request.max_files is None and request.max_bytes is None
+    progress = CleanupProgress("moved", report.manifest.files if whole else None, ports)
     way = MoveRoute(place.wal_root, directory, FileOutcome.MOVED, place.quarantine.at_rest(request.run_id))
     in_vain: list[str] = []  # the kinds of error of all files since the last one that did not fail
     for number, batch in enumerate(batches(plan, place.batch), start=1):

@@ -165,6 +165,26 @@ def test_every_batch_has_its_number_in_the_audit() -> None:
     assert [line.partition(" (")[0] for line in told] == ["moved 2 files", "moved 4 files", "moved 5 files"]
 
 
+@pytest.mark.parametrize(
+    ("request_", "whole"),
+    [
+        (CleanRequest(RUN, execute=True), True),
+        (CleanRequest(RUN, execute=True, max_files=9), False),
+        (CleanRequest(RUN, execute=True, max_bytes=99), False),
+        (CleanRequest(RUN, resume=True), False),
+    ],
+)
+def test_the_time_left_is_told_only_if_the_whole_list_is_to_be_moved(request_: CleanRequest, whole: bool) -> None:
+    world = night()
+    if request_.resume:
+        cleaning(RUN, 1)(world, Process())
+        world.disk.now += LEASE_MS
+    told: list[str] = []
+    done(world, request_, tell=told.append)
+    assert told
+    assert {(" of 5 files" in line, "to go" in line) for line in told} == {(whole, whole)}
+
+
 def test_a_list_that_fills_its_batches_has_no_empty_one() -> None:
     world = night(4)
     told: list[str] = []
