@@ -4,10 +4,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.cleanup.deletions import FileOutcome
+from pipelines.cleanup.request import ARCHIVED_WALS
 from pipelines.decide.rule.verdict import Verdict
 from pipelines.decide.spark.summary import EMPTY_OR_DOTS_OR_CONTROL
 
-ARCHIVE = "oldWALs/"
 STRANGER = (
     "no audit row says that walsafe moved it here, so it is not walsafe's to delete; before you remove it, try restore "
     "with its path: clean may have taken it in place of another file"
@@ -27,7 +27,7 @@ def listed_paths(lines: DataFrame, wal_root: str) -> DataFrame:
         wal_root: from the configuration; its scheme, authority and path must be those of the list.
     """
     below = F.substr("line", F.lit(len(wal_root) + 2))
-    sound = F.col("line").startswith(f"{wal_root}/{ARCHIVE}") & ~below.rlike(EMPTY_OR_DOTS_OR_CONTROL)
+    sound = F.col("line").startswith(f"{wal_root}/{ARCHIVED_WALS}/") & ~below.rlike(EMPTY_OR_DOTS_OR_CONTROL)
     return lines.select("line", F.when(sound, below).alias("path"))
 
 

@@ -5,16 +5,16 @@ from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession
 
-from pipelines.capture.capture import CaptureSources
-from pipelines.capture.capture import CaptureTarget as Cluster
+from pipelines.capture.capture import CaptureSources, CaptureTarget
 from pipelines.capture.capture_zookeeper import ZooKeeperSources
 from pipelines.capture.ports import FileSource
 from pipelines.capture.timeline import RetryPolicy
 from pipelines.cleanup.audit import LakeAudit
 from pipelines.cleanup.audit_ports import PlannedFile, SecondLookResult
-from pipelines.cleanup.clean_plan import ARCHIVE, clean_plan, in_pieces, lines_not_deletable, listed_paths, purge_plan
+from pipelines.cleanup.clean_plan import clean_plan, in_pieces, lines_not_deletable, listed_paths, purge_plan
 from pipelines.cleanup.deletions import CleanupFile, FileOutcome
 from pipelines.cleanup.ports import WalStore
+from pipelines.cleanup.request import ARCHIVED_WALS
 from pipelines.common.clock import Clock
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError
@@ -57,7 +57,7 @@ class FilesBelow:
     def files(self) -> Iterator[FileBatch]:
         """See `FileSource.files`."""
         for batch in self.store.walk(self.directory):
-            paths = [f"{ARCHIVE}{path}" for path in batch.paths]
+            paths = [f"{ARCHIVED_WALS}/{path}" for path in batch.paths]
             yield FileBatch(paths, batch.lengths, batch.modification_times)
 
 
@@ -71,7 +71,7 @@ class CaptureParts:
         target: returns the target of a snapshot for a URI.
     """
 
-    cluster: Cluster
+    cluster: CaptureTarget
     sources: Callable[[], CaptureSources | ZooKeeperSources]
     settings: ReconcileSettings
     patience: RetryPolicy
@@ -113,15 +113,13 @@ class SparkSecondLook:
         listed = self._audit.listed(run, manifest.files)
         paths = at_hand(listed_paths(self._lists.lines(manifest), self._parts.cluster.wal_root), manifest.files)
         _check_lines(paths, listed, manifest)
-        looked, decisions, _ = self._look(
-            FilesBelow(self._store, f"{self._parts.cluster.wal_root}/{ARCHIVE.rstrip('/')}")
-        )
+        looked, decisions, _ = self._look(FilesBelow(self._store, f"{self._parts.cluster.wal_root}/{ARCHIVED_WALS}"))
         plan = clean_plan(paths, listed, decisions, self._audit.outcomes(run))
         return replace(looked, files=_planned(plan, manifest.files))
 
     def at_quarantine(self, directory: str, run: RunKey) -> SecondLookResult:
         """See `SecondLook.at_quarantine`."""
-        looked, decisions, files = self._look(FilesBelow(self._store, f"{directory}/{ARCHIVE.rstrip('/')}"))
+        looked, decisions, files = self._look(FilesBelow(self._store, f"{directory}/{ARCHIVED_WALS}"))
         return replace(looked, files=_planned(purge_plan(decisions, self._audit.outcomes(run)), files))
 
     def forget(self) -> None:
