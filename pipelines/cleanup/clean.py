@@ -156,8 +156,8 @@ def clean(request: CleanRequest, place: CleanupPlace, ports: CleanupPorts) -> Jo
             ending = AttemptEnd(status, error.exit_code, report.tally, str(error), report.recheck_sha256)
             raise
         finally:
-            ports.audit.ended(attempt, replace(ending, tally=report.tally))
             ports.second_look.forget()
+            ports.audit.ended(attempt, replace(ending, tally=report.tally))
     return say_pause_first(clean_outcome(place, request.run_id, report, executed=True), None)
 
 

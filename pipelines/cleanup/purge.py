@@ -183,8 +183,8 @@ def _purge_run(
         ending = AttemptEnd(status, error.exit_code, report.tally, str(error))
         raise
     finally:
-        ports.audit.ended(attempt, replace(ending, tally=report.tally))
         ports.second_look.forget()
+        ports.audit.ended(attempt, replace(ending, tally=report.tally))
 
 
 def _execute(

@@ -13,10 +13,10 @@ from pipelines.cleanup.quarantined_files import STRAY, is_stray, resting_files
 from pipelines.cleanup.request import CleanupPlace, CleanupPorts, decided_run
 from pipelines.cleanup.settle_intents import settle_intents
 from pipelines.cleanup.text import count_failures, left_lines, left_object, tally_object
-from pipelines.common.errors import EXIT_DONE, EXIT_UNAVAILABLE, RefusedError, UsageError, WalsafeError
+from pipelines.common.errors import EXIT_DONE, EXIT_REFUSED, EXIT_UNAVAILABLE, RefusedError, UsageError, WalsafeError
 from pipelines.common.human import human_bytes
 from pipelines.common.job_result import JobResult
-from pipelines.lake.run_summary import DONE, FAILED, STOPPED
+from pipelines.lake.run_summary import DONE, FAILED, REFUSED, STOPPED
 
 STRANGER = "no audit row says that walsafe moved it here: whoever put it here knows where it belongs"
 
@@ -96,7 +96,8 @@ def restore(request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts) -
             code = EXIT_UNAVAILABLE if count_failures(results) else EXIT_DONE
             ending = AttemptEnd(STOPPED if stopped else DONE, code, tally)
         except WalsafeError as error:
-            ending = AttemptEnd(FAILED, error.exit_code, tally, str(error))
+            status = REFUSED if error.exit_code == EXIT_REFUSED else FAILED
+            ending = AttemptEnd(status, error.exit_code, tally, str(error))
             raise
         finally:
             ports.audit.ended(attempt, replace(ending, tally=tally))

@@ -336,6 +336,16 @@ def test_however_it_ends_it_is_written_and_the_second_look_leaves_nothing(
     assert statuses(world) == (["STARTED", status] if execute else [])
 
 
+def test_the_second_look_leaves_nothing_if_the_lake_does_not_take_the_end() -> None:
+    world = night()
+    place, ports = world.edges(Process())
+    look = Kept(ports.second_look, lambda: None)
+    ports.audit.ended = raises(UnavailableError("no answer"))  # type: ignore[method-assign]
+    with pytest.raises(UnavailableError, match="no answer"):
+        clean(CleanRequest(RUN, execute=True), place, replace(ports, second_look=look))  # type: ignore[arg-type]
+    assert look.kept == []
+
+
 @pytest.mark.parametrize("error", [UnavailableError("no answer"), BugError(), KeyboardInterrupt()])
 def test_however_it_fails_the_sums_of_the_batches_before_it_are_written(error: BaseException) -> None:
     world = night()
