@@ -13,7 +13,7 @@ CLEANUPS = Table(
             *identity(),
             column("action", StringType(), "CLEAN, RESTORE or PURGE."),
             column("attempt", StringType(), "Random id of the attempt."),
-            column("status", StringType(), "STARTED, DONE, STOPPED (go on with --resume), REFUSED or FAILED."),
+            column("status", StringType(), "STARTED, DONE, STOPPED, REFUSED or FAILED."),
             column("at", TimestampType(), "When the row was written (UTC)."),
             column(
                 "reason",
@@ -27,7 +27,12 @@ CLEANUPS = Table(
                 StringType(),
                 "SHA-256 of the snapshot.json that the second look at the cluster wrote.",
             ),
-            column("list_files", LongType(), "Files of the delete-safe list."),
+            column(
+                "list_files",
+                LongType(),
+                "Files that the attempt was to work on: of CLEAN the delete-safe list, of PURGE what rests in the "
+                "quarantine, of RESTORE what was asked for.",
+            ),
             column("list_bytes", LongType(), "Bytes of these files."),
             column("done_files", LongType(), "Files moved, restored, purged or archived by this attempt."),
             column("done_bytes", LongType(), "Bytes of these files."),

@@ -13,7 +13,7 @@ from pipelines.common.job_result import JobResult
 from pipelines.common.logged_run import log_of_run
 from pipelines.common.names import LATEST
 from pipelines.common.text import did_you_mean
-from pipelines.lake.cleanup_history import cleaned_runs
+from pipelines.lake.cleanup_history import cleaned_last, until
 from pipelines.lake.query import Query, literal
 from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_summary import DONE
@@ -89,16 +89,16 @@ def latest_list(cluster: str, lake: FindingReader) -> str:
 
 
 def latest_cleaned(cluster: str, lake: LakeReader) -> str:
-    """Returns the id of the run whose files clean moved last, or began to move.
+    """Returns the id of the run whose files clean moved last, or began to move last.
 
     Raises:
         UsageError: no run of the cluster was cleaned.
         UnavailableError: the lake did not answer.
     """
     newest = lake.newest_runs(cluster)[:1]
-    cleaned = [run_id for run in newest for run_id in cleaned_runs(lake, cluster, run.run_date)]
-    if not cleaned:
+    cleaned = next((cleaned_last(lake, until(cluster, run.run_date)) for run in newest), None)
+    if cleaned is None:
         raise UsageError(
             f"--run-id latest: no run of cluster {cluster} was cleaned in this lake; check --cluster and --lake"
         )
-    return cleaned[-1]
+    return cleaned

@@ -65,17 +65,21 @@ def start(
     folder.mkdir(parents=True, exist_ok=True)
     for name in (ENDED, STOP, RESULT, PULSE):
         (folder / name).unlink(missing_ok=True)
-    (folder / PULSE).write_text("0", encoding="utf-8")
     runner = [sys.executable, str(Path(__file__).resolve()), str(folder), str(timeout_s), str(patience_s)]
-    with (folder / LOG).open("wb") as log:
-        subprocess.Popen(  # noqa: S603 - built from the configuration, and no shell sees it
-            [*runner, *command, "--result", str(folder / RESULT)],
-            env={**os.environ, **environment},
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+    try:
+        (folder / PULSE).write_text("0", encoding="utf-8")
+        with (folder / LOG).open("wb") as log:
+            subprocess.Popen(  # noqa: S603 - built from the configuration, and no shell sees it
+                [*runner, *command, "--result", str(folder / RESULT)],
+                env={**os.environ, **environment},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+    except OSError:
+        (folder / PULSE).unlink(missing_ok=True)  # else the next attempt would wait for a job that never was
+        raise
 
 
 def ask_to_stop(folder: Path) -> None:

@@ -167,7 +167,9 @@ class NightOperator(BaseOperator):
         job.ask_to_stop(self._last_folder)
 
     def _options(self, context: Mapping[str, Any]) -> list[str]:
-        config, params = self.nightly.clusters[self.cluster], context["params"]
+        config, params = self.nightly.clusters.get(self.cluster), context["params"]
+        if config is None:  # it was taken out while its approval waited
+            raise AirflowFailException(f"{self.cluster} is no longer in 'clusters' of the configuration")
         options = ["night", "--config", config, "--run-id", _run_id(context), "--part", self.part]
         if self.part == DECIDE:
             return [*options, *(word for one in params["accept"] for word in ("--accept", one))]

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 
 from jobs.cli.context import stop_asked
 from jobs.cli.failures import EXIT_INTERRUPTED
-from jobs.cli.monitoring.alerts import NIGHT, alerts_of
+from jobs.cli.monitoring.alerts import LISTS_OVER, NIGHT, alerts_of
 from jobs.night.plan import Command, NightPlan, command_line
 from jobs.night.start import wait
 from pipelines.common.conditions import Condition
@@ -106,7 +106,8 @@ def _run(
         passes: whether an outcome with another exit code than 0 lets the night go on.
         resume: goes on with a clean-up that had begun. It settles the files that were begun before it finds that the
             list has expired, so this lets the night go on, too.
-        once: the job is not started again after a failure, unless another job held the cluster's lease.
+        once: the job is not started again after a failure, unless another job held the cluster's lease. Nor is a clean
+            that could not move some files: each try would look at the cluster again, and write two rows for each file.
 
     Raises:
         _Ended: the job failed.
@@ -120,7 +121,7 @@ def _run(
         if resume and _cleaned_before(outcome):  # never begun again
             command, outcome = resume, night.start(resume)
         without_spark = _condition(outcome) == Condition.SPARK_ENDED.name  # no job does well in this application again
-        again = not once or _condition(outcome) == Condition.LEASE_HELD.name
+        again = not (once or _moved_others(outcome)) or _condition(outcome) == Condition.LEASE_HELD.name
         if outcome.exit_code != EXIT_UNAVAILABLE or without_spark or not again or tried == night.plan.tries:
             break
         logger.warning("night: %s is tried again in %s s", command[0], night.plan.retry_delay_ms // 1000)
@@ -148,9 +149,9 @@ def _decide(night: Night, answers: _Answers) -> tuple[int, str]:
         return decided.exit_code, ""
     if not plan.clean:
         return decided.exit_code, ""
-    rehearsed = _run(night, plan.clean, answers, passes=_expired)
-    if _expired(rehearsed):  # an old night was started again; what purge and maintain do needs no list
-        answers.texts.append("There is nothing to clean: the list has expired.")
+    rehearsed = _run(night, plan.clean, answers, passes=lambda outcome: bool(_why_over(outcome)))
+    if why := _why_over(rehearsed):  # an old night was started again; what purge and maintain do needs no list
+        answers.texts.append(f"There is nothing to clean: {why}.")
         return decided.exit_code, ""
     if rehearsed.result.get("paused"):  # clean and purge would refuse, whoever approves
         raise _Ended(EXIT_REFUSED, "nothing is cleaned or purged, because a finding pauses the clean-up: see clean")
@@ -201,6 +202,11 @@ def _without_list(decided: JobResult) -> bool:
     """Tells whether reconcile wrote and kept no list, because the snapshot is older than a list may be."""
     clusters = decided.result.get("clusters")
     return isinstance(clusters, list) and all(one.get("list_uri") is None for one in clusters)
+
+
+def _why_over(rehearsed: JobResult) -> str:
+    """Returns why nothing of a list can be cleaned any more; "" = it can."""
+    return LISTS_OVER.get(str(_condition(rehearsed)), "")
 
 
 def _expired(outcome: JobResult) -> bool:

@@ -18,6 +18,7 @@ from pipelines.cleanup.request import (
     decided_run,
 )
 from pipelines.cleanup.settle_intents import settle_intents
+from pipelines.cleanup.stores.store_failures import parse_failure
 from pipelines.cleanup.text import clean_outcome, option
 from pipelines.common.errors import (
     EXIT_DONE,
@@ -155,8 +156,8 @@ def clean(request: CleanRequest, place: CleanupPlace, ports: CleanupPorts) -> Jo
             ending = AttemptEnd(status, error.exit_code, report.tally, str(error), report.recheck_sha256)
             raise
         finally:
-            ports.audit.ended(attempt, replace(ending, tally=report.tally))
             ports.second_look.forget()
+            ports.audit.ended(attempt, replace(ending, tally=report.tally))
     return say_pause_first(clean_outcome(place, request.run_id, report, executed=True), None)
 
 
@@ -174,11 +175,17 @@ def _execute(
     refuse_while_paused(place, ports)
     check_age(report.manifest, ports)
     plan = _within_limits(_plan(decided, report.manifest, report, ports), request, report)
-    progress = CleanupProgress("moved", report.manifest.files, ports)
+    # the list also has the files that an earlier attempt finished, and those beyond a limit
+    whole = not request.resume and request.max_files is None and request.max_bytes is None
+    progress = CleanupProgress("moved", report.manifest.files if whole else None, ports)
     way = MoveRoute(place.wal_root, directory, FileOutcome.MOVED, place.quarantine.at_rest(request.run_id))
+    in_vain: list[str] = []  # the kinds of error of all files since the last one that did not fail
     for number, batch in enumerate(batches(plan, place.batch), start=1):
         if ports.stop():
             report.status, report.reason = STOPPED, "a person asked for it"
+            return
+        if len(in_vain) >= place.batch and len(set(in_vain)) == 1:  # each file more would only be two rows more
+            report.status, report.reason = STOPPED, f"the last {len(in_vain):,} files all failed with {in_vain[0]}"
             return
         if _late(report, ports):
             return
@@ -198,6 +205,8 @@ def _execute(
         report.add(results)
         progress.more(report.tally)
         moved.check("moving", "clean --resume")
+        failed = [parse_failure(one.error or "").kind for one in moved.results if one.outcome is FileOutcome.FAILED]
+        in_vain = [*in_vain, *failed] if len(failed) == len(moved.results) else []
         if report.late:
             return
     report.status = STOPPED if report.reason else DONE

@@ -8,6 +8,10 @@ from pipelines.decide.rule.verdict import Verdict
 from pipelines.decide.spark.summary import EMPTY_OR_DOTS_OR_CONTROL
 from pipelines.hbase.wal_root import ARCHIVE
 
+STRANGER = (
+    "no audit row says that walsafe moved it here, so it is not walsafe's to delete; before you remove it, try restore "
+    "with its path: clean may have taken it in place of another file"
+)
 SETTLED = (FileOutcome.MOVED, FileOutcome.ALREADY_GONE)
 FILES_AT_ONCE = 200_000
 """The number of files in one piece. The driver holds two pieces at a time, about 300 bytes for each file."""
@@ -104,7 +108,7 @@ def purge_plan(looked: DataFrame, outcomes: DataFrame) -> DataFrame:
         .when(changed, FileOutcome.CHANGED.value)
         .when(held, FileOutcome.REFUSED.value)
         .alias("outcome"),
-        F.when(stranger, F.lit("no audit row says that walsafe moved it here, so it is not walsafe's to delete"))
+        F.when(stranger, F.lit(STRANGER))
         .when(
             changed,
             F.format_string(

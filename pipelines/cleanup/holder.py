@@ -9,7 +9,7 @@ from pipelines.cleanup.lease import Lease, lease_numbers, may_take, parse_lease
 from pipelines.cleanup.ports import FileState, WalStore
 from pipelines.cleanup.quarantine import Quarantine, lease_in, runs_in
 from pipelines.common.conditions import Condition
-from pipelines.common.errors import RefusedError, UnavailableError, WalsafeError
+from pipelines.common.errors import UnavailableError, WalsafeError
 
 _LOG = logging.getLogger(__name__)
 _RENEWALS = 10
@@ -75,16 +75,15 @@ class LeaseHolder:
 
         Leaves whatever fails here to the next holder.
 
-        An empty run is removed. If files of a run may still lack an outcome, its directory stays even if it is empty,
-        because the next job settles only runs that exist.
+        An empty run is removed, but not after an error, also a refusal between an INTENT row and its outcome: files of
+        the run may still lack an outcome, and the next job settles only runs that exist.
         """
         if error is not None and not isinstance(error, Exception):
             return  # killed: do only what a dead job could have done, which is nothing
-        settled = error is None or isinstance(error, RefusedError)
         try:
             self.check()
             for run_id in self._at_work:
-                self._rest(run_id, remove=settled and run_id not in self._kept)
+                self._rest(run_id, remove=error is None and run_id not in self._kept)
             self._release()
         except WalsafeError as problem:
             _LOG.warning("lease %d was not released: %s", self.number, problem)

@@ -11,11 +11,11 @@ class CleanupProgress:
 
     Args:
         verb: the beginning of each line, which says what was done to the files.
-        files: the total number of files.
+        files: the total number of files; None = unknown, and so is the remaining time.
         ports: provide `tell` and the clock.
     """
 
-    def __init__(self, verb: str, files: int, ports: CleanupPorts) -> None:
+    def __init__(self, verb: str, files: int | None, ports: CleanupPorts) -> None:
         self._verb, self._tell = verb, ports.tell
         self._progress = Progress(verb, files, seconds=ports.seconds, tell=lambda _: None)
 

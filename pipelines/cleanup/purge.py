@@ -183,8 +183,8 @@ def _purge_run(
         ending = AttemptEnd(status, error.exit_code, report.tally, str(error))
         raise
     finally:
-        ports.audit.ended(attempt, replace(ending, tally=report.tally))
         ports.second_look.forget()
+        ports.audit.ended(attempt, replace(ending, tally=report.tally))
 
 
 def _execute(
@@ -199,8 +199,9 @@ def _execute(
 ) -> None:
     ready, report.left = _ready(decided, files, directory, ports)
     holder.check()
-    if report.left:
-        ports.audit.record(attempt, 0, report.left)
+    for part in batches(report.left, place.batch):
+        ports.audit.record(attempt, 0, part)
+        holder.check()
     report.tally = report.tally.plus(report.left)
     progress = CleanupProgress("purged", len(files), ports)
     for number, batch in enumerate(batches(ready, place.batch), start=1):

@@ -13,10 +13,10 @@ from pipelines.cleanup.quarantined_files import STRAY, is_stray, resting_files
 from pipelines.cleanup.request import CleanupPlace, CleanupPorts, decided_run
 from pipelines.cleanup.settle_intents import settle_intents
 from pipelines.cleanup.text import count_failures, left_lines, left_object, tally_object
-from pipelines.common.errors import EXIT_DONE, EXIT_UNAVAILABLE, RefusedError, UsageError, WalsafeError
+from pipelines.common.errors import EXIT_DONE, EXIT_REFUSED, EXIT_UNAVAILABLE, RefusedError, UsageError, WalsafeError
 from pipelines.common.human import human_bytes
 from pipelines.common.job_result import JobResult
-from pipelines.lake.run_summary import DONE, FAILED, STOPPED
+from pipelines.lake.run_summary import DONE, FAILED, REFUSED, STOPPED
 
 STRANGER = "no audit row says that walsafe moved it here: whoever put it here knows where it belongs"
 
@@ -56,7 +56,7 @@ def restore(request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts) -
         if directory is None:
             raise UsageError(
                 f"run {request.run_id} of {place.cluster} has no files in {place.quarantine.root}: the table "
-                "deletions says what became of its files"
+                f"deletions says what became of its files. There are: {', '.join(holder.runs()) or 'none'}"
             )
         attempt = CleanupAttempt(decided.run, CleanupAction.RESTORE, place.identity, holder.number)
         settled = settle_intents(
@@ -71,8 +71,9 @@ def restore(request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts) -
         ports.audit.started(attempt, len(asked), sum(one.length for one in asked))
         ending = AttemptEnd(FAILED, None, tally, UNEXPECTED)
         try:
-            if results:
-                ports.audit.record(attempt, 0, results)
+            for part in batches(results, place.batch):
+                ports.audit.record(attempt, 0, part)
+                holder.check()
             tally = tally.plus(results)
             way = MoveRoute(directory, place.wal_root, FileOutcome.RESTORED, place.wal_root)
             progress = CleanupProgress("restored", len(asked), ports)
@@ -95,7 +96,8 @@ def restore(request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts) -
             code = EXIT_UNAVAILABLE if count_failures(results) else EXIT_DONE
             ending = AttemptEnd(STOPPED if stopped else DONE, code, tally)
         except WalsafeError as error:
-            ending = AttemptEnd(FAILED, error.exit_code, tally, str(error))
+            status = REFUSED if error.exit_code == EXIT_REFUSED else FAILED
+            ending = AttemptEnd(status, error.exit_code, tally, str(error))
             raise
         finally:
             ports.audit.ended(attempt, replace(ending, tally=tally))

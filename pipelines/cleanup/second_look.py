@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession
 
-from pipelines.capture.capture import CaptureSources
-from pipelines.capture.capture import CaptureTarget as Cluster
+from pipelines.capture.capture import CaptureSources, CaptureTarget
 from pipelines.capture.capture_zookeeper import ZooKeeperSources
 from pipelines.capture.ports import FileSource, LiveSource
 from pipelines.capture.timeline import RetryPolicy
@@ -69,7 +68,7 @@ class CaptureParts:
         target: returns the target of a snapshot for a URI.
     """
 
-    cluster: Cluster
+    cluster: CaptureTarget
     sources: Callable[[], CaptureSources | ZooKeeperSources]
     settings: ReconcileSettings
     patience: RetryPolicy

@@ -110,9 +110,10 @@ def left_lines(left: Sequence[FileResult], files: int) -> list[str]:
     lines = [f"{files:,} files stay where they are:"]
     for one in left[:SHOWN]:
         error = f" ({one.error})" if one.error else ""
-        lines.append(f"  {one.outcome.value:<8} {one.subject.path}: {one.why or 'see deletions'}{error}")
+        lines.append(f"  {one.outcome.value:<8} {one.subject.path}: {one.why or 'not decided'}{error}")
     if files > SHOWN:
-        lines.append(f"  … and {files - min(SHOWN, len(left)):,} more, in the table deletions")
+        more = f"  … and {files - min(SHOWN, len(left)):,} more: --output json names up to 100 files"
+        lines.append(f"{more}; the table deletions has all, but not after a rehearsal")
     return lines
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pipelines.common.instants import utc_day
 from pipelines.lake.look_back import LOOK_BACK
 from pipelines.lake.query import Query, day_literal, literal, rows_of
-from pipelines.lake.run_summary import DONE, REFUSED, STARTED, STOPPED, RunKey
+from pipelines.lake.run_summary import DONE, STARTED, STOPPED, RunKey
 from schemas.cleanups import CLEANUPS
 from schemas.deletions import DELETIONS
 
@@ -65,11 +65,6 @@ class CleanupStep:
     bytes: int
     emptied: bool = False
 
-    @property
-    def begun(self) -> bool:
-        """Whether it may have touched a file; an attempt that was refused or stopped before that may be made anew."""
-        return self.files > 0 or self.status not in (REFUSED, STOPPED)
-
 
 @dataclass(frozen=True, slots=True)
 class Quarantined:
@@ -97,19 +92,27 @@ def cleanup_steps(lake: "LakeReader", cluster: str, last: date) -> tuple[Cleanup
     return tuple(sorted(steps, key=lambda step: step.at))
 
 
-def cleaned_runs(lake: "LakeReader", cluster: str, last: date) -> list[str]:
-    """Returns the ids of the runs up to a date that clean began to move, the last attempt last.
+def cleaned_last(lake: "LakeReader", condition: str) -> str | None:
+    """Returns the id of the run whose files clean began to move last; the condition is on rows of `deletions`.
 
-    Only the attempts of clean count: the job that settles a dead one, perhaps nights later, cleans nothing.
+    Clean writes an INTENT row before it touches a file, and nobody else writes one for it. Its rows of `cleanups` do
+    not say so much: an attempt may fail, or die, before it touches a file.
     """
-    rows = sorted(_last_rows(lake, cluster, last).values(), key=_order)
-    return [key.run_id for key, row in rows if row.action == CLEAN and row.step(key).begun]
+    begun = f"{condition} AND phase = 'INTENT' AND action = '{CLEAN}'"
+    # leases rise with every job; the clocks of two hosts may differ
+    newest = "GROUP BY t.run_id ORDER BY max(t.lease) DESC NULLS LAST, max(t.at) DESC LIMIT 1"
+    rows = lake.ask(Query(DELETIONS, "t.run_id", begun, newest)) if lake.has(DELETIONS) else []
+    return next((row["run_id"] for row in rows), None)
+
+
+def until(cluster: str, last: date) -> str:
+    """Returns the condition for the rows of a cluster's runs up to a date, in `cleanups` and in `deletions`."""
+    return f"cluster = {literal(cluster)} AND run_date <= {day_literal(last)}"
 
 
 def _last_rows(lake: "LakeReader", cluster: str, last: date) -> dict[str, tuple[RunKey, _Attempt]]:
     """Returns the last row of each attempt, by the attempt's id."""
-    until = f"cluster = {literal(cluster)} AND run_date <= {day_literal(last)}"
-    rows = lake.values(CLEANUPS, _Attempt, until) if lake.has(CLEANUPS) else ()
+    rows = lake.values(CLEANUPS, _Attempt, until(cluster, last)) if lake.has(CLEANUPS) else ()
     return {row.attempt: (key, row) for key, row in sorted(rows, key=_order)}
 
 

@@ -132,7 +132,10 @@ def test_what_purge_does_with_each_file_of_the_quarantine(spark: SparkSession) -
     )
     found = rows(purge_plan(looked, outcomes))
     longer, later = found.pop("longer"), found.pop("later and held")
-    nobody = "no audit row says that walsafe moved it here, so it is not walsafe's to delete"
+    nobody = (
+        "no audit row says that walsafe moved it here, so it is not walsafe's to delete; before you remove it, try "
+        "restore with its path: clean may have taken it in place of another file"
+    )
     assert found == {
         "ready": file(1, None, None, "PROVEN"),
         "stranger": file(1, "REFUSED", nobody, "PROVEN"),

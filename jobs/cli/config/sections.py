@@ -153,7 +153,9 @@ class NightSection(Section):
         default=None, description="`clean --max-bytes` of each start of the night", examples=["10TiB"]
     )
     tries: Annotated[int, Field(ge=1, le=100)] = Field(
-        default=4, description="how often a job is started that ends with exit code 4, unavailable, unless Spark ended"
+        default=4,
+        description="how often a job is started that ends with exit code 4, unavailable, unless Spark ended or clean "
+        "could not move some files",
     )
     retry_delay: DurationMs = Field(default=600_000, description="the time between two tries", examples=["10m"])
 

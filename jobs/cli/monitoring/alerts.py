@@ -11,6 +11,12 @@ NIGHT = "night"
 TELLING = frozenset({NIGHT, "capture", "reconcile", "clean", "purge"})
 """The jobs that tell a person; of `maintain` only `night` tells, and who asks another job reads its answer anyway."""
 
+LISTS_OVER = {
+    Condition.LIST_EXPIRED.name: "the list has expired",
+    Condition.LIST_RESTORED_OR_PURGED.name: "files of the list were restored or purged already",
+}
+"""Why nothing more of a list is cleaned, by the condition of the refusal."""
+
 
 @dataclass(frozen=True, slots=True)
 class Alert:
@@ -94,7 +100,7 @@ def _needs_nobody(one: Mapping[str, object]) -> bool:
     """Tells whether a job failed only because a night was started again, which then goes on."""
     error = one.get("error")
     condition = error.get("condition") if isinstance(error, Mapping) else None
-    rehearsal_of_old_list = condition == Condition.LIST_EXPIRED.name and one.get("executed") is False
+    rehearsal_of_old_list = condition in LISTS_OVER and one.get("executed") is False
     return condition == Condition.SNAPSHOT_EXISTS.name or rehearsal_of_old_list
 
 

@@ -94,6 +94,19 @@ class ManyCalls(Protocol):
         ...
 
 
+@runtime_checkable
+class SeveralNameNodes(Protocol):
+    """For a file system whose name nodes the calls choose themselves."""
+
+    def status_before_change(self, uri: str) -> FileStatus:
+        """See `FileCalls.status`; if the name node that took the last change is away, another one may answer.
+
+        That one may be behind. So this is for the look before a change, which only the active name node takes; never
+        for a look that says where a file is.
+        """
+        ...
+
+
 def check_file(calls: FileCalls, uri: str) -> None:
     """Accepts a path only if it is a file.
 

@@ -8,7 +8,7 @@ from threading import Event
 from typing import TypeVar
 
 from pipelines.cleanup.ports import FileState, Move
-from pipelines.cleanup.stores.file_calls import FileCallError, FileCalls, ManyCalls
+from pipelines.cleanup.stores.file_calls import FileCallError, FileCalls, ManyCalls, SeveralNameNodes
 from pipelines.cleanup.stores.store_failures import (
     NOT_TRIED,
     OTHER_KIND,
@@ -57,7 +57,8 @@ class FileSystemWalStore:
         self._rename_files = many.rename_files if many else None
         self._delete_files = many.delete_files if many else None
         self._where = where or root
-        self._guard = WalGuard(root, within, self._described)
+        before = calls.status_before_change if isinstance(calls, SeveralNameNodes) else calls.status
+        self._guard = WalGuard(root, within, lambda uris: self._described(uris, before))
         self._threads = threads
         self._pool = ThreadPoolExecutor(threads)
 
@@ -65,7 +66,7 @@ class FileSystemWalStore:
         """See `WalStore.seen`."""
         self._guard.own(uris)
         what = f"looking at {len(uris)} paths on {self._where}"
-        answers = self._described(uris)
+        answers = self._described(uris, self._calls.status)
         failures = [answer for answer in answers if isinstance(answer, Failure) and not answer.gone]
         if failures:  # an unknown state is an error: the caller would take None for "gone"
             raise_common(failures, len(failures), what)
@@ -121,7 +122,7 @@ class FileSystemWalStore:
         """See `WalStore.rename_directory`; the parent of the target must exist."""
         self._guard.allow([source, target])
         what = f"renaming {source} to {target}"
-        (before,) = self._described([source])
+        (before,) = self._described([source], self._calls.status)
         if isinstance(before, Failure):
             if before.gone:
                 return False
@@ -131,7 +132,7 @@ class FileSystemWalStore:
         try:
             self._calls.rename(source, target)
         except FileCallError as error:
-            (after,) = self._described([source])
+            (after,) = self._described([source], self._calls.status)
             if error.failure.gone and isinstance(after, Failure) and after.gone:
                 return False
             raise failed(error.failure, what) from error
@@ -232,10 +233,10 @@ class FileSystemWalStore:
             wait(calls)
             raise
 
-    def _described(self, uris: Sequence[str]) -> list[FileStatus | Failure]:
+    def _described(self, uris: Sequence[str], status: Callable[[str], FileStatus]) -> list[FileStatus | Failure]:
         # in order, so that a listing shows many of one directory
         places = sorted(range(len(uris)), key=uris.__getitem__)
-        answers = self._each(self._calls.status, [uris[place] for place in places], self._statuses, _LOOKS_AT_ONCE)
+        answers = self._each(status, [uris[place] for place in places], self._statuses, _LOOKS_AT_ONCE)
         found = dict(zip(places, answers, strict=True))
         return [found[place] for place in range(len(uris))]
 

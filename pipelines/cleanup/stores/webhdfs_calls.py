@@ -44,7 +44,9 @@ class _Client(Client):  # type: ignore[misc] # hdfs ships no types
 class WebHdfsCalls:
     """Implements `FileCalls` with WebHDFS requests.
 
-    Changes go to the name node that accepts them. After the first change, reads go only to that name node. A rename
+    Changes go to the name node that accepts them. After the first change, reads go only to that name node: another one
+    may be behind, also after a failover. Only the look before the next change may ask the others; whichever accepts the
+    change gets the reads from then on. A rename
     carries `renameoptions`, so that the name node renames as `FileContext` does. HttpFS ignores them: this is detected
     before the first rename, and refused. Name nodes of Hadoop 3.1.2 and 3.2.0 read `%2C` in a path as `,` (HDFS-14423)
     and find no WAL at all; use `source: hadoop` there.
@@ -78,7 +80,16 @@ class WebHdfsCalls:
 
     def status(self, uri: str) -> FileStatus:
         """See `FileCalls.status`."""
-        return self._ask(self._reader.file_status, uri, lambda answer: _parsed(answer["FileStatus"]))
+        return self._ask(self._reader.file_status, uri, _status)
+
+    def status_before_change(self, uri: str) -> FileStatus:
+        """See `SeveralNameNodes.status_before_change`."""
+        try:
+            return self.status(uri)
+        except FileCallError as error:
+            if not error.failure.unavailable or self._reader is self._client:
+                raise
+            return self._ask(self._client.file_status, uri, _status)
 
     def pages(self, uri: str) -> Iterator[Sequence[FileStatus]]:
         """See `FileCalls.pages`; one answer has all elements. The path of a file yields one element without a name."""
@@ -219,6 +230,10 @@ def _translated() -> Iterator[None]:
 
 def _path(uri: str) -> str:
     return parse_uri(uri).path
+
+
+def _status(answer: Any) -> FileStatus:  # noqa: ANN401 - JSON
+    return _parsed(answer["FileStatus"])
 
 
 def _parsed(status: dict[str, Any]) -> FileStatus:

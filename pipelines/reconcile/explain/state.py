@@ -4,17 +4,19 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from pipelines.common.instants import DEFAULT_GRACE_MS, format_instant, utc_day
-from pipelines.lake.cleanup_history import CLEAN, CleanupStep, cleanup_steps, quarantined
+from pipelines.lake.cleanup_history import CLEAN, CleanupStep, cleaned_last, cleanup_steps, quarantined
 from pipelines.lake.findings import Acknowledgement
 from pipelines.lake.forecast import NIGHTS, capacity_of, days_until_full, night_totals
 from pipelines.lake.look_back import last_of_each_night
 from pipelines.lake.night_changes import holding_servers
+from pipelines.lake.query import rows_of
 from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_summary import (
     DELETABLE,
     DONE,
     FAILED,
     HELD,
+    REFUSED,
     STARTED,
     STOPPED,
     FindingRow,
@@ -88,7 +90,7 @@ def cluster_state(
             for row in lake.findings([key]).get(key.cluster, ())
         ],
         "changes": _changes(run, lake),
-        "approval": _approval(run, steps, settings, now),
+        "approval": _approval(run, lake, settings, now),
         "unfinished": [_unfinished(step) for step in steps if _is_unfinished(step, steps, key)],
         "quarantine": _quarantine(steps, settings.grace_ms, now),
         "forecast": days_until_full(nights, capacity_of(nights, stated, record.free_bytes)).document(),
@@ -145,12 +147,13 @@ def _changes(run: AnsweringRun, lake: LakeReader) -> Json | None:
     }
 
 
-def _approval(run: AnsweringRun, steps: tuple[CleanupStep, ...], settings: StateSettings, now: int) -> Json | None:
+def _approval(run: AnsweringRun, lake: LakeReader, settings: StateSettings, now: int) -> Json | None:
     """Returns the list of the newest run if nobody has begun to clean it, and `clean` may still do so."""
     record = run.record
-    begun = any(step.run == record.key and step.action == CLEAN and step.begun for step in steps)
     over = record.not_after is not None and now > record.not_after
-    if settings.clean_command is None or record.list_uri is None or not record.deletable_files or begun or over:
+    if settings.clean_command is None or record.list_uri is None or not record.deletable_files or over:
+        return None
+    if cleaned_last(lake, rows_of([record.key])) is not None:
         return None
     return {
         "run_id": record.run_id,
@@ -171,8 +174,13 @@ def _is_unfinished(step: CleanupStep, steps: tuple[CleanupStep, ...], newest: Ru
     ended = step.status == STOPPED or (step.status == FAILED and not step.files)
     if step.action == CLEAN and ended and step.run != newest:
         return False
-    later = (one for one in steps if one.run == step.run and one.at > step.at and one.begun)
-    return step.begun and step.status in (STARTED, STOPPED, FAILED) and not any(later)
+    later = (one for one in steps if one.run == step.run and one.at > step.at)
+    return _counts(step) and step.status in (STARTED, STOPPED, FAILED) and not any(_counts(one) for one in later)
+
+
+def _counts(step: CleanupStep) -> bool:
+    """Returns whether an attempt says something of its run; not if it was refused or stopped before the first file."""
+    return step.files > 0 or step.status not in (REFUSED, STOPPED)
 
 
 def _unfinished(step: CleanupStep) -> Json:

@@ -1,7 +1,7 @@
 """What clean moves of a list, where it stops, and what it writes and says about it."""
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,14 +10,15 @@ import pytest
 from pipelines.cleanup.audit_ports import UNEXPECTED, AttemptEnd, DecidedRun
 from pipelines.cleanup.clean import CleanRequest, clean
 from pipelines.cleanup.deletions import CleanupAction, CleanupTally
+from pipelines.cleanup.ports import Move
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError, WalsafeError
 from pipelines.common.instants import DAY_MS
 from pipelines.common.job_result import JobResult
 from pipelines.reconcile.delete_list import Manifest
-from tests.labs.cleanup.memory import Kill, Process
+from tests.labs.cleanup.memory import Kill, MemoryStore, Process
 from tests.labs.cleanup.memory_audit import Row
-from tests.labs.cleanup.world import DIGEST, LEASE_MS, PLACE, World, cleaning, killed, purging, restoring
+from tests.labs.cleanup.world import DIGEST, LEASE_MS, PLACE, ROOT, World, cleaning, killed, purging, restoring
 
 RUN = "n1"
 FILES = [f"oldWALs/h1/wal.{number}" for number in (1, 2, 3, 4, 5)]
@@ -162,6 +163,26 @@ def test_every_batch_has_its_number_in_the_audit() -> None:
             (1, FILES[0]), (1, FILES[1]), (2, FILES[2]), (2, FILES[3]), (3, FILES[4]),
         ]  # fmt: skip
     assert [line.partition(" (")[0] for line in told] == ["moved 2 files", "moved 4 files", "moved 5 files"]
+
+
+@pytest.mark.parametrize(
+    ("request_", "whole"),
+    [
+        (CleanRequest(RUN, execute=True), True),
+        (CleanRequest(RUN, execute=True, max_files=9), False),
+        (CleanRequest(RUN, execute=True, max_bytes=99), False),
+        (CleanRequest(RUN, resume=True), False),
+    ],
+)
+def test_the_time_left_is_told_only_if_the_whole_list_is_to_be_moved(request_: CleanRequest, whole: bool) -> None:
+    world = night()
+    if request_.resume:
+        cleaning(RUN, 1)(world, Process())
+        world.disk.now += LEASE_MS
+    told: list[str] = []
+    done(world, request_, tell=told.append)
+    assert told
+    assert {(" of 5 files" in line, "to go" in line) for line in told} == {(whole, whole)}
 
 
 def test_a_list_that_fills_its_batches_has_no_empty_one() -> None:
@@ -315,6 +336,16 @@ def test_however_it_ends_it_is_written_and_the_second_look_leaves_nothing(
     assert statuses(world) == (["STARTED", status] if execute else [])
 
 
+def test_the_second_look_leaves_nothing_if_the_lake_does_not_take_the_end() -> None:
+    world = night()
+    place, ports = world.edges(Process())
+    look = Kept(ports.second_look, lambda: None)
+    ports.audit.ended = raises(UnavailableError("no answer"))  # type: ignore[method-assign]
+    with pytest.raises(UnavailableError, match="no answer"):
+        clean(CleanRequest(RUN, execute=True), place, replace(ports, second_look=look))  # type: ignore[arg-type]
+    assert look.kept == []
+
+
 @pytest.mark.parametrize("error", [UnavailableError("no answer"), BugError(), KeyboardInterrupt()])
 def test_however_it_fails_the_sums_of_the_batches_before_it_are_written(error: BaseException) -> None:
     world = night()
@@ -327,6 +358,57 @@ def test_however_it_fails_the_sums_of_the_batches_before_it_are_written(error: B
     (ending,) = world.lake.endings
     assert (ending.status, ending.exit_code) == ("FAILED", getattr(error, "exit_code", None))
     assert (ending.tally, ending.reason) == (CleanupTally(2, 3), str(error) or UNEXPECTED)
+
+
+# files that cannot be moved
+
+
+class Refuses(MemoryStore):
+    """Refuses to move these files, each with its error."""
+
+    def __init__(self, world: World, errors: dict[str, str]) -> None:
+        super().__init__(world.disk, Process())
+        self._errors = errors
+
+    def move(self, moves: Sequence[Move]) -> list[str | None]:
+        found = [self._errors.get(one.source.removeprefix(f"{ROOT}/")) for one in moves]
+        moved = iter(super().move([one for one, error in zip(moves, found, strict=True) if error is None]))
+        return [error if error is not None else next(moved) for error in found]
+
+
+FULL, ZONE = "QuotaExceededException: it is full", "IOException: it is in an encryption zone"
+
+
+@pytest.mark.parametrize(
+    ("errors", "held", "tried", "status"),
+    [
+        ([FULL, FULL, FULL, FULL, FULL], [], 2, "STOPPED"),
+        ([FULL, None, FULL, FULL, FULL], [], 4, "STOPPED"),
+        ([None, FULL, FULL, FULL, FULL], [1, 3], 4, "STOPPED"),
+        ([FULL, ZONE, FULL, FULL, FULL], [], 5, "DONE"),
+        ([None, None, None, None, FULL], [], 5, "DONE"),
+        ([FULL, None, FULL, None, FULL], [], 5, "DONE"),
+    ],
+)
+def test_a_batch_of_which_no_file_can_be_moved_for_one_reason_is_the_last(
+    errors: list[str | None], held: list[int], tried: int, status: str
+) -> None:
+    """A quota that is full would else cost two rows for each file of the list, in each try."""
+    world = night()
+    numbers = {path: world.home()[path].modification_time for path in FILES}
+    world.needed |= {numbers[FILES[number - 1]] for number in held}
+    refused = {path: error for path, error in zip(FILES, errors, strict=True) if error is not None}
+    outcome = done(world, store=Refuses(world, refused))
+    assert (outcome.exit_code, outcome.result["status"]) == (4, status)
+    assert len(rows(world, intents=True)) == tried - len(held)
+    assert world.open_intents() == set()
+    assert "error" not in outcome.result, "a night goes on to purge, which may make room"
+    assert ("Stopped: the last 2 files all failed with QuotaExceeded" in outcome.text) == (status == "STOPPED")
+    assert "--resume" in outcome.text
+    world.disk.now += LEASE_MS
+    world.needed -= set(numbers.values())
+    assert done(world, CleanRequest(RUN, resume=True)).exit_code == 0
+    assert world.home() == {}
 
 
 # lists that are not cleaned

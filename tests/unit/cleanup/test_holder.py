@@ -325,7 +325,7 @@ def test_a_renamed_run_that_is_not_shown_is_not_worked_on_and_stays(files: int) 
     ("error", "left"),
     [
         (None, []),
-        (RefusedError(Condition.CLUSTER_NOT_QUIET, "no"), []),
+        (RefusedError(Condition.SYMBOLIC_LINK, "no"), [RUN]),
         (UnavailableError("no answer"), [RUN]),
         (UsageError("a bad word"), [RUN]),
         (KeyboardInterrupt(), [f".at-work-{FIRST}-n1"]),

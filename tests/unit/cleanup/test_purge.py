@@ -13,7 +13,7 @@ from pipelines.cleanup.quarantined_files import STRAY
 from pipelines.common.instants import DAY_MS
 from tests.labs.cleanup.memory import MemoryStore, Process
 from tests.labs.cleanup.purges import N1, NAMES, cleaned, done, outcomes, put, rows, runs_of
-from tests.labs.cleanup.world import LEASE_MS, PLACE, START, World, purging
+from tests.labs.cleanup.world import LEASE_MS, PLACE, START, World, purging, restoring
 
 NO = "DSQuotaExceededException: The DiskSpace quota is exceeded"
 
@@ -93,6 +93,18 @@ def test_what_is_not_below_old_wals_is_named_and_stays(*, wals: bool) -> None:
 
 
 # what is left, and what is written
+
+
+def test_many_files_that_are_left_are_written_in_batches() -> None:
+    """After a finding that holds all files was acknowledged, there may be hundreds of thousands of them."""
+    world = cleaned()
+    for number in range(5):
+        put(world, N1, f"oldWALs/h1/stranger.{number}")
+    for job, deletes in ((purging(), 2), (restoring(N1), 0)):
+        process = Process()
+        job(world, process)
+        assert process.steps.count("record") == 3 + deletes
+    assert sum(row.result is not None and row.batch == 0 for row in rows(world)) == 5
 
 
 @pytest.mark.promise("purge-deletes-what-was-moved")

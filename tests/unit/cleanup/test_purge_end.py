@@ -188,6 +188,16 @@ def test_however_it_ends_it_is_written_and_the_second_look_leaves_nothing(
     assert runs_in(world.disk.names(PLACE.home)) == ({} if execute and error is None else {N1: N1})
 
 
+def test_the_second_look_leaves_nothing_if_the_lake_does_not_take_the_end() -> None:
+    world = cleaned()
+    place, ports = world.edges(Process())
+    look = Kept(ports)
+    ports.audit.ended = lambda *_: raise_unavailable()  # type: ignore[method-assign]
+    with pytest.raises(UnavailableError, match="no answer"):
+        purge(PurgeRequest(N1, FULL, execute=True), place, replace(ports, second_look=look))  # type: ignore[arg-type]
+    assert look.kept == 0
+
+
 @pytest.mark.parametrize("error", [UnavailableError("no answer"), BugError(), KeyboardInterrupt()])
 def test_however_it_fails_the_sums_of_the_batches_before_it_are_written(error: BaseException) -> None:
     world = cleaned()

@@ -10,7 +10,7 @@ from pipelines.cleanup.purge import PurgeRequest, purge
 from pipelines.common.errors import EXIT_UNAVAILABLE, UnavailableError
 from tests.labs.cleanup.memory import Process
 from tests.labs.cleanup.odd_store import RUN, attempt, cleaned, night, odd
-from tests.labs.cleanup.world import PLACE, cleaning, purging
+from tests.labs.cleanup.world import PLACE, World, cleaning, purging
 
 
 @pytest.mark.promise("clean-and-purge-rehearse")
@@ -37,6 +37,19 @@ def test_a_rehearsal_says_what_is_not_settled_yet() -> None:
     told = clean(CleanRequest(RUN), place, ports)
     assert "1 files that an earlier job began have no outcome yet; --resume looks them up first" in told.text
     assert world.lake.deletions == before
+
+
+def test_a_rehearsal_that_would_leave_many_files_sends_nobody_to_rows_that_it_did_not_write() -> None:
+    world = World()
+    for number in range(22):
+        world.archives(f"oldWALs/h1/wal.{number}", needed=False)
+    world.night(RUN)
+    world.needed |= world.ever
+    place, ports = world.edges(Process())
+    lines = clean(CleanRequest(RUN), place, ports).text.splitlines()
+    assert sum(line.startswith("  REFUSED ") for line in lines) == 20
+    (more,) = (line for line in lines if line.startswith("  … and"))
+    assert more.startswith("  … and 2 more: --output json names up to 100 files; the table deletions has all, but not")
 
 
 def test_a_rehearsal_of_a_run_that_another_job_takes_says_so() -> None:

@@ -70,6 +70,14 @@ def test_every_batch_is_written_and_told() -> None:
     assert set(world.home()) == set(FILES)
 
 
+def test_a_run_without_files_is_refused_with_the_names_of_those_that_have_some() -> None:
+    world = cleaned()
+    world.night("n2")
+    place, ports = world.edges(Process())
+    with pytest.raises(UsageError, match=r"run n2 of prod has no files in .*There are: n1$"):
+        restore(RestoreRequest("n2"), place, ports)
+
+
 @pytest.mark.promise("restore-gives-back-what-was-taken")
 def test_what_is_not_put_back_is_written_with_its_reason() -> None:
     world = cleaned()
@@ -274,7 +282,7 @@ def test_however_it_fails_it_is_written(error: BaseException) -> None:
 
     with pytest.raises(type(error)):
         done(world, store=Broken(world.disk, Process()))
-    assert statuses(world) == ["STARTED", "FAILED"]
+    assert statuses(world) == ["STARTED", "REFUSED" if isinstance(error, RefusedError) else "FAILED"]
     assert world.lake.endings[-1].tally == CleanupTally(2, 3)
     assert world.lake.endings[-1].exit_code == getattr(error, "exit_code", None)
     assert {path for _, path in world.resting()} == {FILES[2]}

@@ -8,10 +8,11 @@ import pytest
 
 from pipelines.cleanup.clean import CleanRequest, clean
 from pipelines.cleanup.deletions import CleanupAction
-from pipelines.cleanup.ports import FileState
+from pipelines.cleanup.ports import FileState, Move
 from pipelines.cleanup.purge import PurgeRequest, purge
-from pipelines.cleanup.quarantine import Quarantine
-from pipelines.common.errors import UnavailableError, UsageError
+from pipelines.cleanup.quarantine import Quarantine, runs_in
+from pipelines.common.conditions import Condition
+from pipelines.common.errors import RefusedError, UnavailableError, UsageError
 from tests.labs.cleanup.memory import Kill, MemoryStore, Process
 from tests.labs.cleanup.world import FIRST, LEASE_MS, PLACE, Job, World, cleaning, killed, purging, restoring, settling
 
@@ -61,6 +62,23 @@ class Slow(MemoryStore):
         meanwhile, self._meanwhile = self._meanwhile, None
         meanwhile()
         return first + super().seen(uris[1:])
+
+
+class Linked(MemoryStore):
+    """Finds a symbolic link on the way when it is about to move."""
+
+    def move(self, moves: Sequence[Move]) -> list[str | None]:
+        raise RefusedError(Condition.SYMBOLIC_LINK, f"{moves[0].source} is below a link")
+
+
+def test_the_next_job_settles_what_a_clean_had_begun_when_it_was_refused() -> None:
+    world = world_before(CleanupAction.CLEAN)
+    place, ports = world.edges(Process())
+    with pytest.raises(RefusedError, match="is below a link"):
+        clean(CleanRequest(RUN, execute=True), place, replace(ports, store=Linked(world.disk, Process())))
+    assert len(world.open_intents()) == 2
+    purging()(world, Process())
+    assert (world.open_intents(), runs_in(world.disk.names(PLACE.home))) == (set(), {})
 
 
 @pytest.mark.promise("holder-that-overslept-does-nothing", "settled-by-the-file-system")

@@ -191,3 +191,71 @@ def test_reads_go_to_the_name_node_that_took_the_last_change() -> None:
         assert calls.status(MOVE.target).is_file
         assert asked["observer"] == []
         calls.close()
+
+
+@contextmanager
+def two_name_nodes(may: dict[str, str]) -> Iterator[tuple[FileSystemWalStore, dict[str, list[str]]]]:
+    """A store on two name nodes, and which operations each answered.
+
+    Args:
+        may: what each does now: `active`, `standby` (refuses all), `behind` (a standby that answers reads).
+    """
+    answered: dict[str, list[str]] = {name: [] for name in may}
+
+    def named(name: str) -> Answer:
+        def answer(operation: str, path: str) -> tuple[int, object]:
+            looks = operation == "GETFILESTATUS"
+            if may[name] == "standby" or (may[name] == "behind" and not looks):
+                return error("StandbyException")
+            answered[name].append(operation)
+            return everything_is_there(operation, path) if looks else (200, {"boolean": True})
+
+        return answer
+
+    first, second = may
+    with served(named(first)) as (one, _), served(named(second)) as (other, _):
+        store = FileSystemWalStore(WebHdfsCalls([one, other], "me", 300_000, 2), ROOT, [OLD, QUARANTINE])
+        try:
+            yield store, answered
+        finally:
+            store.close()
+
+
+@pytest.mark.promise("webhdfs-reads-after-its-changes")
+def test_a_job_goes_on_with_the_name_node_that_has_become_active() -> None:
+    may = {"nn1": "active", "nn2": "standby"}
+    with two_name_nodes(may) as (store, answered):
+        for active, standby in (("nn1", "nn2"), ("nn2", "nn1"), ("nn1", "nn2")):
+            may.update({active: "active", standby: "standby"})
+            answered[active].clear()
+            store.make_directories([f"{QUARANTINE}/new"])
+            store.seen([MOVE.target])
+            assert answered[active][-2:] == ["MKDIRS", "GETFILESTATUS"]
+
+
+@pytest.mark.promise("webhdfs-reads-after-its-changes")
+@pytest.mark.parametrize("gone", ["standby", "behind"])
+def test_no_other_name_node_says_where_a_file_is_before_it_took_a_change(gone: str) -> None:
+    """It may be behind: a standby with dfs.ha.allow.stale.reads, or one that becomes active only now."""
+    may = {"nn1": "active", "nn2": "standby"}
+    with two_name_nodes(may) as (store, answered):
+        store.make_directories([f"{QUARANTINE}/new"])
+        may.update({"nn1": "standby", "nn2": "active" if gone == "standby" else "behind"})
+        looks: list[Callable[[], object]] = [
+            lambda: store.seen([MOVE.source]),
+            lambda: store.names(QUARANTINE),
+            lambda: list(store.walk(OLD)),
+            lambda: store.read(MOVE.source),
+        ]
+        for look in looks:
+            with pytest.raises(UnavailableError, match="StandbyException"):
+                look()
+        assert answered["nn2"] == []
+        if gone == "behind":
+            with pytest.raises(UnavailableError, match="StandbyException"):
+                store.make_directories([f"{QUARANTINE}/new"])
+            with pytest.raises(UnavailableError, match="StandbyException"):
+                store.seen([MOVE.source])
+        else:
+            store.make_directories([f"{QUARANTINE}/new"])
+            store.seen([MOVE.source])

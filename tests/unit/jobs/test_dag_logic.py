@@ -4,6 +4,7 @@ import ast
 import os
 import re
 import signal
+import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -272,6 +273,20 @@ def test_a_program_that_is_not_there_is_a_failure(tmp_path: Path) -> None:
     dag_job.start(tmp_path, [str(tmp_path / "none")], {}, timeout_s=9, patience_s=0)
     assert end_of(tmp_path) == {"exit_code": 127, "why": None}
     assert "cannot be started" in dag_job.log_lines(tmp_path)[-1]
+
+
+def test_a_job_that_could_not_be_started_leaves_nothing_to_wait_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next attempt would end the job that never was, in vain, and be the last."""
+
+    def no_process(*_: object, **__: object) -> None:
+        raise BlockingIOError("no process is left")
+
+    monkeypatch.setattr(subprocess, "Popen", no_process)
+    with pytest.raises(BlockingIOError):
+        dag_job.start(tmp_path, ["job"], {}, timeout_s=9, patience_s=0)
+    assert not dag_job.is_running(tmp_path)
 
 
 def test_a_pulse_that_cannot_be_written_leaves_no_job_alone(

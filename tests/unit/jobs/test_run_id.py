@@ -66,50 +66,55 @@ def test_a_cluster_without_a_run() -> None:
         latest_list("prod", Runs())
 
 
-def lake(path: Path, *cleaned: tuple[str, str, str, int], status: str = "DONE") -> LakeReader:
-    """The last of the attempts ended in this status, without a file."""
+def lake(path: Path, *begun: tuple[str, str, str, int, int]) -> LakeReader:
+    """A lake with a run, and with INTENT rows: cluster, run, action, lease, and the hour at which it was written."""
     run = {
         "cluster": ["prod"], "run_id": ["n2"], "run_date": pa.array([DAY]), "status": ["DONE"], "at": [AT],
         "files_started_at": [AT],
     }  # fmt: skip
     write_deltalake(str(path / "runs"), pa.table(run))
-    if cleaned:
-        clusters, runs, actions, hours = zip(*cleaned, strict=True)
-        at = [AT + timedelta(hours=hour) for hour in hours]
-        columns = {"cluster": clusters, "run_id": runs, "action": actions, "at": at, "run_date": [DAY] * len(at)}
-        columns |= {"attempt": [str(at_) for at_ in at], "status": [*["DONE"] * (len(at) - 1), status]}
-        write_deltalake(str(path / "cleanups"), pa.table({name: list(values) for name, values in columns.items()}))
+    if begun:
+        clusters, runs, actions, leases, hours = zip(*begun, strict=True)
+        columns = {"cluster": clusters, "run_id": runs, "action": actions, "lease": leases}
+        columns |= {"at": [AT + timedelta(hours=hour) for hour in hours], "run_date": [DAY] * len(hours)}
+        columns |= {"phase": ["INTENT"] * len(hours)}
+        write_deltalake(str(path / "deletions"), pa.table({name: list(values) for name, values in columns.items()}))
     return LakeReader(LakeQueries(str(path), DeltaRs.of(f"file:{path}", {}), None))
 
 
 def test_restore_takes_the_run_that_was_cleaned_last(tmp_path: Path) -> None:
     reader = lake(
-        tmp_path, ("prod", "n2", "CLEAN", 3), ("prod", "n1", "CLEAN", 5), ("prod", "n2", "PURGE", 7),
-        ("other", "n3", "CLEAN", 9),
+        tmp_path, ("prod", "n2", "CLEAN", 1, 3), ("prod", "n1", "CLEAN", 2, 5), ("prod", "n2", "PURGE", 3, 7),
+        ("other", "n3", "CLEAN", 4, 9),
     )  # fmt: skip
     assert latest_cleaned("prod", reader) == "n1"
 
 
+def test_the_lease_says_which_clean_was_later_whatever_the_clocks_of_two_hosts_say(tmp_path: Path) -> None:
+    assert latest_cleaned("prod", lake(tmp_path, ("prod", "n1", "CLEAN", 2, 3), ("prod", "n2", "CLEAN", 1, 5))) == "n1"
+
+
+@pytest.mark.parametrize("ended", ["STARTED", "FAILED", "REFUSED", "STOPPED", "DONE"])
+def test_a_run_of_which_clean_touched_no_file_was_not_cleaned(tmp_path: Path, ended: str) -> None:
+    """However its attempt ended: a source was away at the second look, or its list had no file that was left."""
+    reader = lake(tmp_path, ("prod", "n1", "CLEAN", 1, 3))
+    attempt = {"cluster": ["prod"], "run_id": ["n2"], "run_date": pa.array([DAY]), "action": ["CLEAN"]}
+    attempt |= {"attempt": ["x"], "status": [ended], "at": [AT + timedelta(hours=5)]}
+    write_deltalake(str(tmp_path / "cleanups"), pa.table(attempt))
+    assert latest_cleaned("prod", reader) == "n1"
+
+
 def test_a_clean_that_died_is_as_old_as_its_own_rows(tmp_path: Path) -> None:
-    """The purge of the next night looked up its files, under an attempt and at a time of its own."""
-    reader = lake(tmp_path, ("prod", "n2", "CLEAN", 5), ("prod", "n1", "CLEAN", 3), status="STARTED")
-    settled = {"cluster": ["prod"], "run_id": ["n1"], "run_date": pa.array([DAY]), "attempt": ["purge"]}
-    settled |= {"phase": ["OUTCOME"], "outcome": ["MOVED"], "length": [7], "at": [AT + timedelta(hours=7)]}
-    write_deltalake(str(tmp_path / "deletions"), pa.table(settled))
+    """The purge of the next night looked up its files, under the same lease and at a time of its own."""
+    reader = lake(tmp_path, ("prod", "n1", "CLEAN", 1, 3), ("prod", "n2", "CLEAN", 2, 5))
+    settled = {"cluster": ["prod"], "run_id": ["n1"], "run_date": pa.array([DAY]), "action": ["CLEAN"], "lease": [1]}
+    settled |= {"phase": ["OUTCOME"], "at": [AT + timedelta(hours=7)]}
+    write_deltalake(str(tmp_path / "deletions"), pa.table(settled), mode="append")
     assert latest_cleaned("prod", reader) == "n2"
 
 
-def test_a_run_whose_clean_ended_before_it_moved_a_file_was_not_cleaned(tmp_path: Path) -> None:
-    attempts = ("prod", "n1", "CLEAN", 3), ("prod", "n2", "CLEAN", 5)
-    assert latest_cleaned("prod", lake(tmp_path / "refused", *attempts, status="REFUSED")) == "n1"
-    assert latest_cleaned("prod", lake(tmp_path / "stopped", *attempts, status="STOPPED")) == "n1"
-    assert latest_cleaned("prod", lake(tmp_path / "died", *attempts, status="STARTED")) == "n2"
-    with pytest.raises(UsageError, match="no run of cluster prod was cleaned"):
-        latest_cleaned("prod", lake(tmp_path / "alone", attempts[1], status="REFUSED"))
-
-
-@pytest.mark.parametrize("cleaned", [(), (("prod", "n2", "PURGE", 3), ("other", "n3", "CLEAN", 9))])
-def test_nothing_was_cleaned(tmp_path: Path, cleaned: tuple[tuple[str, str, str, int], ...]) -> None:
+@pytest.mark.parametrize("cleaned", [(), (("prod", "n2", "PURGE", 1, 3), ("other", "n3", "CLEAN", 2, 9))])
+def test_nothing_was_cleaned(tmp_path: Path, cleaned: tuple[tuple[str, str, str, int, int], ...]) -> None:
     with pytest.raises(UsageError, match="no run of cluster prod was cleaned"):
         latest_cleaned("prod", lake(tmp_path, *cleaned))
 

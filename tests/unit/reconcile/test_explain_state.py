@@ -15,6 +15,7 @@ from pipelines.lake.run_summary import PinnedRow, table_row
 from pipelines.reconcile.explain.runs import Since
 from pipelines.reconcile.explain.state import StateSettings
 from schemas.cleanups import CLEANUPS
+from schemas.deletions import DELETIONS
 from schemas.findings import FINDINGS
 from schemas.pinned_bytes import PINNED_BYTES
 from schemas.runs import RUNS
@@ -236,6 +237,7 @@ def test_an_unfinished_clean_is_said_and_waits_for_nobody(tmp_path: Path) -> Non
     write_night(tmp_path, 0, [verdict(0, "a.1", "REPLICATED")])
     started = identity(0) | {"action": "CLEAN", "attempt": "x", "status": "STARTED", "at": FIRST + HOUR_MS}
     append(tmp_path, CLEANUPS, [started])
+    append(tmp_path, DELETIONS, [identity(0) | {"action": "CLEAN", "phase": "INTENT", "path": "a.1"}])
     result, text = ask(tmp_path)
     assert result["state"]["approval"] is None
     assert "Not finished: clean of run night-0, STARTED since 2024-10-04 03:00 UTC" in text
@@ -275,13 +277,13 @@ def test_the_newest_of_many_unfinished_attempts_are_on_the_screen(tmp_path: Path
     assert "  … and 2 earlier\n" in text
 
 
-@pytest.mark.parametrize("ended", ["REFUSED", "STOPPED"])
-def test_a_list_whose_clean_ended_before_it_moved_a_file_still_waits(tmp_path: Path, ended: str) -> None:
+@pytest.mark.parametrize("ended", ["REFUSED", "STOPPED", "FAILED", "DONE"])
+def test_a_list_whose_clean_ended_before_it_touched_a_file_still_waits(tmp_path: Path, ended: str) -> None:
     write_night(tmp_path, 0, [verdict(0, "a.1", "REPLICATED")])
     step = identity(0) | {"action": "CLEAN", "attempt": "x"}
     times = [("STARTED", FIRST + HOUR_MS), (ended, FIRST + HOUR_MS + 1)]
     append(tmp_path, CLEANUPS, [step | {"status": status, "at": at_} for status, at_ in times])
     result, text = ask(tmp_path, now=FIRST + 2 * HOUR_MS)
     assert result["state"]["approval"]["run_id"] == "night-0"
-    assert result["state"]["unfinished"] == []
+    assert len(result["state"]["unfinished"]) == (ended == "FAILED")
     assert "Waits for approval" in text
