@@ -87,7 +87,7 @@ class WebHdfsCalls:
         try:
             return self.status(uri)
         except FileCallError as error:
-            if not error.failure.unavailable or self._reader is self._client:
+            if not error.failure.unavailable:
                 raise
             return self._ask(self._client.file_status, uri, _status)
 

@@ -198,7 +198,8 @@ def two_name_nodes(may: dict[str, str]) -> Iterator[tuple[FileSystemWalStore, di
     """A store on two name nodes, and which operations each answered.
 
     Args:
-        may: what each does now: `active`, `standby` (refuses all), `behind` (a standby that answers reads).
+        may: what each does now: `active`, `standby` (refuses all), `behind` (a standby that answers reads), `denies`
+            (nobody may look), `linked` (every directory is a symbolic link).
     """
     answered: dict[str, list[str]] = {name: [] for name in may}
 
@@ -208,6 +209,10 @@ def two_name_nodes(may: dict[str, str]) -> Iterator[tuple[FileSystemWalStore, di
             if may[name] == "standby" or (may[name] == "behind" and not looks):
                 return error("StandbyException")
             answered[name].append(operation)
+            if looks and may[name] == "denies":
+                return error("AccessControlException")
+            if looks and may[name] == "linked":
+                return 200, status("SYMLINK")
             return everything_is_there(operation, path) if looks else (200, {"boolean": True})
 
         return answer
@@ -231,6 +236,27 @@ def test_a_job_goes_on_with_the_name_node_that_has_become_active() -> None:
             store.make_directories([f"{QUARANTINE}/new"])
             store.seen([MOVE.target])
             assert answered[active][-2:] == ["MKDIRS", "GETFILESTATUS"]
+
+
+def test_a_symbolic_link_stops_a_job_also_where_another_name_node_tells_of_it() -> None:
+    may = {"nn1": "active", "nn2": "standby"}
+    with two_name_nodes(may) as (store, answered):
+        store.make_directories([f"{QUARANTINE}/new"])
+        may.update({"nn1": "standby", "nn2": "linked"})
+        with pytest.raises(RefusedError, match="is a symbolic link"):
+            store.make_directories([f"{QUARANTINE}/new"])
+        assert "MKDIRS" not in answered["nn2"]
+
+
+def test_a_name_node_that_answers_is_asked_once() -> None:
+    may = {"nn1": "active", "nn2": "active"}
+    with two_name_nodes(may) as (store, answered):
+        store.make_directories([f"{QUARANTINE}/new"])
+        looks = answered["nn1"].count("GETFILESTATUS")
+        may["nn1"] = "denies"
+        answered["nn1"].clear()
+        store.make_directories([f"{QUARANTINE}/new"])
+        assert (answered["nn1"].count("GETFILESTATUS"), answered["nn2"]) == (looks, [])
 
 
 @pytest.mark.promise("webhdfs-reads-after-its-changes")
