@@ -23,7 +23,7 @@ from jobs.cli.registry import GROUPS, JOBS, PEGASUS, Job, JobEntry
 from pipelines.common.errors import EXIT_DONE, EXIT_USAGE
 from pipelines.common.text import closest, did_you_mean, in_words, one_of_these, text_table
 from pipelines.common.version import VERSION
-from pipelines.files.local_paths import check_place
+from pipelines.files.local_paths import check_place, check_replaceable
 
 SPLIT = "split"
 """No job: `split --help` lists the jobs of the group Pegasus."""
@@ -98,6 +98,10 @@ def invocation_of(program: str, name: str, job: Job, options: Sequence[str]) -> 
     return Invocation(name, job, parser.parse_args(completed), tuple(completed))
 
 
+_PLACES = ("DIR", "FILE", "PATH", "PLACE")
+"""What the help calls the value of an option that names a place."""
+
+
 class _Parser(ArgumentParser):
     """Tells the mistakes of the configuration file before the options that are missing because of them."""
 
@@ -116,15 +120,14 @@ class _Parser(ArgumentParser):
         super().error(mistakes or f"{message}{self._words_of(message)}{keys}")
 
     def _get_value(self, action: Action, arg_string: str) -> object:
-        """Refuses what no option takes: nothing, as of a variable of the shell that is not set, and no place."""
-        if action.option_strings:
-            if not arg_string:
-                raise ArgumentError(action, "its value is empty; give one, or leave the option out")
+        """Refuses an empty value, such as that of a shell's variable that is not set, and what is not a place."""
+        if action.option_strings and not arg_string:
+            raise ArgumentError(action, "its value is empty; give one, or leave the option out")
+        if action.metavar in _PLACES and action.dest != "config":  # whoever reads it knows ~
             try:
                 check_place(arg_string)
             except ValueError as error:
-                if action.dest != "config":  # whoever reads it knows ~
-                    raise ArgumentError(action, str(error)) from None
+                raise ArgumentError(action, str(error)) from None
         return super()._get_value(action, arg_string)
 
     def _words_of(self, message: str) -> str:
@@ -215,7 +218,12 @@ def _add_common_arguments(parser: ArgumentParser, *, measured: bool) -> None:
     group.add_argument(
         "--output", choices=("text", "json"), default="text", help="json: one object on standard output (default: text)"
     )
-    group.add_argument("--result", metavar="FILE", help="write the same JSON object to this Hadoop URI, by rename")
+    group.add_argument(
+        "--result",
+        type=_result_file,
+        metavar="FILE",
+        help="write the same JSON object to this Hadoop URI, by rename",
+    )
     if measured:
         group.add_argument(
             "--metrics",
@@ -234,6 +242,13 @@ def _add_common_arguments(parser: ArgumentParser, *, measured: bool) -> None:
 def _metrics_place(text: str) -> str:
     try:
         return check_metrics(text)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from None
+
+
+def _result_file(text: str) -> str:
+    try:
+        return check_replaceable(text)
     except ValueError as error:
         raise ArgumentTypeError(str(error)) from None
 

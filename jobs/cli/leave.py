@@ -15,12 +15,14 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from fcntl import ioctl
+from select import poll
 from termios import FIONREAD
 from typing import NoReturn
 
 NEW_OBJECTS = 200_000
 """After how many new objects Python looks for garbage among them."""
-_TO_READ_S = 10
+_TO_READ_S, _LOOK_MS = 10, 10
+_STANDARD_ERROR = 2
 _OF_SPARK_SUBMIT = "PYSPARK_GATEWAY_PORT"
 
 
@@ -41,7 +43,7 @@ def run_and_leave(program: Callable[[], int]) -> NoReturn:
             with suppress(OSError):  # a full disk or a closed pipe must not hide the exit code
                 stream.flush()
         if _OF_SPARK_SUBMIT in os.environ:
-            _wait_until_read(sys.stderr.fileno())
+            _wait_until_read()
         if code:
             os._exit(code[0])
 
@@ -50,18 +52,20 @@ def run_and_leave(program: Callable[[], int]) -> NoReturn:
     try:
         code.append(program())
     except KeyboardInterrupt:
-        sys.stderr.write("walsafe: interrupted; the same command may be run again\n")
+        sys.stderr.write("walsafe: interrupted\n")
         code.append(130)
     sys.exit(code[0])
 
 
-def _wait_until_read(pipe: int) -> None:
+def _wait_until_read() -> None:
     """Waits until spark-submit has read what this process has written: it may end before it has copied the last lines.
 
-    Args:
-        pipe: the file descriptor of the pipe to spark-submit.
+    It waits at most ten seconds, and not for a spark-submit that has ended.
     """
     until = time.monotonic() + _TO_READ_S
+    reader = poll()
+    reader.register(_STANDARD_ERROR, 0)
     with suppress(OSError):  # no pipe
-        while time.monotonic() < until and any(ioctl(pipe, FIONREAD, bytes(4))):
-            time.sleep(0.01)
+        while any(ioctl(_STANDARD_ERROR, FIONREAD, bytes(4))) and time.monotonic() < until:
+            if reader.poll(_LOOK_MS):
+                break

@@ -33,7 +33,7 @@ def write_answer(text: str, code: int, file: str | None = None) -> int:
 
 
 def write_result(uri: str, text: str, context: JobContext, option: str = "--result") -> None:
-    """Writes `text` and renames the file into place; a device or a pipe of this machine is written to.
+    """Writes `text` and renames the file into place.
 
     A bare path is a local path, which needs no Hadoop. In cluster mode, the launcher lets the driver write elsewhere,
     and writes this file itself.

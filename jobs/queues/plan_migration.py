@@ -11,7 +11,7 @@ HBase 3 keeps replication queues in hbase:replication. Its master moves them the
 and there is no way back. This job tells from a snapshot of ZooKeeper (see capture) what it would
   write   rows of queues, last pushed sequence ids, references to HFiles
   drop    what belongs to peers that are gone, the peer of region replicas, queues that fall into one row
-  block   names and positions that HBase throws on: it would try again forever, with all peers disabled
+  block   names and positions that HBase throws on, in the migration (which it then repeats forever) or after it
 
 and whether that is a GO or a NO-GO (exit code 3). It only reads the snapshot. Keep the snapshot: verify-migration holds
 the table against it afterwards (docs/migration.md).

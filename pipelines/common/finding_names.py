@@ -60,7 +60,7 @@ FINDINGS: Mapping[str, str] = {
     "EMPTY_REPLICATOR": "A dead server has a znode that contains no queue.",
     "CLAIM_OVERDUE": "The owner of a queue has been dead for an hour or more, and its crash still looks unfinished.",
     # migration to HBase 3
-    "MIGRATION_BLOCKED": "HBase would throw on a queue, and try to migrate forever with all peers disabled.",
+    "MIGRATION_BLOCKED": "HBase would throw on a znode of a queue, in the migration or after it.",
     "MIGRATION_COLLAPSED_QUEUES": (
         "Several queues of one server would be written to one row of the table, with different offsets."
     ),

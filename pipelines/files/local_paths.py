@@ -53,20 +53,23 @@ def local_uri(path: Path) -> str:
     return f"file:{path}"
 
 
-def file_behind(path: Path) -> Path | None:
-    """Returns the file that a path names, behind its links; None for a device, a pipe and whatever else is no file.
+def check_replaceable(place: str) -> str:
+    """Returns a place whose file may be replaced; a place on another file system is not looked at.
 
-    Like `/dev/stdout`, these are written to; to replace one would break what others read.
+    Raises:
+        ValueError: it is a device, a pipe, a directory or a name of an open file: a file would take its place.
+        UsageError: it is a relative `file:` URI.
     """
-    if path.parent == Path("/dev") or (path.exists() and not path.is_file()):
-        return None
-    return Path(os.path.realpath(path))
+    path = path_here(place)
+    if path is not None:
+        is_other = path.exists() and not path.is_file()
+        if is_other or path.parent == Path("/dev") or "proc" in Path(os.path.realpath(path.parent)).parts[1:2]:
+            raise ValueError(f"{place} is not a regular file; --output json writes the object to standard output")
+    return place
 
 
 def replace_file(path: Path, content: bytes, mode: int | None = None) -> None:
     """Writes a file under a temporary name in its directory, which is created if it is missing, and renames it.
-
-    A link stays, and the file that it names is replaced. What is no file is written to.
 
     Args:
         path: the file.
@@ -76,17 +79,12 @@ def replace_file(path: Path, content: bytes, mode: int | None = None) -> None:
     Raises:
         OSError: it cannot be written; no temporary file is left then.
     """
-    target = file_behind(path)
-    if target is None:
-        with path.open("ab") as stream:
-            stream.write(content)
-        return
-    target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
         temporary.write_bytes(content)
         if mode is not None:
             temporary.chmod(mode)
-        temporary.replace(target)
+        temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)

@@ -143,13 +143,18 @@ def with_a_path_that_is_not_utf8(directory: Path) -> None:
     replaced_content(directory, PART, out.getvalue())
 
 
-def without_a_time(directory: Path) -> None:
-    rows = pq.read_table(directory / PART)
-    column = rows.schema.get_field_index("modification_time")
-    times = pa.array([None, *rows["modification_time"].to_pylist()[1:]], rows.schema.field(column).type)
-    out = io.BytesIO()
-    pq.write_table(rows.set_column(column, rows.schema.field(column), times), out)
-    replaced_content(directory, PART, out.getvalue())
+def without(name: str) -> Callable[[Path], None]:
+    """Returns a damage: the first file of the listing has no value in this column."""
+
+    def damage(directory: Path) -> None:
+        rows = pq.read_table(directory / PART)
+        field = rows.schema.field(name)
+        values = pa.array([None, *rows[name].to_pylist()[1:]], field.type)
+        out = io.BytesIO()
+        pq.write_table(rows.set_column(rows.schema.get_field_index(name), field, values), out)
+        replaced_content(directory, PART, out.getvalue())
+
+    return damage
 
 
 ONE_LINE = b'{"row":"***","family":"cXVldWU=","qualifier":"Zw==","value":"Zw=="}\n' * 5
@@ -274,7 +279,8 @@ BROKEN: Mapping[str, Broken] = {
     "newline": extra_files("paths_lie_below_wal_root", ArchivedFile("oldWALs/a\nb.1", 1, timestamp(1))),
     "control": extra_files("paths_lie_below_wal_root", ArchivedFile("oldWALs/a\x1bb.1", 1, timestamp(1))),
     "path-not-utf8": Broken("/files: a path is not UTF-8", damage=with_a_path_that_is_not_utf8, listed=False),
-    "no-time": Broken("lengths_and_times_are_known", damage=without_a_time),
+    "no-time": Broken("lengths_and_times_are_known", damage=without("modification_time")),
+    "no-length": Broken("lengths_and_times_are_known", damage=without("length")),
     "negative": extra_files("lengths_and_times_are_known", ArchivedFile("oldWALs/a.1", -1, timestamp(1))),
     "endless": replace(
         extra_files(
@@ -312,7 +318,8 @@ NAMED = {
     **dict.fromkeys(("migration", "migration-unknown", "half-migrated"), "MIGRATION_PENDING"),
     **dict.fromkeys(("no-directories", "other-directories", "other-queues", "other-listing"), "MIXED_CLUSTERS"),
     **dict.fromkeys(
-        ("duplicate-path", "dot-dot", "absolute", "newline", "control", "negative", "no-time"), "GATE_FAILED"
+        ("duplicate-path", "dot-dot", "absolute", "newline", "control", "negative", "no-time", "no-length"),
+        "GATE_FAILED",
     ),
     "no-peers-at-all": "GATE_FAILED",
     "from-the-future": "CLOCK_WRONG",

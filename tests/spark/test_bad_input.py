@@ -129,6 +129,7 @@ def test_what_broke_an_expectation_is_shown_by_example(desk: Desk, outcome: JobR
     assert examples["dot-dot"] == ["oldWALs/../../user/a.1"]
     assert examples["newline"] == ["oldWALs/a\nb.1"]
     assert {one["cluster"] for one in failed} == {
-        "duplicate-path", "dot-dot", "absolute", "newline", "control", "negative", "no-time", "no-peers-at-all",
+        "duplicate-path", "dot-dot", "absolute", "newline", "control",
+        "negative", "no-time", "no-length", "no-peers-at-all",
     }  # fmt: skip
     assert all(len(one["examples"]) <= 100 for one in failed)

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BeforeValidator, Field, SecretStr, StringConstraints, model_validator
 
-from jobs.cli.config.config_types import DurationMs, Section, Text, WrittenInstant
+from jobs.cli.config.config_types import DurationMs, Place, Section, Text, WrittenInstant
 from pipelines.common.errors import MalformedError
 from pipelines.common.instants import parse_instant
 
@@ -78,7 +78,7 @@ class FsimageFilesSection(Section):
     """The text that `hdfs oiv -p Delimited` wrote from an fsimage."""
 
     source: Literal["fsimage"]
-    path: Text = Field(description="of the text, any Hadoop URI")
+    path: Place = Field(description="of the text, any Hadoop URI")
     time_zone: TimeZone = Field(
         description="of the process that wrote the text: it prints local times", examples=["Europe/Vienna"]
     )
@@ -92,7 +92,7 @@ class LsFilesSection(Section):
     """The saved text of `hdfs dfs -ls -R <wal_root>/WALs <wal_root>/remoteWALs <wal_root>/oldWALs`, in this order."""
 
     source: Literal["ls"]
-    path: Text | None = Field(default=None, description="of the text; absent = the one of `capture.export`")
+    path: Place | None = Field(default=None, description="of the text; absent = the one of `capture.export`")
     time_zone: TimeZone | None = Field(
         default=None, description="in which the times were printed; the export script says it itself",
         examples=["Europe/Vienna"],
@@ -175,7 +175,7 @@ class ZooKeeperQueuesSection(ZooKeeperSection):
 class PassSection(Section):
     """One scan of all families: lines like those of queues-1.jsonl in a snapshot, then `N row(s)`."""
 
-    path: Text = Field(description="any Hadoop URI")
+    path: Place = Field(description="any Hadoop URI")
     started_at: InstantMs
     finished_at: InstantMs
 
@@ -225,7 +225,7 @@ class SimulatedSection(Section):
     """A directory that simulates a live cluster: for trials on a laptop, and for tests."""
 
     source: Literal["simulated"]
-    path: Text = Field(description="directory on this machine with state.json and queues.jsonl")
+    path: Place = Field(description="directory on this machine with state.json and queues.jsonl")
 
 
 class HBaseStateSection(Section):
@@ -267,7 +267,7 @@ class HBaseSection(Section):
 class ExportSection(Section):
     """The directory that `conf/export/walsafe-export.sh` wrote."""
 
-    path: Text = Field(description="any Hadoop URI")
+    path: Place = Field(description="any Hadoop URI")
 
 
 FilesSection = Annotated[

@@ -2,7 +2,7 @@
 
 from pydantic import Field, field_validator
 
-from jobs.cli.config.config_types import DurationMs, Section, Text
+from jobs.cli.config.config_types import DurationMs, Place, Section, Text
 from pipelines.common.instants import DAY_MS
 from pipelines.lake.retention import MAX_GRACE_MS, MIN_GRACE_MS
 
@@ -32,13 +32,13 @@ class MaintainSection(Section):
     """What `maintain` may remove."""
 
     keep: KeepSection = Field(default_factory=KeepSection)
-    lists: Text | None = Field(
+    lists: Place | None = Field(
         default=None,
         description="folder of the delete-safe lists; absent = the key `lists` of the file; none expires where neither "
         "is given",
         examples=["hdfs://ns1/walsafe/lists"],
     )
-    snapshots: Text | None = Field(
+    snapshots: Place | None = Field(
         default=None,
         description="folder of the snapshots: `<folder>/<any>` or `<folder>/<cluster>/<any>`; absent = the key "
         "`snapshots` of the file; none expires where neither is given",

@@ -55,7 +55,7 @@ from pipelines.common.errors import (
     UsageError,
     WalsafeError,
 )
-from pipelines.files.local_paths import file_behind, local_path, path_here
+from pipelines.files.local_paths import local_path, path_here
 
 _JAVA_OPTIONS = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 _DECIDED = (EXIT_DONE, EXIT_PARTIAL)
@@ -92,9 +92,9 @@ def main(argv: Sequence[str]) -> int:
 def _remove_older(result: str | None) -> None:
     """Removes an older `--result` of this machine, which would else be taken for the answer of a driver that died."""
     here = path_here(result) if result else None
-    with suppress(OSError):  # if it cannot be removed, the new one cannot be written either, which is told then
-        if here is not None and (older := file_behind(here)) is not None:
-            older.unlink()
+    if here is not None:
+        with suppress(OSError):  # if it cannot be removed, the new one cannot be written either, which is told then
+            here.unlink()
 
 
 def _set_up(environ: Mapping[str, str]) -> int:

@@ -169,7 +169,12 @@ class ZooKeeperClient:
             return answer.get(timeout=self._seconds)
         except NoNodeError:
             return None
-        except (NoAuthError, AuthFailedError, SessionClosedRequireSaslError) as error:
+        except SessionClosedRequireSaslError as error:
+            raise UsageError(
+                f"{self.where}: {path} may only be read with SASL; give {self.section}.sasl: true, and a ticket or a "
+                "keytab"
+            ) from error
+        except (NoAuthError, AuthFailedError) as error:
             raise UsageError(
                 f"{self.where}: {path} may not be read by this user ({type(error).__name__}). Let HBase's superuser "
                 f"grant read access below the replication znode, or give {self.section}.digest or {self.section}.sasl"

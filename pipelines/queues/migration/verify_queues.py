@@ -55,8 +55,10 @@ def queue_checks(before: BeforeMigration, after: AfterMigration) -> Iterator[Mig
     for queue, offsets in after.rows.items():
         # rows of unknown peers are checked by NO_UNKNOWN_PEER
         if queue not in matched and queue.peer_id in {*before.peers.migrated, *after.states}:
-            has_grown = (queue.peer_id, str(queue.wals_of)) in empty and may_have_moved(before, after, queue.peer_id)
-            yield _extra(queue, offsets, before, has_grown)
+            may_have_grown = (queue.peer_id, str(queue.wals_of)) in empty and may_have_moved(
+                before, after, queue.peer_id
+            )
+            yield _extra(queue, offsets, before, may_have_grown)
 
 
 def _expected(before: BeforeMigration) -> list[_Expected]:
@@ -131,20 +133,21 @@ def _place(offset: GroupOffset) -> tuple[int, bool, int]:
         return -1, False, offset.offset
 
 
-def _extra(queue: QueueId, offsets: Offsets, before: BeforeMigration, has_grown: bool) -> MigrationCheck:
+def _extra(queue: QueueId, offsets: Offsets, before: BeforeMigration, may_have_grown: bool) -> MigrationCheck:
     """Returns the check of a row that no written queue of ZooKeeper explains.
 
     Args:
         queue: its key.
         offsets: its offsets.
         before: the content of ZooKeeper.
-        has_grown: whether its queue was empty then, and the peer may have shipped since: its placeholder has offsets.
+        may_have_grown: whether its queue was empty then, and the peer may have shipped since, so that its placeholder
+            has offsets.
     """
     answer: CheckAnswer
     severity: str
     if queue.peer_id not in before.peers.migrated or queue.wals_of.startcode >= complete_before(before.read_at):
         answer, severity = CheckAnswer.NEW, INFO
-    elif has_grown or all(_is_placeholder(queue, group, offset) for group, offset in offsets.items()):
+    elif may_have_grown or all(_is_placeholder(queue, group, offset) for group, offset in offsets.items()):
         answer, severity = CheckAnswer.PLACEHOLDER, INFO
     else:
         answer, severity = CheckAnswer.EXTRA, ERROR

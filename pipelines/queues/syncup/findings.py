@@ -110,15 +110,20 @@ def _empty_queues(plan: SyncUpPlan, snapshot: Snapshot) -> Iterator[FindingRow]:
         kind = "the placeholder of" if one.is_placeholder else "queue"
         # without it there is no placeholder; a directory with the WAL of hbase:meta must stay
         removable = one.is_placeholder and queue.owner in empty
-        way = "Before you run it, remove the server's empty directory below WALs. Or stop" if removable else "Stop"
+        way = (
+            "Before you run ReplicationSyncUp, remove the server's empty directory below WALs. Or stop"
+            if removable
+            else "Stop"
+        )
         yield finding(
             "SYNCUP_EMPTY_QUEUE",
             ERROR,
             str(queue),
             f"There is no WAL to read for {kind} {queue}: ReplicationSyncUp waits for it forever, after it has "
             "shipped all others.",
-            f"{way} it when every other queue has a line 'Finished recovering queue' and its log has been silent for "
-            "some minutes; but if a peer is disabled (SYNCUP_DISABLED_PEER), follow the remedy for that peer first.",
+            f"{way} ReplicationSyncUp when every other queue has a line 'Finished recovering queue' and its log has "
+            "been silent for some minutes; but if a peer is disabled (SYNCUP_DISABLED_PEER), follow the remedy for "
+            "that peer first.",
             peer_id=queue.peer_id,
             server=str(queue.owner),
         )

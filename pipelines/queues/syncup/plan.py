@@ -159,7 +159,8 @@ def plan_syncup(cluster: SyncUpInput) -> SyncUpPlan:
     peers = {peer.peer_id: peer for peer in cluster.peers}
     made = placeholder_queues(cluster.peers, cluster.rows, cluster.directories)
     rows = [*((row, False) for row in cluster.rows), *((row, True) for row in made)]
-    seen = {row.queue.wals_of: cluster.files.seen(row.queue.wals_of) for row, _ in rows if row.queue.peer_id in peers}
+    sources = {row.queue.wals_of for row, _ in rows if row.queue.peer_id in peers}
+    seen = {source: cluster.files.seen(source) for source in sources}
     poison = sorted(
         {file.path for files in seen.values() for file in files if file.name is None or file.name.timestamp is None}
     )

@@ -15,6 +15,7 @@ from pipelines.queues.syncup.queue_storage import SYNCUP_STORAGES, SyncUpStorage
 from pipelines.queues.syncup.rows import PLAN_SUFFIX
 from pipelines.queues.syncup.tables import peer_rows, queue_row, wal_rows
 from pipelines.queues.syncup.text import plan_lines, plan_result
+from pipelines.queues.syncup.wals import human_waiting
 from pipelines.snapshot.extras import named_extras
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 from pipelines.snapshot.reader import SnapshotDirectories
@@ -111,7 +112,7 @@ def _refuse(planned: SyncUpPlan, storage: SyncUpStorage) -> None:
 
 
 def _unread(found: Sequence[UnreadWal]) -> str:
-    size = human_bytes(sum(one.bytes for one in found))
+    size = human_waiting([one.bytes for one in found])
     peers = ", ".join(sorted({one.peer_id for one in found})[:_SHOWN])
     paths = sorted({one.path for one in found})
     shown = ", ".join(paths[:_SHOWN])

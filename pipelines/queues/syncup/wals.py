@@ -3,9 +3,12 @@
 Follows `ReplicationSourceManager.getWALFilesToReplicate` with `syncUp`, and `ReplicationSource.getStartOffset`.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice, takewhile
 
+from pipelines.common.human import human_bytes
 from pipelines.hbase.replication_queues import GroupOffset
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.wal_names import WalName, encode_prefix, is_replication_table_group, parse_wal_name
@@ -65,6 +68,12 @@ class PlannedWal:
         return max(self.file.length - self.start, 0)
 
 
+def human_waiting(sizes: Sequence[int]) -> str:
+    """Returns the sum of what is left of WALs as text; an open WAL is listed too short, often as empty."""
+    total = human_bytes(sum(sizes))
+    return f"{total} or more (an open WAL is listed too short)" if 0 in sizes else total
+
+
 class FilesOfServers:
     """The listing, indexed by what the tool looks files up by: the directory, and the server in the name."""
 
@@ -75,6 +84,8 @@ class FilesOfServers:
             self._by_directory.setdefault(file.directory, []).append(file)
             if file.name is not None and file.name.server is not None:
                 self._by_server.setdefault(file.name.server, []).append(file)
+        for files_of_one in self._by_directory.values():
+            files_of_one.sort(key=_name)
 
     def seen(self, source: ServerName) -> list[ListedWal]:
         """Returns what the tool lists for a server: `WALs/<server>`, and `oldWALs` and `oldWALs/<server>` by prefix.
@@ -82,17 +93,20 @@ class FilesOfServers:
         It does not list `WALs/<server>-splitting` (docs/syncup.md).
         """
         prefix = encode_prefix(str(source))
-        archived = [
-            file
-            for directory in (ARCHIVE, f"{ARCHIVE}/{source}")
-            for file in self._by_directory.get(directory, ())
-            if file.path.rpartition("/")[2].startswith(prefix)
-        ]
+        archived: list[ListedWal] = []
+        for directory in (ARCHIVE, f"{ARCHIVE}/{source}"):
+            files = self._by_directory.get(directory, [])
+            first = bisect_left(files, prefix, key=_name)
+            archived += takewhile(lambda file: _name(file).startswith(prefix), islice(files, first, None))
         return [*archived, *self._by_directory.get(f"{LIVE}/{source}", ())]
 
     def written_by(self, source: ServerName) -> Sequence[ListedWal]:
         """Returns all WALs that the server wrote, in any directory."""
         return self._by_server.get(source, ())
+
+
+def _name(file: ListedWal) -> str:
+    return file.path.rpartition("/")[2]
 
 
 def planned_wals(

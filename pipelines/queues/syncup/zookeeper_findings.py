@@ -9,6 +9,7 @@ from pipelines.lake.run_summary import FindingRow
 from pipelines.queues.syncup.findings import peer_state_znode, removed_peers
 from pipelines.queues.syncup.plan import SyncUpPlan
 from pipelines.queues.syncup.rows import SyncUpAction, SyncUpContent
+from pipelines.queues.syncup.wals import human_waiting
 from pipelines.queues.syncup.zookeeper_plan import ZooKeeperQueuePlan
 
 _SHOWN = 10
@@ -81,7 +82,7 @@ def _unfound_wals(queues: Sequence[ZooKeeperQueuePlan]) -> Iterator[FindingRow]:
         return
     unread = [wal for one in stuck for wal in one.wals if wal.content is SyncUpContent.NOT_READ]
     files = {one.file for one in unread}
-    count, size = len(files), sum(one.waiting for one in unread)
+    count, sizes = len(files), [one.waiting for one in unread]
     to_copy = sorted(file.path for file in files if file.directory != ARCHIVE)
     yield finding(
         "SYNCUP_WAL_UNFOUND",
@@ -89,11 +90,11 @@ def _unfound_wals(queues: Sequence[ZooKeeperQueuePlan]) -> Iterator[FindingRow]:
         "",
         f"ReplicationSyncUp finds a WAL only in oldWALs itself, or as the first file of a directory below WALs. For "
         f"{human_count(len(stuck), 'queue')} it would try forever, and not ship {human_count(count, 'WAL')}, "
-        f"{human_bytes(size)}.",
+        f"{human_waiting(sizes)}.",
         "Start HBase and let it ship; or copy the WALs that are not in oldWALs yet into it for the time of the run "
         "(docs/syncup.md#wals-that-the-tool-of-hbase-2-does-not-find).",
         files=count,
-        size=size,
+        size=sum(sizes),
         queues=len(stuck),
         wals=to_copy[:_SHOWN],
     )

@@ -106,7 +106,8 @@ def _peer(peer: Json) -> Iterator[str]:
         yield f"  Its oldest WAL is {human_duration(peer['oldest_age_ms'])} old"
     if peer["remedy"] and peer["files"]:
         freed = human_amount(peer["frees_files"], peer["frees_bytes"])
-        yield f"  What frees {freed}: {peer['remedy']}" if peer["frees_bytes"] else "  Frees nothing alone"
+        what = f"What frees {freed}" if peer["frees_bytes"] else "Frees nothing alone. To let it go on"
+        yield f"  {what}: {peer['remedy']}"
     if peer["queues"]:
         yield "  Queues, most bytes first:"
         for queue in peer["queues"][:10]:

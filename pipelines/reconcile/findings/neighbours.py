@@ -11,7 +11,7 @@ from pipelines.lake.findings import WARNING, finding
 from pipelines.lake.run_summary import FindingRow, QueueOffsetRow
 from pipelines.reconcile.findings.evidence import Evidence, of_reason
 from pipelines.reconcile.findings.storage_words import storage_words
-from pipelines.snapshot.backup import COMPLETE, BackupSession
+from pipelines.snapshot.backup import COMPLETE, RUNNING, BackupSession
 from pipelines.snapshot.barriers import RegionBarriers, serial_gaps
 
 WAITS_MS = DAY_MS
@@ -47,11 +47,12 @@ def backups(evidence: Evidence) -> Iterator[FindingRow]:
             # while a session is RUNNING, HBase begins no other: it is what to repair
             if known is None or (known[0].state == COMPLETE and session.state != COMPLETE):
                 behind[session.root] = session, age
+    is_running = any(session.state == RUNNING for session in sessions or ())
     for session, age in behind.values():
-        yield _behind(session, age, files, size)
+        yield _behind(session, age, files, size, is_running=is_running)
 
 
-def _behind(session: BackupSession, age: int, files: int, size: int) -> FindingRow:
+def _behind(session: BackupSession, age: int, files: int, size: int, *, is_running: bool) -> FindingRow:
     oldest = sorted(session.tables.items(), key=lambda item: (item[1], item[0]))[:_SHOWN]
     complete = session.state == COMPLETE
     return finding(
@@ -66,6 +67,10 @@ def _behind(session: BackupSession, age: int, files: int, size: int) -> FindingR
         else f"Backup {session.backup_id} says RUNNING since {human_duration(age)}; WALs after its start are kept.",
         "Run 'hbase backup create incremental', with every table of the root, or delete backups nobody needs. If "
         "all backups of a table were deleted, take one full backup of it."
+        + (
+            " HBase starts no backup while another one is RUNNING: 'hbase backup repair' first if none runs."
+            * is_running
+        )
         if complete
         else "If no such backup runs any more: 'hbase backup repair'.",
         files=files,

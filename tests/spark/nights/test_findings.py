@@ -31,7 +31,7 @@ def test_a_healthy_cluster_has_no_finding_on_any_night(nights: list[JobResult]) 
         ("poison", "POISON_FILE", "error", 0, "1 file in oldWALs, such as oldWALs/wal.1234567890123"),
         ("acknowledged", "POISON_FILE", "error", 0, "1 file in oldWALs/known, such as"),
         ("leaked", "LEAKED_REP_WAL", "info", 0, "1 WAL of hbase:replication itself: no peer"),
-        ("leftover", "LEFTOVER_WAL_DIRECTORY", "warning", 0, f"WALs/{D1} stands"),
+        ("leftover", "LEFTOVER_WAL_DIRECTORY", "warning", 0, f"WALs/{D1} (or {D1}-splitting) stands"),
         ("rewound", "QUEUE_TABLE_REWOUND", "error", 1, f"Peer 1 stood at {wal(H1, 4)}:0, and is back at {wal(H1, 1)}"),
         ("cleaner", "CLEANER_NOT_RUNNING", "error", 0, "should have deleted 1 file"),
         ("stalled", "QUEUE_STALLED", "warning", 3, f"Peer 1 has not moved from {wal(H1, 4)}:3 for 3 nights"),

@@ -252,7 +252,7 @@ class NoAnswer:
     [
         (NoNodeError(), {}, ("quorum", "parent")),
         (NoAuthError(), {}, ("digest", "sasl")),
-        (SessionClosedRequireSaslError(), {}, ("digest", "sasl")),
+        (SessionClosedRequireSaslError(), {}, ("sasl",)),
         (KazooTimeoutError(), {}, ("quorum",)),
     ],
 )

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.common.errors import UsageError
-from pipelines.files.local_paths import file_behind, local_path
+from pipelines.files.local_paths import check_replaceable, local_path, replace_file
 
 
 @pytest.mark.parametrize(
@@ -31,6 +31,27 @@ def test_a_relative_path_is_refused(uri: str) -> None:
         local_path(uri)
 
 
-@pytest.mark.parametrize("path", ["/dev/null", "/dev/stdout", "/dev/nothing-of-this-name", "/"])
-def test_a_device_is_no_file_to_replace(path: str) -> None:
-    assert file_behind(Path(path)) is None
+@pytest.mark.parametrize(
+    "place",
+    [
+        *("/dev/null", "/dev/stdout", "file:///dev/stderr", "/dev/nothing-of-this-name", "/"),
+        *("/dev/fd/1", "/proc/self/fd/1", "/proc/self/nothing"),
+    ],
+)
+def test_what_is_no_file_is_not_replaced(place: str) -> None:
+    with pytest.raises(ValueError, match=f"^{place} is not a regular file; --output json writes"):
+        check_replaceable(place)
+
+
+def test_a_file_may_be_replaced(tmp_path: Path) -> None:
+    (tmp_path / "older").touch()
+    (tmp_path / "link").symlink_to(tmp_path / "older")
+    places = ["hdfs://ns1/dev/null", *(f"{tmp_path}/{name}" for name in ("new", "older", "link"))]
+    assert [check_replaceable(place) for place in places] == places
+
+
+def test_a_file_that_cannot_be_renamed_leaves_nothing_behind(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(OSError, match="folder"):
+        replace_file(tmp_path / "folder", b"content")
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]

@@ -93,6 +93,11 @@ def test_what_names_no_place_is_told_before_anything_starts(
     assert words in capsys.readouterr().err
 
 
+def test_a_reason_is_no_place() -> None:
+    args = command_line.parse(["purge", "--run-id", "n1", "--before-grace", "file: the disk is full"]).args
+    assert args.before_grace == "file: the disk is full"
+
+
 def test_a_directory_may_have_such_a_name() -> None:
     assert command_line.parse(["demo", "--out", "./~"]).args.out == "./~"
     assert command_line.parse(["demo", "--out", "~backup"]).args.out == "~backup"

@@ -6,7 +6,6 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from pathlib import Path
-from threading import Thread
 from types import ModuleType
 
 import pytest
@@ -65,20 +64,13 @@ def test_result_takes_a_file_uri(install: Install, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "r.json").read_text()) == {"job": "probe", "exit_code": 0}
 
 
-def test_a_link_stays_and_a_pipe_is_written_to(install: Install, tmp_path: Path) -> None:
+def test_a_result_never_takes_the_place_of_a_pipe(install: Install, tmp_path: Path) -> None:
     install(lambda _args, _context: JobResult(0, {}, ""))
-    link, pipe = tmp_path / "latest.json", tmp_path / "pipe"
-    link.symlink_to(tmp_path / "answers" / "today.json")
+    pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    received: list[str] = []
-    reader = Thread(target=lambda: received.append(pipe.read_text()))
-    reader.start()
-    for place in (link, pipe):
-        assert entry.main(["probe", "--result", str(place)]) == 0
-    reader.join()
-    assert link.is_symlink()
+    with pytest.raises(SystemExit, match=r"^2$"):
+        entry.main(["probe", "--result", str(pipe)])
     assert pipe.is_fifo()
-    assert link.read_text() == (tmp_path / "answers" / "today.json").read_text() == received[0]
 
 
 @pytest.mark.parametrize(
@@ -201,11 +193,11 @@ def test_help_lists_every_job(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(f"  {name} " in text and job.help in text for name, job in JOBS.items())
 
 
-def test_a_result_that_cannot_be_renamed_leaves_nothing_behind(install: Install, tmp_path: Path) -> None:
+def test_a_result_that_cannot_be_written_is_unavailable(install: Install, tmp_path: Path) -> None:
     install(lambda _args, _context: JobResult(0, {}, ""))
-    (tmp_path / "folder").mkdir()
-    assert entry.main(["probe", "--result", str(tmp_path / "folder")]) == 4
-    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+    (tmp_path / "file").touch()
+    assert entry.main(["probe", "--result", str(tmp_path / "file" / "r.json")]) == 4
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 @pytest.mark.promise("exit-2")

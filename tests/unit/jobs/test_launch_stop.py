@@ -228,16 +228,6 @@ def test_a_driver_that_is_killed_leaves_no_answer_of_yesterday(result: Path, mon
     assert not result.exists()
 
 
-def test_a_link_and_a_pipe_outlive_the_answer_of_yesterday(result: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(launcher, "run_child", lambda *_: 137)
-    link, pipe = result.with_name("latest.json"), result.with_name("pipe")
-    link.symlink_to(result)
-    os.mkfifo(pipe)
-    for place in (link, pipe):
-        assert launcher.main([*QUEUES, str(place)]) == 137
-    assert (link.is_symlink(), link.exists(), pipe.is_fifo()) == (True, False, True)
-
-
 def test_the_second_ends_it_at_once(tmp_path: Path) -> None:
     process = started(tmp_path / "stop", "long batch")
     os.kill(process.pid, signal.SIGINT)

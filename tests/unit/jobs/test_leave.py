@@ -4,6 +4,7 @@ import os
 import select
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -57,9 +58,28 @@ def test_a_driver_ends_when_spark_submit_has_read_its_last_words(end: str) -> No
         assert driver.returncode == 3
 
 
+def test_a_driver_does_not_wait_for_a_spark_submit_that_has_ended() -> None:
+    ended_submit, pipe = os.pipe()
+    code = CODE.format("import os; os.write(2, b'why'); os.read(0, 1); return 3")
+    driver = subprocess.Popen(
+        [sys.executable, "-c", code],
+        cwd=PROJECT,
+        env={**os.environ, "PYSPARK_GATEWAY_PORT": "1"},
+        stdin=subprocess.PIPE,
+        stdout=pipe,
+        stderr=pipe,
+    )
+    os.close(pipe)
+    select.select([ended_submit], [], [])
+    os.close(ended_submit)
+    started = time.monotonic()
+    driver.communicate(b"x")
+    assert (driver.returncode, time.monotonic() - started < 9) == (3, True)
+
+
 def test_an_interruption_before_a_job_is_one_line() -> None:
     done = ended("raise KeyboardInterrupt")
-    assert (done.returncode, done.stderr) == (130, "walsafe: interrupted; the same command may be run again\n")
+    assert (done.returncode, done.stderr) == (130, "walsafe: interrupted\n")
 
 
 def test_modules_are_not_taken_apart() -> None:

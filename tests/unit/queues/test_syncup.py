@@ -26,7 +26,7 @@ from pipelines.queues.syncup.plan import SyncUpInput, SyncUpPlan, UnreadReason, 
 from pipelines.queues.syncup.rows import SyncUpAction
 from pipelines.queues.syncup.tables import peer_rows, queue_row, wal_rows
 from pipelines.queues.syncup.text import plan_lines
-from pipelines.queues.syncup.wals import FilesOfServers, ListedWal
+from pipelines.queues.syncup.wals import FilesOfServers, ListedWal, human_waiting
 from pipelines.snapshot.model import Membership, Snapshot, WalDirectory
 from pipelines.snapshot.other_families import OtherFamilies
 from pipelines.snapshot.syncup_facts import FlagFile, StoreFile, SyncUpFacts, TableFacts, fact_documents
@@ -414,11 +414,16 @@ def test_only_an_empty_directory_may_be_removed(entries: tuple[int, ...], remova
     assert ("remove the server's empty directory" in (found.remedy or "")) is removable
 
 
+def test_what_is_left_of_an_open_wal_is_not_called_nothing() -> None:
+    assert (human_waiting([1024, 1024]), human_waiting([])) == ("2.0 KiB", "0 B")
+    assert human_waiting([1024, 0]) == "1.0 KiB or more (an open WAL is listed too short)"
+
+
 def test_a_row_does_not_go_with_an_empty_directory() -> None:
     plan = planned([queue(f"1-{H1}", h1=(wal(H1, 9), -1))], *WALS)
     membership = Membership(None, frozenset(), frozenset(), (WalDirectory(H1, 0, NOW),))
     (found,) = syncup_findings(plan, replace(down(), membership=membership), CLEAN)
-    assert (found.code, (found.remedy or "")[:7]) == ("SYNCUP_EMPTY_QUEUE", "Stop it")
+    assert (found.code, (found.remedy or "")[:6]) == ("SYNCUP_EMPTY_QUEUE", "Stop R")
 
 
 def test_a_stop_with_a_disabled_peer_needs_the_flag_files_removed() -> None:

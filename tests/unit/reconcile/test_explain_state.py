@@ -205,9 +205,9 @@ def test_the_biggest_holder_keeps_its_remedy_and_one_that_frees_nothing_has_none
     assert "peer 4; frees nothing alone 7.0 GiB" in told
     assert "peer 5; frees 1 B: word0" in told
     assert told.count("word59") == 1, "the others are cut"
-    for peer, frees in (("3", "What frees 1 file, 1 B: word0"), ("4", "Frees nothing alone")):
+    for peer, frees in (("3", "What frees 1 file, 1 B: word0"), ("4", "Frees nothing alone. To let it go on: word0")):
         _, text = ask(tmp_path, peer=peer)
-        assert (frees in text, "word0" in text) == (True, peer == "3")
+        assert frees in " ".join(text.split())
 
 
 def test_a_first_night_has_a_state_too(tmp_path: Path) -> None:

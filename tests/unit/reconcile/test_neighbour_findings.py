@@ -276,6 +276,13 @@ def test_of_a_root_whose_backup_hangs_the_hanging_one_is_told() -> None:
         assert found.remedy == "If no such backup runs any more: 'hbase backup repair'."
 
 
+@pytest.mark.parametrize("others", [(), (session(RUNNING, NOW - 2 * DAY_MS),)])
+def test_a_backup_that_runs_stands_in_the_way_of_the_next(others: tuple[BackupSession, ...]) -> None:
+    sessions = (session(started=NOW - 9 * DAY_MS), *others)
+    (found,) = findings(evidence(totals=(BACKUP_HELD,), backup=backup_of(sessions), extras=Extras(sessions)))
+    assert ("'hbase backup repair' first" in found.remedy) == bool(others)
+
+
 def test_a_table_without_backups_needs_a_full_one() -> None:
     """HBase leaves its old timestamps in every new session of the root, and takes it into no incremental backup."""
     sessions = (session(t=NOW, old=NOW - 9 * DAY_MS),)
