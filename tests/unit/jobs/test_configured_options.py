@@ -94,7 +94,8 @@ def test_what_names_no_place_is_told_before_anything_starts(
 
 
 def test_a_reason_is_no_place() -> None:
-    args = command_line.parse(["purge", "--run-id", "n1", "--before-grace", "file: the disk is full"]).args
+    places = ["--cluster", "c", "--lake", "/lake", "--config", "a.yaml"]
+    args = command_line.parse(["purge", *places, "--run-id", "n1", "--before-grace", "file: the disk is full"]).args
     assert args.before_grace == "file: the disk is full"
 
 
