@@ -94,7 +94,7 @@ REASON_TEXTS: Mapping[str, ReasonText] = {
     "PENDING": ReasonText(
         "a queue still has to ship it",
         "a queue still has to ship it",
-        "let the peer catch up; if it is disabled or removed, `explain --peer` says what to do",
+        "let the peer catch up; see explain --peer",
     ),
     "REPLICATED": ReasonText("every peer has shipped it", "every peer that had to ship it has done so"),
     "DEAD_NO_QUEUE": ReasonText(
