@@ -2,12 +2,13 @@
 
 import logging
 import sys
+import uuid
 from pathlib import Path
 
 from jobs.cli import log
 from jobs.cli.context import JobContext
 from pipelines.common.errors import EXIT_UNAVAILABLE, UnavailableError
-from pipelines.files.local_paths import path_here, replace_file
+from pipelines.files.local_paths import path_here
 
 _READABLE = 0o644
 
@@ -55,6 +56,26 @@ def write_result(uri: str, text: str, context: JobContext, option: str = "--resu
         write_text(context.spark, uri, text)
         return
     try:
-        replace_file(path, text.encode("utf-8"), _READABLE)
+        replace_file(path, text.encode("utf-8"))
     except OSError as error:
         raise UnavailableError(f"{option} {uri} cannot be written: {error}") from error
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Writes a file under a temporary name in its directory, which is created if it is missing, and renames it.
+
+    Args:
+        path: the file.
+        content: the whole content; everybody may read it.
+
+    Raises:
+        OSError: it cannot be written; no temporary file is left then.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    try:
+        temporary.write_bytes(content)
+        temporary.chmod(_READABLE)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)

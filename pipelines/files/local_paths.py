@@ -1,8 +1,7 @@
-"""Tells local paths from URIs of other file systems, and replaces local files."""
+"""Tells local paths from URIs of other file systems."""
 
 import os
 import re
-import uuid
 from pathlib import Path
 
 from pipelines.common.errors import UsageError
@@ -66,25 +65,3 @@ def check_replaceable(place: str) -> str:
         if is_other or path.parent == Path("/dev") or "proc" in Path(os.path.realpath(path.parent)).parts[1:2]:
             raise ValueError(f"{place} is not a regular file; --output json writes the object to standard output")
     return place
-
-
-def replace_file(path: Path, content: bytes, mode: int | None = None) -> None:
-    """Writes a file under a temporary name in its directory, which is created if it is missing, and renames it.
-
-    Args:
-        path: the file.
-        content: the whole content.
-        mode: its permissions; None = those of a new file of this process.
-
-    Raises:
-        OSError: it cannot be written; no temporary file is left then.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-    try:
-        temporary.write_bytes(content)
-        if mode is not None:
-            temporary.chmod(mode)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)

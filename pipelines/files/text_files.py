@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from pipelines.common.errors import UnavailableError
 from pipelines.files.file_reader import HadoopFileReader, is_local
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_cause, wrong_name_or_rights
-from pipelines.files.local_paths import local_path, replace_file
+from pipelines.files.local_paths import local_path
 
 
 class TextFiles(Protocol):
@@ -65,7 +65,10 @@ class LocalTextFiles:
             self._hadoop.write(uri, text)
             return
         with _errors(uri):
-            replace_file(target, text.encode("utf-8"))
+            target.parent.mkdir(parents=True, exist_ok=True)
+            temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
+            temporary.write_text(text, encoding="utf-8", newline="")
+            temporary.replace(target)
 
     def read(self, uri: str) -> str | None:
         """See `TextFiles.read`."""

@@ -9,7 +9,7 @@ from importlib.util import MAGIC_NUMBER, source_hash
 from io import BytesIO
 from pathlib import Path
 
-from pipelines.files.local_paths import replace_file
+from jobs.cli.result_file import replace_file
 
 # of conf, only what a driver reads: other files there may be an operator's, with passwords
 SHIPPED = ("conf/demo.yaml", "jobs", "pipelines", "schemas")
@@ -62,7 +62,7 @@ def _write(target: Path, files: Mapping[str, bytes], *, compiled: bool) -> Path:
             entry.external_attr = 0o644 << 16
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, content)
-    replace_file(target, written.getvalue(), 0o644)  # another start may be reading it
+    replace_file(target, written.getvalue())  # another start may be reading it
     return target
 
 

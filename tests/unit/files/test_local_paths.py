@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.common.errors import UsageError
-from pipelines.files.local_paths import check_replaceable, local_path, replace_file
+from pipelines.files.local_paths import check_replaceable, local_path
 
 
 @pytest.mark.parametrize(
@@ -48,10 +48,3 @@ def test_a_file_may_be_replaced(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "older")
     places = ["hdfs://ns1/dev/null", *(f"{tmp_path}/{name}" for name in ("new", "older", "link"))]
     assert [check_replaceable(place) for place in places] == places
-
-
-def test_a_file_that_cannot_be_renamed_leaves_nothing_behind(tmp_path: Path) -> None:
-    (tmp_path / "folder").mkdir()
-    with pytest.raises(OSError, match="folder"):
-        replace_file(tmp_path / "folder", b"content")
-    assert [path.name for path in tmp_path.iterdir()] == ["folder"]

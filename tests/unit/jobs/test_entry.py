@@ -13,6 +13,7 @@ import pytest
 from jobs.cli import command_line, entry
 from jobs.cli.context import SHIPPED_ENV, JobContext, project_file
 from jobs.cli.registry import JOBS, JobEntry
+from jobs.cli.result_file import replace_file
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, SnapshotError, UnavailableError, UsageError
 from pipelines.common.job_result import JobResult
@@ -191,6 +192,13 @@ def test_help_lists_every_job(capsys: pytest.CaptureFixture[str]) -> None:
     assert left.value.code == 0
     text += capsys.readouterr().out
     assert all(f"  {name} " in text and job.help in text for name, job in JOBS.items())
+
+
+def test_a_file_that_cannot_be_renamed_leaves_nothing_behind(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(OSError, match="folder"):
+        replace_file(tmp_path / "folder", b"content")
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
 
 def test_a_result_that_cannot_be_written_is_unavailable(install: Install, tmp_path: Path) -> None:
