@@ -32,7 +32,7 @@ from pipelines.common.errors import UsageError
 from pipelines.files.hadoop_jvm import HadoopJvm
 from pipelines.files.observer_reads import refuse_observer_reads
 from pipelines.files.scratch import SECOND_LOOKS_FOLDER, ScratchDirectory
-from pipelines.hbase.wal_root import ARCHIVE
+from pipelines.hbase.wal_root import OLD_WALS
 from pipelines.lake.reader import LakeReader
 from pipelines.reconcile.list_reader import DeleteListReader
 from pipelines.snapshot.target import snapshot_target
@@ -142,7 +142,7 @@ def _root(hadoop: HadoopJvm, capture: CaptureSection, wal_root: str, name: str) 
 def _store(
     hadoop: HadoopJvm, capture: CaptureSection, wal_root: str, clean: CleanSection, cluster: str
 ) -> FileSystemWalStore:
-    within = (f"{wal_root}/{ARCHIVE}", f"{clean.quarantine}/{cluster}")
+    within = (f"{wal_root}/{OLD_WALS}", f"{clean.quarantine}/{cluster}")
     files, where = capture.files, None
     calls: FileCalls
     if isinstance(files, WebHdfsFilesSection):

@@ -184,7 +184,7 @@ def _execute(
         if ports.stop():
             report.status, report.reason = STOPPED, "a person asked for it"
             return
-        if len(in_vain) >= place.batch and len(set(in_vain)) == 1:  # each file more would only be two rows more
+        if len(in_vain) >= place.batch and len(set(in_vain)) == 1:  # further files would only add two rows each
             report.status, report.reason = STOPPED, f"the last {len(in_vain):,} files all failed with {in_vain[0]}"
             return
         if _late(report, ports):

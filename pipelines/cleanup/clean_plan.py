@@ -6,7 +6,7 @@ from pyspark.sql import functions as F
 from pipelines.cleanup.deletions import FileOutcome
 from pipelines.decide.rule.verdict import Verdict
 from pipelines.decide.spark.summary import EMPTY_OR_DOTS_OR_CONTROL
-from pipelines.hbase.wal_root import ARCHIVE
+from pipelines.hbase.wal_root import OLD_WALS
 
 STRANGER = (
     "no audit row says that walsafe moved it here, so it is not walsafe's to delete; before you remove it, try restore "
@@ -27,7 +27,7 @@ def listed_paths(lines: DataFrame, wal_root: str) -> DataFrame:
         wal_root: from the configuration; its scheme, authority and path must be those of the list.
     """
     below = F.substr("line", F.lit(len(wal_root) + 2))
-    sound = F.col("line").startswith(f"{wal_root}/{ARCHIVE}/") & ~below.rlike(EMPTY_OR_DOTS_OR_CONTROL)
+    sound = F.col("line").startswith(f"{wal_root}/{OLD_WALS}/") & ~below.rlike(EMPTY_OR_DOTS_OR_CONTROL)
     return lines.select("line", F.when(sound, below).alias("path"))
 
 

@@ -73,7 +73,7 @@ def purge(request: PurgeRequest, place: CleanupPlace, ports: CleanupPorts) -> Jo
         runs = holder.runs()
         if request.run_id is not None and request.run_id not in runs:
             raise UsageError(
-                f"run {request.run_id} of {place.cluster} has nothing in {place.quarantine.root}; there are: "
+                f"run {request.run_id} of {place.cluster} has nothing in {place.quarantine.root}. Quarantined runs: "
                 f"{', '.join(runs) or 'none'}"
             )
         for run_id in [request.run_id] if request.run_id else runs:

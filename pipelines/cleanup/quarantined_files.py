@@ -2,7 +2,7 @@
 
 from pipelines.cleanup.deletions import CleanupFile
 from pipelines.cleanup.ports import WalStore
-from pipelines.hbase.wal_root import ARCHIVE
+from pipelines.hbase.wal_root import OLD_WALS
 
 STRAY = "it is not below oldWALs, so clean did not put it here; move it out of the quarantine"
 
@@ -24,4 +24,4 @@ def resting_files(store: WalStore, directory: str) -> list[CleanupFile]:
 
 def is_stray(file: CleanupFile) -> bool:
     """Tells whether a file of a quarantined run is not below its `oldWALs`; no job moves or deletes such a file."""
-    return not file.path.startswith(f"{ARCHIVE}/")
+    return not file.path.startswith(f"{OLD_WALS}/")

@@ -56,7 +56,7 @@ def restore(request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts) -
         if directory is None:
             raise UsageError(
                 f"run {request.run_id} of {place.cluster} has no files in {place.quarantine.root}: the table "
-                f"deletions says what became of its files. There are: {', '.join(holder.runs()) or 'none'}"
+                f"deletions says what became of its files. Quarantined runs: {', '.join(holder.runs()) or 'none'}"
             )
         attempt = CleanupAttempt(decided.run, CleanupAction.RESTORE, place.identity, holder.number)
         settled = settle_intents(

@@ -26,7 +26,7 @@ from pipelines.decide.spark.decision_frames import decision_frames
 from pipelines.decide.spark.verdicts import looked_up, with_answers
 from pipelines.files.file_batch import FileBatch
 from pipelines.files.scratch import ScratchDirectory
-from pipelines.hbase.wal_root import ARCHIVE
+from pipelines.hbase.wal_root import OLD_WALS
 from pipelines.lake.run_summary import RunKey
 from pipelines.reconcile.cluster_cases import cluster_cases
 from pipelines.reconcile.delete_list import Manifest
@@ -54,7 +54,7 @@ class FilesBelow(LiveSource):
     def files(self) -> Iterator[FileBatch]:
         """See `FileSource.files`."""
         for batch in self.store.walk(self.directory):
-            paths = [f"{ARCHIVE}/{path}" for path in batch.paths]
+            paths = [f"{OLD_WALS}/{path}" for path in batch.paths]
             yield FileBatch(paths, batch.lengths, batch.modification_times)
 
 
@@ -110,13 +110,13 @@ class SparkSecondLook:
         listed = self._audit.listed(run, manifest.files)
         paths = at_hand(listed_paths(self._lists.lines(manifest), self._parts.cluster.wal_root), manifest.files)
         _check_lines(paths, listed, manifest)
-        looked, decisions, _ = self._look(FilesBelow(self._store, f"{self._parts.cluster.wal_root}/{ARCHIVE}"))
+        looked, decisions, _ = self._look(FilesBelow(self._store, f"{self._parts.cluster.wal_root}/{OLD_WALS}"))
         plan = clean_plan(paths, listed, decisions, self._audit.outcomes(run))
         return replace(looked, files=_planned(plan, manifest.files))
 
     def at_quarantine(self, directory: str, run: RunKey) -> SecondLookResult:
         """See `SecondLook.at_quarantine`."""
-        looked, decisions, files = self._look(FilesBelow(self._store, f"{directory}/{ARCHIVE}"))
+        looked, decisions, files = self._look(FilesBelow(self._store, f"{directory}/{OLD_WALS}"))
         return replace(looked, files=_planned(purge_plan(decisions, self._audit.outcomes(run)), files))
 
     def forget(self) -> None:

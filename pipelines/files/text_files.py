@@ -66,7 +66,7 @@ class LocalTextFiles:
             return
         with _errors(uri):
             target.parent.mkdir(parents=True, exist_ok=True)
-            temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
+            temporary = target.with_name(_temporary(target.name))
             temporary.write_text(text, encoding="utf-8", newline="")
             temporary.replace(target)
 
@@ -106,7 +106,7 @@ class HadoopTextFiles:
         """See `TextFiles.write`."""
         with _errors(uri):
             target = self._hadoop.path(uri)
-            temporary = self._hadoop.path(f"{uri.rpartition('/')[0]}/.{target.getName()}.{uuid.uuid4().hex}")
+            temporary = self._hadoop.path(f"{uri.rpartition('/')[0]}/{_temporary(target.getName())}")
             out = self._files(target).create(temporary, True)
             try:
                 out.write(bytearray(text.encode("utf-8")))
@@ -176,6 +176,10 @@ def _errors(uri: str, what: str = "written") -> Iterator[None]:
 
 def _local(uri: str) -> Path:
     return local_path(uri) or Path(uri)
+
+
+def _temporary(name: str) -> str:
+    return f".{name}.{uuid.uuid4().hex}"
 
 
 def _checksums(file: Path) -> Path:

@@ -1,3 +1,3 @@
 """Names of the directories below `hbase.wal.dir` that have WALs."""
 
-LIVE, ARCHIVE, REMOTE = "WALs", "oldWALs", "remoteWALs"
+WALS, OLD_WALS, REMOTE_WALS = "WALs", "oldWALs", "remoteWALs"

@@ -8,7 +8,7 @@ is done, and then keeps the directory as `<peer>-snapshot`. Nothing here is ever
 from dataclasses import dataclass
 from enum import StrEnum
 
-from pipelines.hbase.wal_root import REMOTE
+from pipelines.hbase.wal_root import REMOTE_WALS
 
 UNFINISHED_SUFFIX = ".syncrep.ren"
 """Suffix of a copy of which HBase does not know yet whether all of it arrived."""
@@ -66,7 +66,7 @@ class RemoteDirectory:
     @property
     def path(self) -> str:
         """The path relative to wal_root."""
-        return f"{REMOTE}/{self.name}" if self.name else REMOTE
+        return f"{REMOTE_WALS}/{self.name}" if self.name else REMOTE_WALS
 
     def row(self) -> dict[str, object]:
         """Returns its columns of `remote_wals`."""

@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.common.instants import utc_day
-from pipelines.hbase.wal_root import REMOTE
+from pipelines.hbase.wal_root import REMOTE_WALS
 from pipelines.lake.run_summary import RunKey
 from pipelines.reconcile.lake_history import LakeHistory
 from pipelines.reconcile.past import PastNight
@@ -33,7 +33,7 @@ def _directories(files: DataFrame) -> DataFrame:
     Args:
         files: listings; Parquet's statistics let Spark skip the row groups of `oldWALs/`.
     """
-    below = files.filter(F.col("path").startswith(f"{REMOTE}/"))
+    below = files.filter(F.col("path").startswith(f"{REMOTE_WALS}/"))
     parts = F.split("path", "/")
     empty = F.col("length") == 0
     modified = F.unix_millis("modification_time")

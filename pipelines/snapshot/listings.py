@@ -15,7 +15,7 @@ from pipelines.common.conditions import Condition
 from pipelines.common.spark.few_rows import at_hand, session_for_rows
 from pipelines.common.spark.local_frames import local_frame
 from pipelines.files.file_reader import plain_uri
-from pipelines.hbase.wal_root import ARCHIVE, LIVE, REMOTE
+from pipelines.hbase.wal_root import OLD_WALS, REMOTE_WALS, WALS
 from pipelines.lake.lake_errors import is_damaged_file
 from pipelines.snapshot.few_files import few_files
 from pipelines.snapshot.opened_snapshot import ListingTotals, OpenedSnapshot
@@ -122,12 +122,12 @@ def totals_by_part(rows: DataFrame) -> dict[str, ListingTotals]:
         rows: `part`, `path`, `length` (bytes).
     """
     path = F.col("path")
-    live = F.when(path.startswith(f"{LIVE}/"), F.split_part(path, F.lit("/"), F.lit(2)))
+    live = F.when(path.startswith(f"{WALS}/"), F.split_part(path, F.lit("/"), F.lit(2)))
     counted = rows.groupBy("part", live.alias("live_directory")).agg(
         F.count(F.lit(1)).alias("rows"),
-        F.count_if(path.startswith(f"{ARCHIVE}/")).alias("archived_files"),
-        F.try_sum(F.when(path.startswith(f"{ARCHIVE}/"), F.col("length"))).alias("archived_bytes"),
-        F.count_if(path.startswith(f"{REMOTE}/")).alias("remote_files"),
+        F.count_if(path.startswith(f"{OLD_WALS}/")).alias("archived_files"),
+        F.try_sum(F.when(path.startswith(f"{OLD_WALS}/"), F.col("length"))).alias("archived_bytes"),
+        F.count_if(path.startswith(f"{REMOTE_WALS}/")).alias("remote_files"),
         F.sum(F.abs(F.col("length").cast("double"))).alias("bytes"),
         F.count_if(~F.is_valid_utf8(path)).alias("not_utf8_paths"),
     )
@@ -146,13 +146,13 @@ def totals_of(rows: pa.Table) -> ListingTotals:
     """Returns the totals of one part that is in the driver: `path`, `length` (bytes)."""
     paths = [path or "" for path in rows["path"].to_pylist()]
     lengths = rows["length"].to_pylist()
-    archived = [length or 0 for path, length in zip(paths, lengths, strict=True) if path.startswith(f"{ARCHIVE}/")]
+    archived = [length or 0 for path, length in zip(paths, lengths, strict=True) if path.startswith(f"{OLD_WALS}/")]
     return ListingTotals(
         len(paths),
         len(archived),
         sum(archived),
-        sum(path.startswith(f"{REMOTE}/") for path in paths),
-        frozenset(path.split("/")[1] for path in paths if path.startswith(f"{LIVE}/")),
+        sum(path.startswith(f"{REMOTE_WALS}/") for path in paths),
+        frozenset(path.split("/")[1] for path in paths if path.startswith(f"{WALS}/")),
         sum(abs(length or 0) for length in lengths),
     )
 

@@ -62,7 +62,8 @@ def reachable(entry: str) -> set[str]:
 def source(module: str) -> ast.Module:
     path = PROJECT / Path(*module.split("."))
     file = path.with_suffix(".py") if path.with_suffix(".py").exists() else path / "__init__.py"
-    return ast.parse(file.read_text())
+    # a folder with nothing but Python's caches, as an older checkout leaves, is a package without code
+    return ast.parse(file.read_text() if file.exists() else "")
 
 
 def uses(code: ast.AST) -> Iterator[tuple[str, str]]:

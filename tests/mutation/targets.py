@@ -160,6 +160,7 @@ _CLEAN_UP = Group(
         "tests/unit/cleanup/test_list_end.py",
         "tests/unit/cleanup/test_odd_directories.py",
         "tests/unit/cleanup/test_clean.py",
+        "tests/unit/cleanup/test_list_refusals.py",
         "tests/unit/cleanup/test_current_reads.py",
         "tests/unit/cleanup/test_decided_run.py",
         "tests/unit/cleanup/test_deletions.py",

@@ -19,7 +19,7 @@ from pipelines.common.spark.local_rows import local_rows
 from pipelines.files.file_batch import FileBatch
 from pipelines.files.hadoop_jvm import java_cause, java_errors
 from pipelines.hbase.server_names import parse_java_long
-from pipelines.hbase.wal_root import ARCHIVE
+from pipelines.hbase.wal_root import OLD_WALS
 from pipelines.snapshot.capture_clocks import FILE_SYSTEM, StepStamp
 from pipelines.snapshot.model import CaptureStep
 
@@ -131,7 +131,7 @@ class FsimageFiles:
             )
         relative = F.expr(f"substring(Path, {len(self._root) + 2})")
         inside = F.lit(False)
-        for top in (*LIVE_DIRECTORIES, ARCHIVE):
+        for top in (*LIVE_DIRECTORIES, OLD_WALS):
             inside |= F.col("Path").startswith(f"{self._root}/{top}/")
         # a row without a permission was cut off, perhaps in its length; it stays here, and is refused above
         cut_off = F.col("Permission").isNull()

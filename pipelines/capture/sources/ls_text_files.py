@@ -13,7 +13,7 @@ from pipelines.common.errors import MalformedError, UsageError
 from pipelines.common.progress import Progress
 from pipelines.files.file_batch import FileBatch
 from pipelines.hbase.server_names import ServerName, parse_java_long, server_of_directory
-from pipelines.hbase.wal_root import ARCHIVE, LIVE, REMOTE
+from pipelines.hbase.wal_root import OLD_WALS, REMOTE_WALS, WALS
 from pipelines.snapshot.capture_clocks import StepStamp
 from pipelines.snapshot.model import WalDirectory
 
@@ -103,10 +103,10 @@ class LsText:
             if top in LIVE_DIRECTORIES:
                 if archived:
                     raise UsageError(
-                        f"{self._name}: {top} was listed after {ARCHIVE}; list {top} first, {ARCHIVE} last"
+                        f"{self._name}: {top} was listed after {OLD_WALS}; list {top} first, {OLD_WALS} last"
                     )
                 live.setdefault(live_key(*file.path.split("/")), []).append(row)
-            elif top == ARCHIVE:
+            elif top == OLD_WALS:
                 archived += 1
                 live.pop(name, None)
                 rows.append(row)
@@ -115,7 +115,9 @@ class LsText:
                     yield batch_of(rows)
                     rows = []
             else:
-                raise UsageError(f"{self._name}: {file.path[:120]!r} is below none of {LIVE}, {REMOTE}, {ARCHIVE}")
+                raise UsageError(
+                    f"{self._name}: {file.path[:120]!r} is below none of {WALS}, {REMOTE_WALS}, {OLD_WALS}"
+                )
         rows += [file for files in live.values() for file in files]
         progress.more(len(rows))
         if rows:
@@ -134,7 +136,7 @@ class LsText:
         entries: dict[ServerName, int] = {}
         for file in self.listed(lines):
             parts = file.path.split("/")
-            server = server_of_directory(parts[1]) if parts[0] == LIVE and len(parts) > 1 else None
+            server = server_of_directory(parts[1]) if parts[0] == WALS and len(parts) > 1 else None
             if server is None:
                 continue
             if len(parts) == 2 and file.is_directory:
@@ -143,7 +145,7 @@ class LsText:
                 entries[server] = entries.get(server, 0) + 1
         for server in sorted(entries.keys() - times.keys()):
             raise UsageError(
-                f"{self._name} has files below {LIVE}/{server}, but no line for that directory; list {LIVE} completely"
+                f"{self._name} has files below {WALS}/{server}, but no line for that directory; list {WALS} completely"
             )
         return tuple(WalDirectory(server, entries.get(server, 0), times[server]) for server in sorted(times))
 

@@ -9,11 +9,11 @@ from pipelines.capture.ports import FileSource
 from pipelines.common.errors import MalformedError
 from pipelines.files.file_batch import FileBatch
 from pipelines.hbase.server_names import ServerName, server_of_directory
-from pipelines.hbase.wal_root import LIVE
+from pipelines.hbase.wal_root import WALS
 from pipelines.snapshot.capture_clocks import StepStamp
 from pipelines.snapshot.model import WalDirectory
 
-_WALS = f"{LIVE}/"
+_BELOW_WALS = f"{WALS}/"
 _LAST_MS_OF_MINUTE = 59_999
 
 
@@ -38,7 +38,7 @@ class WatchedListing:
         for batch in self._listing.files():
             for path, time in zip(batch.paths, batch.modification_times, strict=True):
                 # a file directly below WALs/ belongs to no server
-                if path.startswith(_WALS) and (server := server_of_directory(path.split("/", 2)[1])):
+                if path.startswith(_BELOW_WALS) and (server := server_of_directory(path.split("/", 2)[1])):
                     entries, newest = self._entries.get(server, (0, 0))
                     self._entries[server] = (entries + 1, max(newest, time))
             yield batch

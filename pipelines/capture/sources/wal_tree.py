@@ -14,12 +14,12 @@ from pipelines.common.progress import Progress
 from pipelines.files.file_batch import FileBatch
 from pipelines.files.file_status import FileStatus
 from pipelines.hbase.server_names import ServerName, server_of_directory
-from pipelines.hbase.wal_root import ARCHIVE, LIVE, REMOTE
+from pipelines.hbase.wal_root import OLD_WALS, REMOTE_WALS, WALS
 from pipelines.snapshot.model import WalDirectory
 
 logger = logging.getLogger(__name__)
 
-LIVE_DIRECTORIES = (LIVE, REMOTE)
+LIVE_DIRECTORIES = (WALS, REMOTE_WALS)
 _WALKS = 5
 
 
@@ -86,7 +86,7 @@ class WalTree(LiveSource):
         live = self._live()
         logger.info("%d files below %s", sum(map(len, live.values())), ", ".join(LIVE_DIRECTORIES))
         found = False
-        for directory, page in self._walk(ARCHIVE):
+        for directory, page in self._walk(OLD_WALS):
             found = True
             for name in live.keys() & {entry.name for entry in page} if live else ():
                 del live[name]  # archived meanwhile: the file counts once, in oldWALs
@@ -94,7 +94,7 @@ class WalTree(LiveSource):
             if page:
                 yield _batch(directory, page)
         if not found:
-            raise UsageError(f"{self._root} has no directory {ARCHIVE}: check wal_root (it is hbase.wal.dir)")
+            raise UsageError(f"{self._root} has no directory {OLD_WALS}: check wal_root (it is hbase.wal.dir)")
         rest = [file for files in live.values() for file in files]
         if rest:
             progress.more(len(rest))
@@ -106,7 +106,7 @@ class WalTree(LiveSource):
         """See `WalDirectorySource.wal_directories`. A directory that vanishes meanwhile counts as not empty."""
         counts: dict[ServerName, tuple[int, int]] = {}
         try:
-            listing = [entry for page in self._lister.pages(LIVE) for entry in page]
+            listing = [entry for page in self._lister.pages(WALS) for entry in page]
         except NoSuchDirectoryError:
             raise UsageError(f"{self._root} has no directory WALs: check wal_root (it is hbase.wal.dir)") from None
         for entry in listing:
@@ -114,7 +114,7 @@ class WalTree(LiveSource):
             if server is None:
                 continue
             try:
-                entries = sum(map(len, self._lister.pages(f"{LIVE}/{entry.name}")))
+                entries = sum(map(len, self._lister.pages(f"{WALS}/{entry.name}")))
             except NoSuchDirectoryError:
                 entries = 1  # renamed to -splitting, or removed: its content is no longer known
             before = counts.get(server, (0, 0))
@@ -166,7 +166,7 @@ def live_key(*path: str) -> str:
 
     A copy below `remoteWALs/` is never archived: a file of this name below `oldWALs/` is another file.
     """
-    return path[-1] if path[0] == LIVE else "/".join(path)
+    return path[-1] if path[0] == WALS else "/".join(path)
 
 
 def _server(entry: Listed) -> ServerName | None:

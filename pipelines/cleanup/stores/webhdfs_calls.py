@@ -46,10 +46,11 @@ class WebHdfsCalls:
 
     Changes go to the name node that accepts them. After the first change, reads go only to that name node: another one
     may be behind, also after a failover. Only the look before the next change may ask the others; whichever accepts the
-    change gets the reads from then on. A rename
-    carries `renameoptions`, so that the name node renames as `FileContext` does. HttpFS ignores them: this is detected
-    before the first rename, and refused. Name nodes of Hadoop 3.1.2 and 3.2.0 read `%2C` in a path as `,` (HDFS-14423)
-    and find no WAL at all; use `source: hadoop` there.
+    change gets the reads from then on.
+
+    A rename carries `renameoptions`, so that the name node renames as `FileContext` does. HttpFS ignores them: this is
+    detected before the first rename, and refused. Name nodes of Hadoop 3.1.2 and 3.2.0 read `%2C` in a path as `,`
+    (HDFS-14423) and find no WAL at all; use `source: hadoop` there.
 
     Args:
         urls: the address `http://host:port` of every name node; an observer must not be among them.

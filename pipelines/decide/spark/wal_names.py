@@ -28,7 +28,7 @@ ORDINARY_SERVER_REGEX = (
 SERVER_REGEX = r"^[^,]+,[0-9]+,[0-9]+"
 # printable ASCII except `,` `/` `[` `]`; not with exactly one colon, which Java takes for a port
 HOST_REGEX = r"^(?![^:]*:[^:]*\z)[\x20-\x2b\x2d\x2e\x30-\x5a\x5c\x5e-\x7e]+\z"
-ARCHIVE = f"{wal_root.ARCHIVE}/"
+ARCHIVE = f"{wal_root.OLD_WALS}/"
 _TAIL = 14  # a dot and thirteen digits
 _THIRTEEN_DIGITS = 10**12
 _UPPER, _LOWER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"

@@ -12,7 +12,7 @@ from pipelines.common.human import human_bytes
 from pipelines.hbase.replication_queues import GroupOffset
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.wal_names import WalName, encode_prefix, is_replication_table_group, parse_wal_name
-from pipelines.hbase.wal_root import ARCHIVE, LIVE
+from pipelines.hbase.wal_root import OLD_WALS, WALS
 from pipelines.queues.syncup.rows import SyncUpContent
 
 
@@ -94,11 +94,11 @@ class FilesOfServers:
         """
         prefix = encode_prefix(str(source))
         archived: list[ListedWal] = []
-        for directory in (ARCHIVE, f"{ARCHIVE}/{source}"):
+        for directory in (OLD_WALS, f"{OLD_WALS}/{source}"):
             files = self._by_directory.get(directory, [])
             first = bisect_left(files, prefix, key=_name)
             archived += takewhile(lambda file: _name(file).startswith(prefix), islice(files, first, None))
-        return [*archived, *self._by_directory.get(f"{LIVE}/{source}", ())]
+        return [*archived, *self._by_directory.get(f"{WALS}/{source}", ())]
 
     def written_by(self, source: ServerName) -> Sequence[ListedWal]:
         """Returns all WALs that the server wrote, in any directory."""

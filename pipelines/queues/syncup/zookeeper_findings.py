@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from pipelines.common.human import human_bytes, human_count
-from pipelines.hbase.wal_root import ARCHIVE
+from pipelines.hbase.wal_root import OLD_WALS
 from pipelines.lake.findings import ERROR, finding
 from pipelines.lake.run_summary import FindingRow
 from pipelines.queues.syncup.findings import peer_state_znode, removed_peers
@@ -83,7 +83,7 @@ def _unfound_wals(queues: Sequence[ZooKeeperQueuePlan]) -> Iterator[FindingRow]:
     unread = [wal for one in stuck for wal in one.wals if wal.content is SyncUpContent.NOT_READ]
     files = {one.file for one in unread}
     count, sizes = len(files), [one.waiting for one in unread]
-    to_copy = sorted(file.path for file in files if file.directory != ARCHIVE)
+    to_copy = sorted(file.path for file in files if file.directory != OLD_WALS)
     yield finding(
         "SYNCUP_WAL_UNFOUND",
         ERROR,

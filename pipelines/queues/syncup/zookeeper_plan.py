@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from pipelines.decide.rule.cluster_view import MergedQueueRow
 from pipelines.hbase.peers import Peer
-from pipelines.hbase.wal_root import ARCHIVE, LIVE
+from pipelines.hbase.wal_root import OLD_WALS, WALS
 from pipelines.hbase.zookeeper.queued_wals import group_of, number_of, queue_key
 from pipelines.hbase.zookeeper.tree import ZkQueue
 from pipelines.queues.syncup.plan import QueuePlan, SyncUpPlan
@@ -67,7 +67,7 @@ class FilesByName:
         for file in files:
             name = file.path.rpartition("/")[2]
             self._by_name.setdefault(name, []).append(file)
-            if file.path.startswith(f"{LIVE}/"):
+            if file.path.startswith(f"{WALS}/"):
                 first = self._first.get(file.directory)
                 self._first[file.directory] = name if first is None else min(first, name)
 
@@ -81,9 +81,9 @@ class FilesByName:
         """
         below = []
         for file in sorted(self._by_name.get(wal, ()), key=lambda one: one.directory):
-            if file.directory == ARCHIVE:
+            if file.directory == OLD_WALS:
                 return file
-            if file.path.startswith(f"{LIVE}/"):
+            if file.path.startswith(f"{WALS}/"):
                 below.append(file)
         return below[0] if below and self._first[below[0].directory] == wal else None
 

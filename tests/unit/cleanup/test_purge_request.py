@@ -60,9 +60,9 @@ def test_a_run_that_is_asked_for_is_the_only_one(*, execute: bool) -> None:
 
 def test_a_run_that_is_not_there_is_named_with_those_that_are() -> None:
     world = cleaned(N1, N2)
-    with pytest.raises(UsageError, match=rf"run n3 of prod has nothing in {PLACE.root}; there are: n1, n2$"):
+    with pytest.raises(UsageError, match=rf"run n3 of prod has nothing in {PLACE.root}. Quarantined runs: n1, n2$"):
         purging(N3)(world, Process())
-    with pytest.raises(UsageError, match=r"there are: none$"):
+    with pytest.raises(UsageError, match=r"Quarantined runs: none$"):
         purging(N1)(World(), Process())
 
 

@@ -74,7 +74,7 @@ def test_a_run_without_files_is_refused_with_the_names_of_those_that_have_some()
     world = cleaned()
     world.night("n2")
     place, ports = world.edges(Process())
-    with pytest.raises(UsageError, match=r"run n2 of prod has no files in .*There are: n1$"):
+    with pytest.raises(UsageError, match=r"run n2 of prod has no files in .*Quarantined runs: n1$"):
         restore(RestoreRequest("n2"), place, ports)
 
 
