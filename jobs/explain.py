@@ -12,8 +12,8 @@ DESCRIPTION = """\
 Answers from the tables that reconcile wrote, for the newest run of each cluster; it asks the cluster nothing.
 
 A PATH is a full URI, a path below the WAL root, the end of one, or a bare file name. A server is host,port,startcode
-or any part of it, like the host without its domain. Where several things go by that name, explain lists them and exits
-with 2.
+or any part of it, like the host without its domain. If several files or servers match, explain lists them and ends with
+exit code 2.
 
 Without a target, explain shows the state of the cluster on one screen: who holds most, what would free it, what is new,
 when the disk is full, and what waits for approval. With --since, it compares the newest run with an earlier one: with
@@ -36,7 +36,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="FILE",
         help="for lake, cluster, capacity, clean.grace, night.approval and findings.acknowledged",
     )
-    parser.add_argument("--cluster", metavar="NAME", help="default: whichever cluster of the lake it is")
+    parser.add_argument("--cluster", metavar="NAME", help="needed only if the lake has several clusters")
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files below oldWALs")
     parser.add_argument("--peer", metavar="ID", help="a replication peer")
     parser.add_argument("--server", metavar="NAME", help="a region server, or any part of its name")

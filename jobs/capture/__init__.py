@@ -27,14 +27,14 @@ The configuration names the cluster, its WAL root, and where each part is read (
   wal_root: hdfs://ns1/hbase
   capture:
     files:  {source: hadoop}
-    queues: {source: thrift, host: thrift1}
+    queues: {source: hbase}
     state:  {source: hbase}
-    hbase:  {site: /etc/hbase/conf/hbase-site.xml}
+    hbase:  {site: /etc/walsafe/hbase-site.xml}     # a copy of the master's
 
 HBase 1.x and 2.x keep their queues in ZooKeeper:
     queues: {source: zookeeper, quorum: "zk1:2181,zk2:2181,zk3:2181"}
 
-then: reconcile --snapshot DIR"""
+then: the command that capture prints at its end"""
 NEEDS_SPARK = True
 
 

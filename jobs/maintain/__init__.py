@@ -10,8 +10,8 @@ DESCRIPTION = """\
 Keeps walsafe's own output from growing forever; it never touches a file of HBase. Without --execute it is a
 rehearsal: it says what would go and writes nothing.
 
-Nights past their time leave the tables, nights of many small files are merged, and files that no reader can need any
-more are removed. Expired pages are removed. Expired lists and snapshots, and hidden folders of dead runs, are removed
+It removes nights older than maintain.keep from the tables, merges nights of many small files, and removes files that
+no reader can need any more, and expired pages. It removes expired lists and snapshots, and hidden folders of dead runs,
 if the configuration names the places. The newest nights of every cluster stay, and every run with files in quarantine.
 
 examples:

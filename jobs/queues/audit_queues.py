@@ -7,9 +7,9 @@ from pipelines.common.job_result import JobResult
 
 NEEDS_SPARK = True
 DESCRIPTION = """\
-Looks at every replication queue of a snapshot (see capture), in hbase:replication or in ZooKeeper, and says what it is:
-normal, recovered, in failover, orphan, of a removed peer, duplicate, suspect, lacking WALs that are lost; in ZooKeeper
-also locks that were left behind and empty znodes. With evidence, the bytes that it pins, and the exact remedy.
+Looks at every replication queue of a snapshot (see capture), in hbase:replication or in ZooKeeper, and gives its class:
+normal, recovered, in failover, orphan, of a removed peer, duplicate, suspect, or with lost WALs; in ZooKeeper also
+locks that were left behind and empty znodes. Each comes with evidence, the bytes that it pins, and the exact remedy.
 
   several --snapshot  of one cluster, and with --lake the audits that it remembers: who claimed which queue when, and
                       how long the queue waited for it

@@ -13,10 +13,10 @@ Reads the WALs themselves, where they lie, and tells
   of each queue  whether its offset is a place where a reader can go on, what is pending behind it, and how much of
                  that its peer wants by its tables and the families' replication scopes
 
-A snapshot (see capture) says which files there are, its queues where they stand, its peers what they want. Without
-a restriction all files are read that some queue still needs: terabytes, if terabytes are pinned. Queues may be in
-hbase:replication or in ZooKeeper, where each names what it needs. It only reads; memory does not grow with the
-files. Unlike in reconcile, executors need Python.
+It takes the list of files, the offsets of the queues and the tables of the peers from a snapshot (see capture). Without
+--server, --path or another restriction, it reads all files that some queue still needs; this may be terabytes. Queues
+may be in hbase:replication or in ZooKeeper, where each names what it needs. It only reads; memory does not grow with
+the files. Executors need Python; those of reconcile do not.
 
 Exit code 5: a queue is stuck (a headerless or broken WAL at its head, an offset inside of an entry or behind the last
 byte of its WAL), or the file system could not return a WAL, and this is new.

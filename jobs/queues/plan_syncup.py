@@ -12,9 +12,9 @@ snapshot of that cluster this job tells
   of each queue  what the tool reads for it: the WALs in order, from which offset, bytes; which are missing; what is
                  sent again because hbase:replication was not flushed; queues that it makes up (placeholders)
   of each peer   the sum, HFiles of bulk loads that wait, last pushed sequence ids
-and whether it would end at all. It refuses (exit code 3) where edits would be lost: WALs in a half-split directory
-(WALs/<server>-splitting), into which the tool does not look; queues whose row was never flushed. It refuses, too, where
-the tool would die half-way: names that are no WAL's, queues of a serial peer.
+and whether the tool would ever end. It refuses (exit code 3) where edits would be lost: WALs in a half-split directory
+(WALs/<server>-splitting), which the tool does not read; queues whose row was never flushed. It also refuses where the
+tool would die half-way: files that are not WALs, queues of a serial peer.
 
 Of queues in ZooKeeper it tells what the tool of HBase 2 does: it moves queues of disabled peers to a name of its own,
 and it waits forever for a WAL that it does not find.
@@ -26,7 +26,7 @@ has queues: {source: zookeeper, quorum: "zk1:2181,zk2:2181,zk3:2181"}:
     files:  {source: hadoop}
     queues: {source: hfiles, jars: [/opt/hbase/lib/*.jar, /opt/hbase/lib/client-facing-thirdparty/*.jar]}
     state:  {source: offline, quorum: "zk1:2181,zk2:2181,zk3:2181"}
-    hbase:  {site: /etc/hbase/conf/hbase-site.xml}
+    hbase:  {site: /etc/walsafe/hbase-site.xml}     # a copy of the master's
 
 It only reads. Exit code 5: the tool would never end, an earlier run has left flag files, or a WAL is missing, and
 this is new.

@@ -11,8 +11,8 @@ Holds a snapshot of hbase:replication against one of ZooKeeper that was captured
 its offset, no row too many, sequence ids, references to HFiles, the WALs of all offsets, peers enabled as before, and
 nothing left in ZooKeeper. Each difference is told with what was expected and what was found.
 
-A peer that is enabled goes on shipping, so what it has done since is told apart from what was lost. Captures with all
-peers disabled prove most (docs/migration.md).
+An enabled peer goes on shipping, so the job tells what it has done since apart from what was lost. To prove most,
+capture with all peers disabled, so that no offset moves between the two captures (docs/migration.md).
 
 Exit code 3: not verified, or the migration is pending still.
 

@@ -15,7 +15,8 @@ shell; docs/split-state.md) and holds them against the rules of docs/split-rules
 to C8), replicas and their directories (R1 to R6), children that wait at ballot -1. Save a state every few minutes while
 a split runs, and one before it: some rules compare two.
 
-Use it when a split runs longer than you expect, or has ended: is a child stuck, and is the table whole in meta's eyes?
+Use it when a split runs longer than you expect, or has ended: is a child stuck, and does the meta server have a primary
+for every partition?
 
 It asks nobody over the network, and changes nothing.
 

@@ -15,7 +15,7 @@ compaction delete 67 to 96 % of its keys.
 
 Use it when you are about to start a split: before partition-split start, and again if the start has to wait.
 
-It asks nobody over the network, and changes nothing. Of a directory with several states the newest counts.
+It asks nobody over the network, and changes nothing. If the directory has several states, it reads the newest.
 
 Exit code 3: a table has a blocker.
 

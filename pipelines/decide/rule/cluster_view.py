@@ -216,4 +216,4 @@ def _foreign_cleaner(snapshot: Snapshot, settings: ReconcileSettings) -> str | N
     if plugins is None:
         return "the list of log-cleaner plugins is unknown"
     foreign = sorted(set(plugins) - DEFAULT_CLEANERS - set(settings.harmless_cleaners))
-    return f"log-cleaner plugin {foreign[0]} is unknown" if foreign else None
+    return f"walsafe does not know the log-cleaner plugin {' and '.join(foreign)}" if foreign else None

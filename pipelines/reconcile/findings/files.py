@@ -129,7 +129,8 @@ def whole_cluster(evidence: Evidence) -> Iterator[FindingRow]:
             WARNING,
             "",
             f"Everything past its TTL is held: {view.foreign_cleaner}.",
-            "State it in the configuration: cleaners.plugins, cleaners.harmless, backup.enabled.",
+            "In the configuration: add a plugin that keeps no WAL you need to cleaners.harmless; if HBase backup is off, "
+            "set backup.enabled: false; state a list of plugins that is unknown in cleaners.plugins.",
         )
     if view.add_peer_running:
         yield finding(

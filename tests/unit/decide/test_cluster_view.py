@@ -138,6 +138,7 @@ FOREIGN = "org.example.Cleaner"
         ((FOREIGN,), (), (), FOREIGN),
         ((FOREIGN,), None, (FOREIGN,), None),
         (("b.B", FOREIGN, "a.A"), None, (FOREIGN, "a.A"), "b.B"),
+        (("b.B", "a.A"), None, (), "a.A and b.B"),
         (None, None, (), "the list of log-cleaner plugins is unknown"),
         (None, (), (), None),
         (None, (FOREIGN,), (), FOREIGN),
