@@ -31,8 +31,8 @@ unless the table says *required*, and the defaults are the safe values. `reconci
 
 An unknown key, a key that occurs twice, or a value of the wrong kind is an error (exit code 2) that names file, line
 and key, because a typing error must never weaken a check. Write durations like `90s`, `10m`, `24h`, `7d`, and sizes
-like `500MiB`, `1GiB`. A day like `2027-01-31` means the end of this day in UTC. `runs.config_sha256` is the SHA-256 of the
-effective configuration, with defaults and without secrets.
+like `500MiB`, `1GiB`. A day like `2027-01-31` means the end of this day in UTC. `runs.config_sha256` is the SHA-256 of
+the effective configuration, with defaults and without secrets.
 
 **Secrets.** Most clusters need no password here. `digest` (`user:password` for ZooKeeper), the values of `properties`,
 and `notify.webhook` if it is a URL instead of `$NAME`, are secrets: walsafe never prints, hashes or stores them. If the
