@@ -1,4 +1,4 @@
-# walsafe in a container:  docker build -t registry.example.org/walsafe:0.1.0 .   (docs/deployment.md, Containers)
+# walsafe in a container:  docker build -t registry.example.org/walsafe:0.1.0 .   (docs/clusters.md, Containers)
 # Debian 12, because the tests prove walsafe with its Java 17 and Python 3.11.
 FROM debian:bookworm-slim
 

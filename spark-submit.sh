@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# walsafe on Spark: ./spark-submit.sh JOB [options]; --help lists the jobs. docs/deployment.md tells the rest.
+# walsafe on Spark: ./spark-submit.sh JOB [options]; --help lists the jobs. docs/install.md tells the rest.
 set -euo pipefail
 
 SELF=$(readlink -f "${BASH_SOURCE[0]}")

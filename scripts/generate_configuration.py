@@ -31,12 +31,15 @@ unless the table says *required*, and the defaults are the safe values. `reconci
 
 An unknown key, a key that occurs twice, or a value of the wrong kind is an error (exit code 2) that names file, line
 and key, because a typing error must never weaken a check. Write durations like `90s`, `10m`, `24h`, `7d`, and sizes
-like `500MiB`, `1GiB`. A day like `2027-01-31` means the end of this day in UTC. `digest`, `notify.webhook`
-and the values of `properties` are secrets: walsafe writes them to no snapshot, log or table. If the file has one of
-them, let only the service user read the file. `runs.config_sha256` is the SHA-256 of the effective configuration, with
-defaults and without secrets.
+like `500MiB`, `1GiB`. A day like `2027-01-31` means the end of this day in UTC. `runs.config_sha256` is the SHA-256 of
+the effective configuration, with defaults and without secrets.
 
-The file has no settings of Spark: see `conf/spark-defaults.conf` and [deployment](deployment.md).
+**Secrets.** Most clusters need no password here. `digest` (`user:password` for ZooKeeper), the values of `properties`,
+and `notify.webhook` if it is a URL instead of `$NAME`, are secrets: walsafe never prints, hashes or stores them. If the
+file has one of them, let only the service user read the file. A URL of a Pushgateway with a password is refused in
+`metrics`: write `$NAME` there. walsafe also [hides secrets](capture.md#secrets) in the configuration of peers.
+
+The file has no settings of Spark: see `conf/spark-defaults.conf` and [spark-submit](clusters.md#a-true-spark-submit).
 """
 
 _KINDS = {

@@ -112,14 +112,14 @@ def test_what_the_pod_names_is_there(pod: Mapping[str, Any]) -> None:
     assert pod["containers"][0]["image"].endswith(f"/walsafe:{VERSION}")
 
 
-@pytest.mark.parametrize("name", ["Dockerfile", "docs/deployment.md", "conf/kubernetes/night.yaml"])
+@pytest.mark.parametrize("name", ["Dockerfile", "docs/clusters.md", "conf/kubernetes/night.yaml"])
 def test_the_image_has_the_version_of_walsafe(name: str) -> None:
     assert set(re.findall(r"org/walsafe:([\w.]+)", (PROJECT / name).read_text())) == {VERSION}
 
 
 def test_the_page_lets_java_load_libraries_from_tmp() -> None:
     """Docker mounts `--tmpfs /tmp` noexec; the lab mounts as the page says."""
-    assert re.findall(r"--tmpfs (\S+)", (PROJECT / "docs" / "deployment.md").read_text())[0] == "/tmp:exec"  # noqa: S108
+    assert re.findall(r"--tmpfs (\S+)", (PROJECT / "docs" / "clusters.md").read_text())[0] == "/tmp:exec"  # noqa: S108
 
 
 @pytest.mark.promise("container-needs-no-rights")

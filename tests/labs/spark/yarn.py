@@ -118,7 +118,7 @@ def _logins(kerberos: Kerberos | None) -> dict[str, str]:
 
 
 def pack_environment(work: Path, *left_out: str) -> Path:
-    """Packs `.venv` without Spark's jars, as docs/deployment.md does; returns the archive.
+    """Packs `.venv` without Spark's jars, as docs/clusters.md does; returns the archive.
 
     Args:
         work: a directory.
