@@ -49,8 +49,8 @@ REASON_TEXTS: Mapping[str, ReasonText] = {
     "FOREIGN_CLEANER": ReasonText(
         "something unknown could need it",
         "a log-cleaner plugin or HBase backup, of which walsafe does not know enough, could need it",
-        "in the configuration, add a plugin that keeps no WAL you need to cleaners.harmless, or set backup.enabled: "
-        "false if HBase backup is off; the finding FOREIGN_CLEANER says which",
+        "the finding FOREIGN_CLEANER says which of these to put into the configuration: a plugin that keeps no WAL you "
+        "need in cleaners.harmless, backup.enabled: false, or an unknown list of plugins in cleaners.plugins",
     ),
     "PROCEDURE_WAL": ReasonText("a procedure WAL past its time to live", "a procedure WAL past its TTL"),
     "MASTER_LOCAL_WAL": ReasonText(

@@ -99,7 +99,7 @@ def places(lab: Lab, tmp_path: Path) -> Mapping[str, str]:
         "conf/production.example.yaml": str(PROJECT / "conf" / "production.example.yaml"),
         "prod-a.yaml": str(lab.config),
         "prod-a": CLUSTER,
-        **dict.fromkeys(("20261121T020000Z-5fb4059b", "oncall-1"), RUN),
+        **dict.fromkeys(("20261121T020000Z-5fb4059b", "$ID"), RUN),
         **dict.fromkeys(("2026-11-20", "2026-11-20T14:00Z"), "2026-09-21"),
         **dict.fromkeys(("rs12", "h1"), "h1.example.org"),
         example: file,
@@ -153,11 +153,11 @@ def test_a_command_of_the_pages_writes(
     monkeypatch.setenv("WALSAFE_CONFIG", str(beside / "prod.yaml") if configured else "")
     job, *named = shlex.split(command, comments=True)
     taken = f"file:{lab.root}/snapshots/{RUN}"
-    snapshots = ("2026-11-21", "20261121T020000Z", "oncall-1", "oncall-2")
+    snapshots = ("2026-11-21", "20261121T020000Z")
     here = {
         **places,
         **dict.fromkeys((f"hdfs://ns1/walsafe/snapshots/prod-a/{name}" for name in snapshots), taken),
-        "file:///tmp/demo/live": taken,
+        **dict.fromkeys(("$SNAPSHOT", "file:///tmp/demo/live"), taken),
         "hdfs://ns1/walsafe/lists": f"file:{beside}/lists",
         "file:///var/www/walsafe": f"file:{beside}/reports",
         **dict.fromkeys(("prod-a.yaml", "/home/you/prod-a.yaml"), str(beside / "prod.yaml")),

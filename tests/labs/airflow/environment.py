@@ -17,7 +17,7 @@ def airflow_python() -> Path:
 
     def install() -> None:
         subprocess.run([sys.executable, "-m", "venv", str(home)], check=True)
-        pip_install(python, LOCK)
+        pip_install(python, LOCK, "--no-compile")  # most modules are never imported
 
     installed(home, LOCK.read_text(encoding="utf-8"), install)
     return python

@@ -61,7 +61,7 @@ def of(found: tuple[FindingRow, ...]) -> dict[str, str]:
     [
         ({"backup": None}, "whether HBase backup is enabled is unknown"),
         ({"log_cleaner_plugins": None}, "the list of log-cleaner plugins is unknown"),
-        ({"log_cleaner_plugins": ("org.example.Own",)}, "log-cleaner plugin org.example.Own is unknown"),
+        ({"log_cleaner_plugins": ("org.example.Own",)}, "walsafe does not know the log-cleaner plugin org.example.Own"),
     ],
 )
 def test_the_finding_says_what_is_unknown_and_the_reason_blames_no_plugin_alone(
