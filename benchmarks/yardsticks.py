@@ -64,13 +64,17 @@ SELECT $cluster AS cluster, $run AS run_id, path,
     CASE WHEN reason = 'META_WAL' THEN 'DELETABLE' WHEN never_asked OR reason <> answer_reason THEN 'HELD'
          ELSE answer_verdict END AS verdict, reason,
     CASE WHEN never_asked THEN 'DELETE' ELSE coalesce(answer_hbase_verdict, 'DELETE') END AS hbase_verdict,
-    CASE WHEN never_asked OR reason <> answer_reason THEN [] ELSE answer_blocking END AS blocking
+    CASE WHEN never_asked OR reason <> answer_reason THEN [] ELSE answer_blocking END AS blocking,
+    split_part(server, ',', 1) AS host,
+    CASE WHEN reason = 'TOO_YOUNG' AND (meta OR NOT never_asked AND answer_verdict = 'DELETABLE')
+         THEN make_timestamp((modified + wal_ttl + 1) * 1000) END AS eligible_at,
+    make_timestamp(wal_timestamp * 1000) AS wal_at
 FROM reasoned
 """
 PRINT = """
 SELECT count(*),
     bit_xor(hash(path, server, wal_group, wal_timestamp, length, epoch_ms(modification_time), verdict, reason,
-                 hbase_verdict)),
+                 hbase_verdict, host, epoch_ms(eligible_at), epoch_ms(wal_at))),
     bit_xor(hash(path, list_transform(blocking,
                  lambda b: concat_ws('|', b.peer_id, b.owner, b.source, b.wal, b.offset::VARCHAR))))
 FROM read_parquet($files, hive_partitioning = false)

@@ -129,8 +129,8 @@ def whole_cluster(evidence: Evidence) -> Iterator[FindingRow]:
             WARNING,
             "",
             f"Everything past its TTL is held: {view.foreign_cleaner}.",
-            "In the configuration: add a plugin that keeps no WAL you need to cleaners.harmless; if HBase backup is off, "
-            "set backup.enabled: false; state a list of plugins that is unknown in cleaners.plugins.",
+            "In the configuration: add a plugin that keeps no WAL you need to cleaners.harmless; set backup.enabled: "
+            "false if HBase backup is off; state an unknown list of plugins in cleaners.plugins.",
         )
     if view.add_peer_running:
         yield finding(
