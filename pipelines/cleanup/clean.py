@@ -184,8 +184,9 @@ def _execute(
         if ports.stop():
             report.status, report.reason = STOPPED, "a person asked for it"
             return
-        if len(in_vain) >= place.batch and len(set(in_vain)) == 1:  # further files would only add two rows each
-            report.status, report.reason = STOPPED, f"the last {len(in_vain):,} files all failed with {in_vain[0]}"
+        last = in_vain[-place.batch :]
+        if len(last) == place.batch and len(set(last)) == 1:  # further files would only add two rows each
+            report.status, report.reason = STOPPED, f"the last {len(last):,} files all failed with {last[0]}"
             return
         if _late(report, ports):
             return

@@ -58,6 +58,7 @@ class LeaseHolder:
             alone = newest is not None or len(found) < 2
             if alone:
                 self._check_newest(found)  # another job may have taken a higher lease and removed lower ones
+                self._store.delete([f"{folder}/{Lease(old, '').file_name}" for old in found if old < number])
         except WalsafeError:
             self._release()
             raise
@@ -65,7 +66,6 @@ class LeaseHolder:
             # a released lease would still be higher than that of the other job, which may be at work by now
             self._store.delete([f"{folder}/{lease.file_name}"])
             raise held
-        self._store.delete([f"{folder}/{Lease(old, '').file_name}" for old in found if old < number])
         return self
 
     def __exit__(
@@ -83,7 +83,10 @@ class LeaseHolder:
         try:
             self.check()
             for run_id in self._at_work:
-                self._rest(run_id, remove=error is None and run_id not in self._kept)
+                try:
+                    self._rest(run_id, remove=error is None and run_id not in self._kept)
+                except WalsafeError as problem:
+                    _LOG.warning("run %s has no name at rest; the next job gives it one: %s", run_id, problem)
             self._release()
         except WalsafeError as problem:
             _LOG.warning("lease %d was not released: %s", self.number, problem)

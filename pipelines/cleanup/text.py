@@ -64,18 +64,19 @@ def clean_outcome(place: CleanupPlace, run_id: str, report: "CleanReport", *, ex
             f"{report.settled:,} files that an earlier job had begun were looked up, and their outcomes were recorded."
         )
     lines += left_lines(report.left, tally.left_files)
+    failed = report.failed if executed else 0
     if report.late:
         lines.append(f"Stopped: {report.reason}. The other files stay where they are. {LATE_WAY_OUT}")
     elif report.reason:
-        way_on = f"Go on with {option(report)}." if executed else "The list has more files."
-        lines.append(f"Stopped: {report.reason}. {way_on}")
-    elif executed and report.failed:
+        way_on = "" if failed else f" Go on with {option(report)}." if executed else " The list has more files."
+        lines.append(f"Stopped: {report.reason}.{way_on}")
+    if failed and not report.late:
         way_on = (
             "restore with their paths, which ends the clean-up of this list; --resume cannot move them."
             if report.resting == report.failed
             else "solve this, then go on with --resume."
         )
-        lines.append(f"{report.failed:,} files could not be moved; {way_on}")
+        lines.append(f"{failed:,} files could not be moved; {way_on}")
     if not executed:
         lines.append(f"Nothing was touched: this was a rehearsal. Add {option(report)} to move them.")
     elif tally.done_files:

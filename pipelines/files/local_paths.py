@@ -61,7 +61,7 @@ def check_replaceable(place: str) -> str:
     """
     path = path_here(place)
     if path is not None:
-        is_other = path.exists() and not path.is_file()
+        is_other = os.path.exists(path) and not os.path.isfile(path)  # False where the folder may not be searched
         if is_other or path.parent == Path("/dev") or "proc" in Path(os.path.realpath(path.parent)).parts[1:2]:
             raise ValueError(f"{place} is not a regular file; --output json writes the object to standard output")
     return place

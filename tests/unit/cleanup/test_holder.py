@@ -363,6 +363,40 @@ def test_a_lease_is_given_back_at_the_end() -> None:
         assert second.number == FIRST + 1
 
 
+def test_a_lease_is_given_back_if_the_older_ones_cannot_be_deleted() -> None:
+    world = cleaned()
+
+    class Failing(Odd):
+        def delete(self, uris: Sequence[str]) -> list[str | None]:
+            if f"{PLACE.leases}/{Lease(FIRST, '').file_name}" in uris:
+                raise UnavailableError("the name node fails over")
+            return super().delete(uris)
+
+    with pytest.raises(UnavailableError, match="the name node fails over"):
+        LeaseHolder(Failing(world), PLACE, "me 1", LEASE_MS).__enter__()
+    with holder(world, "next 2") as second:
+        assert second.number == FIRST + 2
+
+
+def test_a_run_that_gets_no_name_at_rest_keeps_back_neither_the_other_runs_nor_the_lease() -> None:
+    world = cleaned(RUN, OTHER)
+
+    class Refusing(Odd):
+        def rename_directory(self, source: str, target: str) -> bool:
+            if target == PLACE.at_rest(RUN):
+                raise UsageError("the right is missing")
+            return super().rename_directory(source, target)
+
+    with LeaseHolder(Refusing(world), PLACE, "me 1", LEASE_MS) as mine:
+        number = mine.number
+        mine.take_run(RUN)
+        mine.take_run(OTHER)
+    assert directories(world) == [f".at-work-{number}-{RUN}", OTHER]
+    with holder(world, "next 2") as second:
+        assert second.take_run(RUN) == PLACE.at_work(RUN, number + 1)
+    assert directories(world) == [RUN, OTHER]
+
+
 @pytest.mark.promise("holder-that-overslept-does-nothing")
 def test_a_holder_that_was_taken_over_changes_nothing_at_its_end() -> None:
     world = cleaned()
